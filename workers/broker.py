@@ -76,7 +76,7 @@ class EmbeddedBroker:
             self._configure()
             self._server = self._guarded()
             self._server.start()
-            if self._came_up():
+            if self._has_come_up():
                 self._publish()
                 return self.url
         raise BrokerUnavailable(
@@ -145,7 +145,7 @@ class EmbeddedBroker:
         address = Address(url=self.url, pid=self._server.pid or 0)
         write_bytes(address_file(self._paths), msgspec.json.encode(address), durable=False)
 
-    def _came_up(self) -> bool:
+    def _has_come_up(self) -> bool:
         """Whether the server answers before it ends: the port may have been taken meanwhile."""
         until = time.monotonic() + START_SECONDS
         while self._server.is_running and time.monotonic() < until:

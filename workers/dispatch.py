@@ -119,7 +119,7 @@ KWARGS = "kwargsrepr"
 Sending = Callable[[Step], AbstractContextManager[None]]
 
 
-def unwatched(_step: Step) -> AbstractContextManager[None]:
+def no_context(_step: Step) -> AbstractContextManager[None]:
     """The default for `sending`: has no effect."""
     return nullcontext()
 
@@ -127,7 +127,7 @@ def unwatched(_step: Step) -> AbstractContextManager[None]:
 class CeleryDispatcher:
     """Sends steps to their queues. Never raises: the relay finds unsent steps in the log."""
 
-    def __init__(self, app: Celery, ids: Ids, *, sending: Sending = unwatched) -> None:
+    def __init__(self, app: Celery, ids: Ids, *, sending: Sending = no_context) -> None:
         """`sending` is entered while a step's message is made."""
         self._app = app
         self._ids = ids

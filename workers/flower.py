@@ -64,7 +64,7 @@ def run(
         raise Misconfigured(
             f"Flower cannot have port {port}: {error.strerror}.", hint="Choose another port."
         ) from error
-    _serve_until_told_to_stop(flower)
+    _serve_until_signal(flower)
 
 
 def require_password(address: str, password: str | None) -> None:
@@ -84,7 +84,7 @@ def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:
     return variables.get(PASSWORD, "").strip() or None
 
 
-def _serve_until_told_to_stop(flower: Any) -> NoReturn:
+def _serve_until_signal(flower: Any) -> NoReturn:
     def leave(_number: int, _frame: object) -> None:
         raise SystemExit(0)
 

@@ -28,17 +28,17 @@ class ConcurrencyLimits:
     def __init__(self, concurrency: int) -> None:
         long_ones = max(1, concurrency - min(RESERVED_THREADS, concurrency // 4))
         self._caps: dict[StepKind, int] = dict.fromkeys(LONG, long_ones)
-        self._running: Counter[StepKind] = Counter()
+        self._num_running: Counter[StepKind] = Counter()
         self._deferred: dict[StepKind, deque[Step]] = {}
         self._lock = threading.Lock()
 
     def enter(self, step: Step) -> bool:
         """Whether the step may run; if so, `leave` must follow."""
         with self._lock:
-            if self._running[step.kind] >= self._caps.get(step.kind, self._running[step.kind] + 1):
+            if self._num_running[step.kind] >= self._caps.get(step.kind, self._num_running[step.kind] + 1):
                 self._deferred.setdefault(step.kind, deque()).append(step)
                 return False
-            self._running[step.kind] += 1
+            self._num_running[step.kind] += 1
             return True
 
     def leave(self, step: Step, *, held_up: bool = False) -> Step | None:
@@ -47,7 +47,7 @@ class ConcurrencyLimits:
         A step that was `held_up` by others of its kind has not run: it is stored, and frees nothing.
         """
         with self._lock:
-            self._running[step.kind] -= 1
+            self._num_running[step.kind] -= 1
             deferred = self._deferred.setdefault(step.kind, deque())
             if held_up:
                 deferred.append(step)
@@ -101,7 +101,7 @@ class TaskRunner:
 
         Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure.
         """
-        performed = self._performed(task, step_id)
+        performed = self._run_step(task, step_id)
         if performed != "done":
             task.request.chain = None
         if performed == "failed":
@@ -114,7 +114,7 @@ class TaskRunner:
         text = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
         return f"{text or 'it failed'} (hermes-jobs turns show {turn})"
 
-    def _performed(self, task: Task, step_id: str) -> StepResult:
+    def _run_step(self, task: Task, step_id: str) -> StepResult:
         if not self.open or not self._lease.is_valid:
             return "nothing"
         stream = self._stream_of(step_id)

@@ -116,13 +116,13 @@ class Supervisor:
         self, application: Application, options: Options, environ: Mapping[str, str], say: Say
     ) -> None:
         self._application = application
-        self._settings = self._seen = application.settings
+        self._settings = self._last_settings = application.settings
         self._options = options
         self._environ = environ
         self._on_line = say
         self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
         self._restarting: set[str] = set()  # asked to restart with other settings
-        self._refused: str | None = None  # the token with which the gateway has ended
+        self._refused_token: str | None = None  # the token with which the gateway has ended
 
     def run(self) -> None:
         """Start all processes, keep them running, and stop them at the first SIGINT, SIGTERM or SIGHUP.
@@ -281,8 +281,8 @@ class Supervisor:
 
     def _keep(self) -> None:
         settings = self._application.live.current()
-        if settings is not self._seen:
-            before, self._seen = self._seen, settings
+        if settings is not self._last_settings:
+            before, self._last_settings = self._last_settings, settings
             self._follow_gateway(before, settings)
         for name, part in list(self._parts.items()):
             ended = part.restart_if_exited()
@@ -290,7 +290,7 @@ class Supervisor:
                 self._restarting.discard(name)
             elif ended == CREDENTIALS and name == GATEWAY:
                 del self._parts[name]
-                self._refused = settings.secrets.get(TOKEN)
+                self._refused_token = settings.secrets.get(TOKEN)
                 self._say(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
@@ -301,7 +301,7 @@ class Supervisor:
         log = after.paths.logs / f"{GATEWAY}.log"
         part = self._parts.get(GATEWAY)
         if part is None:
-            if has_telegram(after) and after.secrets.get(TOKEN) != self._refused:
+            if has_telegram(after) and after.secrets.get(TOKEN) != self._refused_token:
                 self._say(f"Telegram is configured: the {GATEWAY} starts; log {log}")
                 self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
         elif not has_telegram(after):

@@ -31,7 +31,7 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers import transport
 from workers.app import make_app
 from workers.description import from_state, root_of
-from workers.dispatch import CeleryDispatcher, Sending, unwatched
+from workers.dispatch import CeleryDispatcher, Sending, no_context
 from workers.tasks import TaskRunner, register
 from workers.worker_events import Flushing
 
@@ -129,7 +129,7 @@ def _instrumented(application: Application, app: Celery) -> Sending:
     """Instrument tasks for a configured collector; returns the context to enter while a message is made."""
     tracing = application.tracing
     if tracing is None:
-        return unwatched
+        return no_context
     app.set_default()  # the instrumentation looks for tasks in the current application
     tracing.watch_tasks()
     return tracing.sending
@@ -171,9 +171,9 @@ class _Shutdown:
         self._runner.open = False
         for number in STOPPING:
             signal.signal(number, lambda _number, _frame: os._exit(FORCED_EXIT_CODE))
-        threading.Thread(target=self._let_go, name="leaving", daemon=True).start()
+        threading.Thread(target=self._exit_after_grace, name="leaving", daemon=True).start()
 
-    def _let_go(self) -> None:
+    def _exit_after_grace(self) -> None:
         running = self._runner.engine.in_flight
         running.stop("shutdown", lambda act: not act.is_write)
         timer = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))

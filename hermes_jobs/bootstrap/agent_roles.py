@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, scanned
+from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 from hermes_jobs.agent.skills.front_matter import split_front_matter
 from hermes_jobs.domain.agent_roles import BUILT_IN, AgentRole
 from hermes_jobs.errors import Rejected
@@ -81,7 +81,7 @@ def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, A
     if not description:
         raise ValueError("it has no `description`")
     if is_project:
-        prompt, description = scanned(cut(prompt, path)), scanned(description)
+        prompt, description = redact_findings_in(cut(prompt, path)), redact_findings_in(description)
     model = _text(fields, "model")
     return name, AgentRole(
         description=description,

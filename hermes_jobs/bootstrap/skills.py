@@ -41,9 +41,9 @@ def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
 
     @cache
     def given() -> Mapping[str, str]:
-        from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
+        from hermes_jobs.agent.tools.environment import filtered_environment, overlay
 
-        inherited = overlaid(environ, settings.terminal.environment)
+        inherited = overlay(environ, settings.terminal.environment)
         return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)
 
     return Available(

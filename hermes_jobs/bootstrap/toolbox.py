@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.consult import TOOLSET as CONSULT
 from hermes_jobs.agent.tools.consult import Consult, SharedPrice
 from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
 from hermes_jobs.agent.tools.docker import DockerOptions
-from hermes_jobs.agent.tools.environment import filtered_environment, overlaid
+from hermes_jobs.agent.tools.environment import filtered_environment, overlay
 from hermes_jobs.agent.tools.files import Files, StoredFile, no_stored_file
 from hermes_jobs.agent.tools.memory import MemoryTools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
@@ -163,7 +163,7 @@ def _terminal(
         sandbox=Sandbox(
             paths=paths, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
         ),
-        environ=overlaid(environ, settings.terminal.environment),
+        environ=overlay(environ, settings.terminal.environment),
         secrets=settings.secrets.values,
         granted=granted_secrets(settings),
         timeout=settings.terminal.timeout,

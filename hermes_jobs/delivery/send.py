@@ -67,9 +67,9 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
 
     def run(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
         """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
-        return append(state.stream, self._fact(state, cancel))
+        return append(state.stream, self._outcome(state, cancel))
 
-    def _fact(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
+    def _outcome(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         try:
             target = parse_target(delivery.requested.target)

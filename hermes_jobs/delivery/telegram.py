@@ -14,7 +14,7 @@ from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent
-from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, opened_bot, retry_after_seconds
+from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, open_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
@@ -61,7 +61,7 @@ class TelegramChannel:
     ) -> PlaceholderSent | Delivered:
         chat = address if address.startswith("@") else int(address)
         part = len(delivery.receipts)
-        async with opened_bot(token, self._base_url) as bot:
+        async with open_bot(token, self._base_url) as bot:
             if part:
                 receipt = delivery.receipts[-1]
                 is_last = part >= len(texts)

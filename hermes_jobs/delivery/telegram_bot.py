@@ -28,14 +28,14 @@ CONNECTIONS = 8
 _TOKEN_FORM = re.compile(r"(?P<bot>\d+):[\w-]{16,}", re.ASCII)
 
 
-def bot_of(token: str) -> str | None:
+def bot_id_of(token: str) -> str | None:
     """The id of the bot that a token belongs to; None for an invalid token."""
     match = _TOKEN_FORM.fullmatch(token)
     return match["bot"] if match else None
 
 
 @asynccontextmanager
-async def opened_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
+async def open_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
     """A bot whose connections are closed after the block. `base_url`: a Bot API server's, None for Telegram's
     own.
     """

@@ -74,10 +74,10 @@ class CircuitBreaker:
         except CircuitOpen:
             return otherwise
         except Exception as error:  # noqa: BLE001 - any exception of a plugin
-            self.passed_over(what, error)
+            self.log_failure(what, error)
             return otherwise
 
-    def passed_over(self, what: str, error: Exception) -> None:
+    def log_failure(self, what: str, error: Exception) -> None:
         """Log a failure that has no other consequence."""
         logger.warning("%s: %s failed: %s", self.part, what, self.describe(error))
 

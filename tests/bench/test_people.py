@@ -13,10 +13,10 @@ from hermes_jobs.interfaces.bench.learning import (
     AskedQuestion,
     PersonOutcome,
     Played,
-    found_among,
+    recall_at,
     rows_of,
 )
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, held, people
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held, people
 
 ROOM = Limits(memory=100_000, user=100_000)
 EVERYBODY = {each.name: each for each in people()}
@@ -53,9 +53,9 @@ def test_an_attentive_model_keeps_every_fact_and_nothing_stale(name: str) -> Non
     person = EVERYBODY[name]
     entries = saved(person)
 
-    assert [each.name for each in person.facts if not held(entries, each.words)] == []
-    assert [each.name for each in person.facts if held(entries, each.stale)] == []
-    assert [each.name for each in person.never if held(entries, each.words)] == []
+    assert [each.name for each in person.facts if not is_held(entries, each.words)] == []
+    assert [each.name for each in person.facts if is_held(entries, each.stale)] == []
+    assert [each.name for each in person.never if is_held(entries, each.words)] == []
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
@@ -63,7 +63,7 @@ def test_what_must_not_be_written_and_what_grew_stale_was_said(name: str) -> Non
     person = EVERYBODY[name]
     said = [each.says for each in person.texts]
 
-    told = [each.name for each in person.never if each.kind != "misread" and not held(said, each.words)]
+    told = [each.name for each in person.never if each.kind != "misread" and not is_held(said, each.words)]
     assert told == []
     assert [each.day for each in person.sessions] == sorted({each.day for each in person.sessions})
 
@@ -86,4 +86,4 @@ def test_a_row_counts_facts_mistakes_and_tokens_beyond_the_baseline() -> None:
     assert (first.kept, first.missed, first.given, first.tokens) == (0, 1, 0, 0)
     assert (second.kept, second.stale, second.leaked, second.wrong) == (1, 1, 1, 1)
     assert (second.given, second.answered, second.tokens, second.used) == (1, 1, 30, 20)
-    assert [found_among(Played(WAYS[3], (kept,), 0, 0), k) for k in (1, 3)] == [0, 1]
+    assert [recall_at(Played(WAYS[3], (kept,), 0, 0), k) for k in (1, 3)] == [0, 1]

@@ -30,7 +30,7 @@ from hermes_jobs.interfaces.bench.learning import (
     LearningBench,
     Played,
     Way,
-    found_among,
+    recall_at,
     rows_of,
 )
 from hermes_jobs.interfaces.bench.people import ScriptedPerson, ScriptedText, people
@@ -58,7 +58,7 @@ def main(names: Sequence[str] = ()) -> None:
     print("\nA scripted model that saves every text as it is:")
     show(play(persons, Scripted(persons, eager=True)))
     print("\nPassages of earlier sessions that hold what a question needs, among the first k:")
-    print("  ".join(f"{k}: {found_among(played[-1], k):.0%}" for k in K))
+    print("  ".join(f"{k}: {recall_at(played[-1], k):.0%}" for k in K))
     longest = max(persons, key=lambda person: len(person.texts))
     for name, copies in (("copies what was said", True), ("says nothing", False)):
         print(f"\nOne conversation, {len(longest.texts)} texts, with a summary that {name}:")

@@ -23,7 +23,7 @@ from hermes_jobs.interfaces.chat.command_lines import schedule, subcommands
 from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, all_commands, by_name, run_command
 from hermes_jobs.interfaces.chat.conversation import Conversation
 from hermes_jobs.interfaces.chat.foreground import run_shell
-from hermes_jobs.interfaces.chat.own_commands import expanded
+from hermes_jobs.interfaces.chat.own_commands import expand
 from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.toolbar import ToolbarStatus, toolbar_text
 from hermes_jobs.interfaces.cli.mcp.mentions import ResourceReader
@@ -188,9 +188,9 @@ def test_a_file_in_the_home_is_a_command_with_places_for_its_words(room: Room, t
 
 
 def test_words_without_a_place_stand_below_the_text() -> None:
-    assert expanded("Explain this.", "src/main.py") == "Explain this.\n\nsrc/main.py"
-    assert expanded("Explain this.", "") == "Explain this."
-    assert expanded("Explain $1.", "") == "Explain ."
+    assert expand("Explain this.", "src/main.py") == "Explain this.\n\nsrc/main.py"
+    assert expand("Explain this.", "") == "Explain this."
+    assert expand("Explain $1.", "") == "Explain ."
 
 
 def test_a_file_of_the_project_is_named_as_such_scanned_and_takes_no_name_that_exists(

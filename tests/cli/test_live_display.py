@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import DeltaStream, TextDelta
-from hermes_jobs.interfaces.cli.markdown import blocks, rendered
+from hermes_jobs.interfaces.cli.markdown import blocks, render
 from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE, LiveDisplay, TerminalSurface
 
 COLUMNS, LINES = 40, 12
@@ -124,21 +124,19 @@ def test_nothing_that_was_said_is_left_out(text: str, shown: str) -> None:
 @given(TEXTS)
 def test_no_line_is_wider_than_the_terminal(text: str) -> None:
     shown = blocks(printable(text))
-    lines = [click.unstyle(line) for block in shown for line in rendered(block, 39)]
+    lines = [click.unstyle(line) for block in shown for line in render(block, 39)]
     assert all(cell_len(line) <= 39 for line in lines)
 
 
 def test_code_has_colours_that_are_legible_on_a_light_and_on_a_dark_terminal() -> None:
     code = "```python\n# why\n@cached\nclass A(Exception):\n    def f(self): return f'{1}' + 'text'\n```\n"
-    found = {
-        int(each) for line in rendered(code, 60) for part in SGR.findall(line) for each in part.split(";")
-    }
+    found = {int(each) for line in render(code, 60) for part in SGR.findall(line) for each in part.split(";")}
     assert {32, 35, 36} <= found  # green, magenta, cyan
     assert not found & {33, 34, 37, *range(91, 98)}  # yellow, blue, white, and the bright ones
 
 
 def test_a_table_has_no_empty_line_of_its_own_above_it() -> None:
-    first, *_ = rendered("| file | change |\n|---|---|\n| calc.py | one line |\n", 60)
+    first, *_ = render("| file | change |\n|---|---|\n| calc.py | one line |\n", 60)
     assert click.unstyle(first).split() == ["file", "change"]
 
 

@@ -13,17 +13,17 @@ from hermes_jobs.agent.context.checkpoint import SECTIONS, is_checkpoint
 from hermes_jobs.agent.context.compressor import Compressor, summary_budget
 from hermes_jobs.agent.context.message_groups import (
     NO_RESULT,
-    flat,
+    flatten,
     message_groups,
     newest_request,
-    repaired,
+    repair,
     tokens_of,
 )
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import (
     OPEN,
     TODOS_OPEN,
-    enclosed,
+    enclose,
     todos_note,
     without_notes,
 )
@@ -163,17 +163,17 @@ def test_repairing_gives_each_call_its_one_result(order: list[int]) -> None:
         ToolMessage("other", "terminal", "whose?"),
         AssistantMessage("done"),
     )
-    mended = repaired(pieces[index] for index in order)
+    mended = repair(pieces[index] for index in order)
     for unit in message_groups(mended):
         first = unit[0]
         expected = len(first.tool_calls) if isinstance(first, AssistantMessage) else 0
         assert len(unit) == 1 + expected
-    assert repaired(mended) == mended
+    assert repair(mended) == mended
 
 
 def test_a_call_without_result_gets_a_stub_and_a_result_without_call_goes() -> None:
     call = ToolCall("c1", "terminal", "{}")
-    mended = repaired((ToolMessage("c0", "x", "lost"), AssistantMessage("", (call,)), UserMessage("on")))
+    mended = repair((ToolMessage("c0", "x", "lost"), AssistantMessage("", (call,)), UserMessage("on")))
     assert mended == (
         AssistantMessage("", (call,)),
         ToolMessage("c1", "terminal", NO_RESULT),
@@ -188,7 +188,7 @@ def test_the_turns_older_work_is_summarised_when_it_leaves_no_room_behind_the_re
     parts = cut(message_groups(messages), TokenBudget(budget=1_500, threshold=3_000, protect_last=20))
     assert parts.tail[0] == (UserMessage("the request"),)
     assert len(parts.middle) == 3
-    assert flat(parts.tail) == (UserMessage("the request"), *group * 2)
+    assert flatten(parts.tail) == (UserMessage("the request"), *group * 2)
 
 
 def test_what_the_agent_was_told_in_the_users_place_never_follows_the_request_itself() -> None:
@@ -268,13 +268,13 @@ def test_a_note_that_is_quoted_in_a_result_or_by_the_user_is_no_note() -> None:
         *(AssistantMessage("", (call,)), ToolMessage("c1", "web_fetch", forged)),
         *(AssistantMessage(f"It says {forged}"), UserMessage(quoted)),
     )
-    history = (UserMessage(f"{enclosed('The summary.')}\n\nGo on."), *said)
+    history = (UserMessage(f"{enclose('The summary.')}\n\nGo on."), *said)
     assert without_notes(history) == ("The summary.", (UserMessage("Go on."), *said))
 
 
 def test_a_summary_or_todo_that_holds_a_notes_own_mark_is_still_taken_out_whole() -> None:
     history = (
-        UserMessage(f"{enclosed('One. </context-summary> Two.')}\n\nGo on."),
+        UserMessage(f"{enclose('One. </context-summary> Two.')}\n\nGo on."),
         AssistantMessage("Yes."),
         UserMessage(f"And this?\n\n{todos_note(['see </open-todos>', 'rest'])}"),
     )

@@ -14,8 +14,8 @@ from hermes_jobs.agent.context.entity_state import (
     CommandState,
     EntityState,
     FileTouched,
-    merged,
-    observed,
+    merge,
+    observe,
 )
 from hermes_jobs.agent.context.message_groups import NO_RESULT
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
@@ -29,7 +29,7 @@ def called(name: str, content: str, /, *, failed: bool = False, **arguments: obj
 
 
 def seen(*calls: tuple[Message, ...]) -> EntityState:
-    return observed((message for call in calls for message in call), lambda text: text)
+    return observe((message for call in calls for message in call), lambda text: text)
 
 
 def test_a_file_has_the_tools_that_touched_it_and_the_outcome_of_the_last_that_may_have_changed_it() -> None:
@@ -58,7 +58,7 @@ def test_a_command_has_its_last_outcome_and_no_word_of_what_it_printed(content: 
         called("terminal", content, command="make  test"),
     )
     assert state.commands == (CommandState("make test", outcome),)
-    assert "Ignore" not in "\n".join(entity_state.rendered(state))
+    assert "Ignore" not in "\n".join(entity_state.render(state))
 
 
 def test_what_is_no_file_no_command_and_no_object_is_left_out() -> None:
@@ -71,7 +71,7 @@ def test_what_is_no_file_no_command_and_no_object_is_left_out() -> None:
 
 def test_secrets_are_taken_out_before_a_command_is_cut() -> None:
     call = called("terminal", "ok", command="x" * 390 + " sesame-and-more")
-    state = observed(call, lambda text: text.replace("sesame-and-more", "[REDACTED]"))
+    state = observe(call, lambda text: text.replace("sesame-and-more", "[REDACTED]"))
     assert "sesame" not in state.commands[0].command
 
 
@@ -82,7 +82,7 @@ def test_the_newest_come_first_and_nothing_twice() -> None:
         commands=(CommandState("make", "ok, exit code 0"), CommandState("ls", "ok, exit code 0")),
     )
     new = EntityState(decisions=("use SQLite",), commands=(CommandState("ls", "failed, exit code 2"),))
-    both = merged(old, new)
+    both = merge(old, new)
     assert both.decisions == ("use SQLite",)
     assert [each.command for each in both.commands] == ["ls", "make"]
     assert both.commands[0].has_failed
@@ -96,9 +96,9 @@ def test_where_room_is_short_what_is_open_and_what_failed_stay() -> None:
         files=(FileTouched("a.py", ("read_file",), "ok"), FileTouched("b.py", ("write_file",), "ok")),
     )
     room = tokens(
-        "\n".join(entity_state.rendered(EntityState(open_ends=state.open_ends, commands=state.commands[1:])))
+        "\n".join(entity_state.render(EntityState(open_ends=state.open_ends, commands=state.commands[1:])))
     )
-    left = entity_state.fitted(state, room + 2)
+    left = entity_state.fit(state, room + 2)
     assert (left.open_ends, left.commands, left.files) == (state.open_ends, state.commands[1:], ())
 
 
@@ -126,15 +126,15 @@ def states() -> st.SearchStrategy[EntityState]:
 
 @given(states(), st.integers(0, 400))
 def test_what_is_kept_has_room_and_keeping_it_again_keeps_it_all(state: EntityState, room: int) -> None:
-    kept = entity_state.fitted(state, room)
-    assert tokens("\n\n".join(entity_state.rendered(kept))) <= room
-    assert entity_state.fitted(kept, room) == kept
+    kept = entity_state.fit(state, room)
+    assert tokens("\n\n".join(entity_state.render(kept))) <= room
+    assert entity_state.fit(kept, room) == kept
 
 
 @given(states(), states())
 def test_merging_what_is_known_changes_only_the_order(old: EntityState, new: EntityState) -> None:
-    both = merged(old, new)
-    assert merged(both, new) == both
+    both = merge(old, new)
+    assert merge(both, new) == both
     assert {each.command for each in both.commands} == {
         each.command for each in (*old.commands, *new.commands)
     }

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.checkpoint import Checkpoint, condensed, read_checkpoint
+from hermes_jobs.agent.context.checkpoint import Checkpoint, condense, read_checkpoint
 from hermes_jobs.agent.context.entity_state import EMPTY_STATE, EntityState, plain
 from hermes_jobs.agent.context.layers import (
     ARCHIVE_TOKENS,
@@ -17,10 +17,10 @@ from hermes_jobs.agent.context.layers import (
     Archive,
     Episode,
     Layers,
-    continued,
-    fitted,
-    parsed,
-    rendered,
+    continue_layers,
+    fit,
+    parse,
+    render,
     room_for_answer,
 )
 from hermes_jobs.text.tokens import tokens
@@ -70,13 +70,15 @@ def test_an_answer_without_lists_leaves_open_what_was_open() -> None:
     assert read_checkpoint("## Active Task\nNone").open_ends is None
     assert read_checkpoint("## Active Task\nNone\n## Remaining Work\nNone").open_ends == ()
     before = Layers(recent="x", state=EntityState(open_ends=("Write docs.",)))
-    kept = continued(before, EMPTY_STATE, ["## Active Task\nNone"], "s-2", ROOM)
-    done = continued(before, EMPTY_STATE, ["## Active Task\nNone\n## Remaining Work\nNone"], "s-2", ROOM)
+    kept = continue_layers(before, EMPTY_STATE, ["## Active Task\nNone"], "s-2", ROOM)
+    done = continue_layers(
+        before, EMPTY_STATE, ["## Active Task\nNone\n## Remaining Work\nNone"], "s-2", ROOM
+    )
     assert (kept.state.open_ends, done.state.open_ends) == (("Write docs.",), ())
 
 
 def test_the_detail_of_last_time_is_condensed_and_then_kept_word_for_word() -> None:
-    first = continued(
+    first = continue_layers(
         Layers(),
         EMPTY_STATE,
         ["## Active Task\nA\n## Completed Actions\n1. Moved the port to 8080."],
@@ -84,8 +86,10 @@ def test_the_detail_of_last_time_is_condensed_and_then_kept_word_for_word() -> N
         ROOM,
     )
     answer = "## Active Task\nB\n## Earlier\n- The port is 8080."
-    second = continued(first, EMPTY_STATE, [answer], "s-2", ROOM)
-    third = continued(second, EMPTY_STATE, ["## Active Task\nC\n## Earlier\n- They did B."], "s-3", ROOM)
+    second = continue_layers(first, EMPTY_STATE, [answer], "s-2", ROOM)
+    third = continue_layers(
+        second, EMPTY_STATE, ["## Active Task\nC\n## Earlier\n- They did B."], "s-3", ROOM
+    )
     assert first.earlier == ()
     assert second.earlier == (Episode("s-2", ("The port is 8080.",)),)
     assert third.earlier == (Episode("s-3", ("They did B.",)), *second.earlier)
@@ -93,20 +97,18 @@ def test_the_detail_of_last_time_is_condensed_and_then_kept_word_for_word() -> N
 
 def test_detail_that_the_summariser_does_not_condense_is_kept_line_by_line() -> None:
     before = Layers(recent="## Active Task\nA\n## Completed Actions\n1. Moved the port.\n## Blocked\nNone")
-    after = continued(before, EMPTY_STATE, ["## Active Task\nB"], "s-2", ROOM)
+    after = continue_layers(before, EMPTY_STATE, ["## Active Task\nB"], "s-2", ROOM)
     assert after.earlier == (Episode("s-2", ("Moved the port.",)),)
 
 
 def test_what_has_no_room_is_archived_and_the_summary_says_where_it_is() -> None:
     lines = tuple(f"Fact {number} of many." for number in range(60))
-    layers = fitted(
-        Layers(recent="x", earlier=(Episode("s-9", lines), Episode("s-1", ("Old.",)))), 250, "s-10"
-    )
+    layers = fit(Layers(recent="x", earlier=(Episode("s-9", lines), Episode("s-1", ("Old.",)))), 250, "s-10")
     kept = sum(len(each.lines) for each in layers.earlier)
     assert 0 < kept < 60
     assert layers.archive == Archive(61 - kept, "s-1")
-    assert f"{61 - kept} lines of older summaries, from session s-1 on, are left out" in rendered(layers)
-    again = fitted(replace(layers, earlier=(Episode("s-8", lines),)), 250, "s-11")
+    assert f"{61 - kept} lines of older summaries, from session s-1 on, are left out" in render(layers)
+    again = fit(replace(layers, earlier=(Episode("s-8", lines),)), 250, "s-11")
     assert again.archive == Archive(61 - kept + 60 - kept, "s-1")
 
 
@@ -116,20 +118,20 @@ def test_a_fact_that_stands_in_detail_or_among_the_decisions_is_not_told_again()
         earlier=(Episode("s-2", ("moved the port", "Use SQLite!", "New.")), Episode("s-1", ("new",))),
         state=EntityState(decisions=("Use SQLite!",)),
     )
-    left = fitted(layers, ROOM, "s-3")
+    left = fit(layers, ROOM, "s-3")
     assert left.recent == "## Completed Actions\n1. Moved the port."
     assert left.earlier == (Episode("s-2", ("New.",)),)
 
 
 def test_a_summary_of_another_form_is_all_detail() -> None:
-    assert parsed("## Active Task\nGo on.\n\n# A title\ntext") == Layers(
+    assert parse("## Active Task\nGo on.\n\n# A title\ntext") == Layers(
         recent="## Active Task\nGo on.\n\n# A title\ntext"
     )
-    assert fitted(parsed("# Archived things\nx"), ROOM, "s").recent == "## Archived things\nx"
+    assert fit(parse("# Archived things\nx"), ROOM, "s").recent == "## Archived things\nx"
 
 
 def test_a_summary_too_long_by_far_keeps_its_beginning_and_says_so() -> None:
-    layers = fitted(Layers(recent="## Active Task\nA\n" + "word " * 5_000), 300, "s")
+    layers = fit(Layers(recent="## Active Task\nA\n" + "word " * 5_000), 300, "s")
     assert layers.recent.startswith("## Active Task\nA\n")
     assert "too long for this summary" in layers.recent
 
@@ -164,13 +166,13 @@ budgets = st.integers(150, 3_000)
 
 @given(layered, budgets)
 def test_each_layer_is_bounded_and_each_fact_stands_once(layers: Layers, budget: int) -> None:
-    left = fitted(layers, budget, "s-9")
+    left = fit(layers, budget, "s-9")
     assert tokens(left.recent) <= budget * RECENT_MOST
     others = Layers(recent=left.recent, state=left.state)
-    room = max(budget * EARLIER_SHARE, budget - tokens(rendered(others)))
-    assert tokens(rendered(Layers(earlier=left.earlier))) <= room
-    assert tokens(rendered(Layers(state=left.state))) <= budget * STATE_SHARE
-    assert tokens(rendered(Layers(archive=left.archive))) <= ARCHIVE_TOKENS
+    room = max(budget * EARLIER_SHARE, budget - tokens(render(others)))
+    assert tokens(render(Layers(earlier=left.earlier))) <= room
+    assert tokens(render(Layers(state=left.state))) <= budget * STATE_SHARE
+    assert tokens(render(Layers(archive=left.archive))) <= ARCHIVE_TOKENS
     facts = [plain(line) for each in left.earlier for line in each.lines]
     facts += [*map(plain, left.state.decisions)]
     facts += [plain(line) for line in left.recent.splitlines() if line.startswith(("- ", "* ", "2. "))]
@@ -181,42 +183,42 @@ def test_each_layer_is_bounded_and_each_fact_stands_once(layers: Layers, budget:
 def test_fitting_again_changes_nothing_and_neither_does_the_way_through_a_text(
     layers: Layers, budget: int
 ) -> None:
-    left = fitted(layers, budget, "s-9")
-    assert fitted(left, budget, "s-10") == left
-    assert parsed(rendered(left)) == left
+    left = fit(layers, budget, "s-9")
+    assert fit(left, budget, "s-10") == left
+    assert parse(render(left)) == left
 
 
 @given(layered, st.lists(st.tuples(prose, LINES), min_size=1, max_size=6), budgets)
 def test_however_often_it_goes_on_it_does_not_grow_and_forgets_no_line_silently(
     layers: Layers, answers: list[tuple[str, tuple[str, ...]]], budget: int
 ) -> None:
-    before = fitted(layers, budget, "s-0")
+    before = fit(layers, budget, "s-0")
     for number, (text, lines) in enumerate(answers):
         answer = "\n".join((text, "## Earlier", *(f"- {line}" for line in lines)))
-        after = continued(before, EMPTY_STATE, [answer], f"t-{number}", budget)
+        after = continue_layers(before, EMPTY_STATE, [answer], f"t-{number}", budget)
         left_out = {plain(line) for each in before.earlier for line in each.lines}
-        left_out -= {plain(line) for line in rendered(after).splitlines()}
+        left_out -= {plain(line) for line in render(after).splitlines()}
         archived = (after.archive.lines if after.archive else 0) - (
             before.archive.lines if before.archive else 0
         )
         assert archived >= len(left_out)
         shares = RECENT_MOST + EARLIER_SHARE + STATE_SHARE
-        assert tokens(rendered(after)) <= budget * shares + ARCHIVE_TOKENS + 4
+        assert tokens(render(after)) <= budget * shares + ARCHIVE_TOKENS + 4
         before = after
 
 
 @given(layered, budgets)
 def test_what_a_summariser_may_write_and_what_is_kept_fit_together(layers: Layers, budget: int) -> None:
-    left = fitted(layers, budget, "s-9")
+    left = fit(layers, budget, "s-9")
     room = room_for_answer(left, left.state, budget)
     assert room >= budget // 2
     answer = "## Active Task\n" + "word " * room
-    after = continued(left, EMPTY_STATE, [answer[: room * 4 + 3]], "s-10", budget)
-    assert tokens(rendered(replace(after, archive=None))) <= budget + 4
+    after = continue_layers(left, EMPTY_STATE, [answer[: room * 4 + 3]], "s-10", budget)
+    assert tokens(render(replace(after, archive=None))) <= budget + 4
 
 
 @given(prose)
 def test_condensing_gives_single_lines_each_once(text: str) -> None:
-    lines = condensed(text)
+    lines = condense(text)
     assert len(set(map(plain, lines))) == len(lines)
     assert all(line and "\n" not in line for line in lines)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hermes_jobs.agent.context.prune import pruned
+from hermes_jobs.agent.context.prune import prune
 from hermes_jobs.agent.tools.processes import Completed
 from hermes_jobs.agent.tools.terminal import outcome as terminal_outcome
 from hermes_jobs.agent.tools.web import FetchedPage
@@ -20,7 +20,7 @@ OUTPUT = "collecting …\n" * 40 + "FAILED tests/test_x.py::test_y\n1 failed, 3 
 
 def line(name: str, arguments: dict[str, object], content: str) -> str:
     call = ToolCall("c1", name, json.dumps(arguments))
-    small = pruned((AssistantMessage("", (call,)), ToolMessage("c1", name, content)))
+    small = prune((AssistantMessage("", (call,)), ToolMessage("c1", name, content)))
     return small[1].content
 
 
@@ -84,7 +84,7 @@ def test_of_a_result_that_was_stored_elsewhere_no_success_is_claimed() -> None:
 def test_a_result_that_came_before_says_how_it_ended_too() -> None:
     call, again = (ToolCall(name, "terminal", '{"command": "make"}') for name in ("c1", "c2"))
     result = f"{OUTPUT}[exit code 2]"
-    small = pruned(
+    small = prune(
         (
             *(AssistantMessage("", (call,)), ToolMessage("c1", "terminal", result)),
             *(AssistantMessage("", (again,)), ToolMessage("c2", "terminal", result)),

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent, SendDelivery
 from hermes_jobs.delivery.telegram import TelegramChannel
-from hermes_jobs.delivery.telegram_bot import bot_of
+from hermes_jobs.delivery.telegram_bot import bot_id_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
@@ -194,4 +194,4 @@ def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier
     ("token", "bot_id"), [(TOKEN, "4242"), ("", None), ("nonsense", None), ("12:short", None)]
 )
 def test_a_token_names_its_bot(token: str, bot_id: str | None) -> None:
-    assert bot_of(token) == bot_id
+    assert bot_id_of(token) == bot_id

@@ -24,7 +24,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import KINDS, StreamKind
 from hermes_jobs.interfaces.chat.commands import COMMANDS
-from hermes_jobs.interfaces.chat.info_commands import told
+from hermes_jobs.interfaces.chat.info_commands import describe_tool
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.interfaces.cli.help import TOPICS, Bullets, Rows
 from hermes_jobs.runtime.queues import QUEUES
@@ -283,7 +283,7 @@ def tools() -> str:
             code(each.name),
             code(each.toolset) + ("" if each.toolset in on else " (off)"),
             "only reads" if each.effect == "read" else "",
-            told(each.name, each.description),
+            describe_tool(each.name, each.description),
         )
         for each in sorted(found, key=lambda each: (each.toolset not in on, each.toolset, each.name))
     ]

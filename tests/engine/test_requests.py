@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.summary import enclosed, todos_note
+from hermes_jobs.agent.context.summary import enclose, todos_note
 from hermes_jobs.domain.events import ModelReplied
 from hermes_jobs.domain.session.commands import FinishModelCall
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
@@ -46,7 +46,7 @@ def test_it_stands_beside_the_newest_of_equal_messages(begun: tuple[Session, Tur
 
 @pytest.mark.parametrize(
     "merged",
-    [f"{enclosed('So far.')}\n\n{ASKED}", f"{ASKED}\n\n{todos_note(['rest'])}"],
+    [f"{enclose('So far.')}\n\n{ASKED}", f"{ASKED}\n\n{todos_note(['rest'])}"],
     ids=["behind a summary", "before todos"],
 )
 def test_it_stays_there_when_a_compression_puts_a_note_into_the_message(

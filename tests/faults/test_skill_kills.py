@@ -67,7 +67,7 @@ def assert_files_agree(application: Application) -> None:
     """The home's files are what the log has, without anybody settling them before this looks."""
     root = application.settings.paths.skills
     lies = {path: path.read_bytes() for path in root.rglob("*") if path.is_file() and path.name[0] != "."}
-    volumes, problems = application.skills.volumes()
+    volumes, problems = application.skills.read_entries()
     wanted = {
         volume.folder / path: content_of(file)
         for volume in volumes
@@ -100,7 +100,7 @@ def test_a_kill_while_files_are_written_is_put_right_by_the_next_use(
         application.skills.sync()
         assert_files_agree(application)
         assert_each_call_wrote_once(application)
-        [volume] = [each for each in application.skills.volumes()[0] if each.skill is not None]
+        [volume] = [each for each in application.skills.read_entries()[0] if each.skill is not None]
         assert (volume.name, volume.paths) == ("tidy", ("scripts/a.sh",))
 
 

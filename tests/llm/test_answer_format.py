@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, without
 from hermes_jobs.agent.llm.anthropic.request import request_body as messages_body
-from hermes_jobs.agent.llm.dialect import OPENAI_URL, PLAIN, ApiOptions, adapted, first_dialect
+from hermes_jobs.agent.llm.dialect import OPENAI_URL, PLAIN, ApiOptions, adapt, first_dialect
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.responses import responses_body
 from hermes_jobs.engine.ports import ModelRequest
@@ -85,10 +85,10 @@ def test_without_a_schema_there_is_none() -> None:
     ],
 )
 def test_what_an_endpoint_refuses_is_left_out(said: str) -> None:
-    changed = adapted(OPENAI, 400, said)
+    changed = adapt(OPENAI, 400, said)
     assert changed is not None
     assert "response_format" not in request_body(asked(), changed)
-    assert adapted(changed, 400, said) is None
+    assert adapt(changed, 400, said) is None
 
 
 def claude(made: ModelRequest) -> ModelRequest:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.client import OpenAIModel
 from hermes_jobs.agent.llm.dialect import ApiOptions, first_dialect
-from hermes_jobs.agent.llm.render import marked
+from hermes_jobs.agent.llm.render import mark_for_caching
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Refuse
@@ -43,7 +43,7 @@ HISTORY = [
 
 
 def test_marks_move_back_to_messages_with_text() -> None:
-    assert marked(HISTORY, ttl="5m", tools=False) == [
+    assert mark_for_caching(HISTORY, ttl="5m", tools=False) == [
         text("system", "") | {"content": carried("Be kind.")},
         text("user", "") | {"content": carried("1")},
         text("assistant", "") | {"content": carried("2")},
@@ -55,7 +55,7 @@ def test_marks_move_back_to_messages_with_text() -> None:
 
 def test_where_they_take_one_results_carry_a_mark_on_a_part_of_their_content() -> None:
     hour = {"type": "ephemeral", "ttl": "1h"}
-    assert marked(HISTORY, ttl="1h", tools=True) == [
+    assert mark_for_caching(HISTORY, ttl="1h", tools=True) == [
         text("system", "") | {"content": carried("Be kind.", hour)},
         HISTORY[1],
         text("assistant", "") | {"content": carried("2", hour)},
@@ -68,7 +68,7 @@ def test_where_they_take_one_results_carry_a_mark_on_a_part_of_their_content() -
 def test_a_list_takes_the_mark_on_its_last_part_and_an_empty_text_takes_none() -> None:
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     history = [{"role": "user", "content": parts}, text("assistant", "")]
-    first, second = marked(history, ttl="5m", tools=False)
+    first, second = mark_for_caching(history, ttl="5m", tools=False)
     assert first["content"] == [parts[0], parts[1] | {"cache_control": MARK}]
     assert second == text("assistant", "")
 
@@ -85,7 +85,7 @@ def test_there_are_at_most_four_marks_and_the_given_messages_stay_as_they_are(
 ) -> None:
     messages = [*([text("system", "S")] if system else []), *history]
     before = deepcopy(messages)
-    result = marked(messages, ttl="5m", tools=tools)
+    result = mark_for_caching(messages, ttl="5m", tools=tools)
     assert messages == before
     assert str(result).count("cache_control") <= 3 + system
     assert [without_marks(each) for each in result] == [without_marks(each) for each in before]

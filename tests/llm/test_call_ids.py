@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.call_ids import with_valid_ids
-from hermes_jobs.agent.llm.dialect import adapted, first_dialect
+from hermes_jobs.agent.llm.dialect import adapt, first_dialect
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ModelRequest
@@ -74,7 +74,7 @@ def test_mistral_gets_its_ids_and_an_assistants_word_after_results(base_url: str
 )
 def test_an_endpoint_that_says_so_is_served_like_mistral(refused: str, field: str, value: object) -> None:
     plain = first_dialect("http://127.0.0.1:9/v1", "some-model")
-    changed = adapted(plain, 400, refused)
+    changed = adapt(plain, 400, refused)
     assert changed is not None
     assert getattr(changed.family, field) == value
-    assert adapted(changed, 400, refused) is None
+    assert adapt(changed, 400, refused) is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.llm.dialect import OPENAI_URL, Dialect, adapted, first_dialect
+from hermes_jobs.agent.llm.dialect import OPENAI_URL, Dialect, adapt, first_dialect
 
 PLAIN = Dialect()
 
@@ -32,12 +32,12 @@ PLAIN = Dialect()
     ],
 )
 def test_what_a_refusal_names_is_left_out(status: int | None, message: str, changed: Dialect | None) -> None:
-    assert adapted(PLAIN, status, message) == changed
+    assert adapt(PLAIN, status, message) == changed
 
 
 def test_what_is_left_out_already_is_not_left_out_again() -> None:
-    assert adapted(Dialect(streams_usage=False), 400, "Unknown parameter: 'stream_options'") is None
-    assert adapted(Dialect(streams=False), 400, "Streaming is not supported") is None
+    assert adapt(Dialect(streams_usage=False), 400, "Unknown parameter: 'stream_options'") is None
+    assert adapt(Dialect(streams=False), 400, "Streaming is not supported") is None
 
 
 def test_openai_itself_is_asked_in_its_newest_words() -> None:

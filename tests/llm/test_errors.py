@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.errors import HINTS, ApiRefusal, classify, garbage, refusal_in
+from hermes_jobs.agent.llm.errors import HINTS, ApiRefusal, classify, parse_refusal, unreadable_answer
 from hermes_jobs.agent.llm.retry import RETRYABLE
 from hermes_jobs.engine.ports import ModelError
 from tests.tables import each_row
@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 23, 1, tzinfo=UTC).timestamp()
 
 
 def judged(status: int | None, body: Any, headers: dict[str, str] | None = None) -> ModelError:
-    refusal = refusal_in(body, status=status, headers=headers)
+    refusal = parse_refusal(body, status=status, headers=headers)
     return classify(replace(refusal or ApiRefusal(message=str(body), status=status), at=NOW))
 
 
@@ -93,12 +93,12 @@ json_like = st.recursive(
 
 @given(json_like)
 def test_whatever_an_error_looks_like_it_is_read(body: Any) -> None:
-    refusal = refusal_in({"error": body})
+    refusal = parse_refusal({"error": body})
     assert (refusal is None) == (not body)
     if refusal is not None:
         classify(refusal)
 
 
 def test_an_excerpt_of_a_page_is_its_title() -> None:
-    error = garbage("is not JSON", "<html><head><title>Log in</title></head><body>…</body></html>")
+    error = unreadable_answer("is not JSON", "<html><head><title>Log in</title></head><body>…</body></html>")
     assert error.message == "The endpoint's answer is not JSON: 'Log in'"

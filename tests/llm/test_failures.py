@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Dialect, adapted
+from hermes_jobs.agent.llm.dialect import Dialect, adapt
 from hermes_jobs.agent.llm.retry import RETRYABLE
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.usage import NO_USAGE, Usage
@@ -88,7 +88,7 @@ def test_each_refusal_ends_the_turn_after_its_own_number_of_requests_and_waits(
     else:
         assert len(failures) == 1
         assert session.waits == []
-    if adapted(Dialect(), case["status"], json.dumps(case["body"])) is None:
+    if adapt(Dialect(), case["status"], json.dumps(case["body"])) is None:
         assert len(model_server.requests) == len(failures)
     assert booked(facts) == NO_USAGE
     assert of(e.UsageRecorded, facts)[0].num_model_calls == len(failures)

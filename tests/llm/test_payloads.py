@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.dialect import ApiOptions, Dialect, adapted, first_dialect
+from hermes_jobs.agent.llm.dialect import ApiOptions, Dialect, adapt, first_dialect
 from hermes_jobs.agent.llm.families import FAMILIES, family_of
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import builder_for
@@ -211,7 +211,7 @@ REFUSED = [
 def test_a_refusal_that_names_what_is_missing_has_it_filled_in(
     said: str, base_url: str, model: str, filled: str
 ) -> None:
-    changed = adapted(first_dialect(base_url, model), 400, said)
+    changed = adapt(first_dialect(base_url, model), 400, said)
     assert changed is not None
     assert getattr(changed.family, filled)
     assert changed.family.wants_filler(model)
@@ -222,7 +222,7 @@ def test_a_corrupted_signature_is_sent_once_more_then_replaced_then_left_out() -
     seen = []
     while dialect is not None:
         seen.append(dialect.payloads)
-        dialect = adapted(dialect, 400, "Corrupted thought signature.")
+        dialect = adapt(dialect, 400, "Corrupted thought signature.")
     assert seen == ["send", "again", "replace", "omit"]
 
 
@@ -235,7 +235,7 @@ def test_a_corrupted_signature_is_sent_once_more_then_replaced_then_left_out() -
     ],
 )
 def test_what_cannot_be_verified_is_left_out(said: str) -> None:
-    changed = adapted(first_dialect(OPENROUTER, "anthropic/claude-sonnet-4.5"), 400, said)
+    changed = adapt(first_dialect(OPENROUTER, "anthropic/claude-sonnet-4.5"), 400, said)
     assert changed is not None
     assert changed.payloads in {"replace", "omit"}
     message = AssistantMessage(
@@ -254,10 +254,10 @@ def test_what_cannot_be_verified_is_left_out(said: str) -> None:
     ],
 )
 def test_an_endpoint_that_knows_no_such_field_gets_none(said: str) -> None:
-    changed = adapted(first_dialect(LOCAL, "deepseek-r1"), 400, said)
+    changed = adapt(first_dialect(LOCAL, "deepseek-r1"), 400, said)
     assert changed is not None
     assert (changed.family.fields, changed.family.call_fields) == ((), ())
-    assert adapted(changed, 400, said) is None
+    assert adapt(changed, 400, said) is None
 
 
 ITEMS: list[Json] = [

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.redaction import REDACTED, redacted
+from hermes_jobs.agent.llm.redaction import REDACTED, redact_request
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from hermes_jobs.agent.llm.redaction import REDACTED, redacted
 )
 def test_what_looks_like_a_key_is_taken_out(secret: str) -> None:
     assert (
-        redacted(f"Incorrect API key provided: {secret} (see …)")
+        redact_request(f"Incorrect API key provided: {secret} (see …)")
         == f"Incorrect API key provided: {REDACTED} (see …)"
     )
 
@@ -35,14 +35,14 @@ def test_what_looks_like_a_key_is_taken_out(secret: str) -> None:
     ],
 )
 def test_secrets_in_headers_and_addresses_are_taken_out(text: str, clean: str) -> None:
-    assert redacted(text) == clean
+    assert redact_request(text) == clean
 
 
 @given(st.text(), st.text(min_size=6), st.text())
 def test_a_known_secret_is_never_left(before: str, secret: str, after: str) -> None:
     if secret not in REDACTED:
-        assert secret not in redacted(before, [secret]) + redacted(after, [secret])
+        assert secret not in redact_request(before, [secret]) + redact_request(after, [secret])
 
 
 def test_a_placeholder_is_no_secret() -> None:
-    assert redacted("none of these", ["none"]) == "none of these"
+    assert redact_request("none of these", ["none"]) == "none of these"

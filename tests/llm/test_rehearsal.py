@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.agent.llm import git_week
-from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearsed
+from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearse
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import Reply
 from tests.llm.asking import ask, request
@@ -22,14 +22,14 @@ def calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("text", ["Hello", "help", "What can you do?", "Xyzzy 42"])
 def test_what_it_cannot_do_is_answered_by_saying_what_it_is(text: str) -> None:
-    reply = rehearsed(request(text))
+    reply = rehearse(request(text))
     assert "language model" in reply.content
     assert reply.model == REHEARSAL
 
 
 @pytest.mark.parametrize("text", ["thanks", "bye", ""])
 def test_no_notice_stands_below_every_answer(text: str) -> None:
-    assert "hermes-jobs setup" not in rehearsed(request(text)).content
+    assert "hermes-jobs setup" not in rehearse(request(text)).content
 
 
 WEEK = """\
@@ -41,10 +41,10 @@ newest: Log: an append names its version
 
 def test_a_question_about_the_week_is_answered_from_git() -> None:
     question = request("What happened in this folder this week?", tools=TOOLS)
-    first = rehearsed(question)
+    first = rehearse(question)
     assert [arguments["command"] for _, arguments in calls(first)] == [git_week.COMMAND, "ls -t | head -8"]
     results = (ToolMessage("a", "terminal", WEEK), ToolMessage("b", "terminal", "notes.txt"))
-    answer = rehearsed(
+    answer = rehearse(
         request(*question.messages, AssistantMessage("", first.tool_calls), *results, tools=TOOLS)
     ).content
     assert answer == git_week.week_summary(WEEK)
@@ -55,14 +55,14 @@ def test_a_folder_without_git_is_told_by_its_newest_files() -> None:
         ToolMessage("a", "terminal", "2026-11-24\nfatal: not a git repository\n[exit code 128]"),
         ToolMessage("b", "terminal", "notes.txt\nplan.txt"),
     )
-    answer = rehearsed(request("What's new here?", AssistantMessage(""), *results, tools=TOOLS)).content
+    answer = rehearse(request("What's new here?", AssistantMessage(""), *results, tools=TOOLS)).content
     assert "notes.txt\nplan.txt" in answer
     assert "fatal" not in answer
 
 
 @pytest.mark.parametrize("text", ["Look around, please", "list the files here", "Show me your tools"])
 def test_looking_around_makes_two_calls_at_once(text: str) -> None:
-    reply = rehearsed(request(text, tools=TOOLS))
+    reply = rehearse(request(text, tools=TOOLS))
     assert calls(reply) == [("terminal", {"command": "ls"}), ("session_search", {})]
     assert len({call.id for call in reply.tool_calls}) == 2
     assert reply.finish_reason == "tool_calls"
@@ -87,7 +87,7 @@ def test_looking_around_makes_two_calls_at_once(text: str) -> None:
     ],
 )
 def test_other_words_make_other_calls(text: str, call: tuple[str, dict[str, Any]]) -> None:
-    assert calls(rehearsed(request(text, tools=TOOLS))) == [call]
+    assert calls(rehearse(request(text, tools=TOOLS))) == [call]
 
 
 @given(
@@ -95,16 +95,16 @@ def test_other_words_make_other_calls(text: str, call: tuple[str, dict[str, Any]
     st.sets(st.sampled_from(TOOLS)),
 )
 def test_only_tools_that_are_offered_are_called(text: str, tools: set[str]) -> None:
-    reply = rehearsed(request(text, tools=tuple(sorted(tools))))
+    reply = rehearse(request(text, tools=tuple(sorted(tools))))
     assert {name for name, _ in calls(reply)} <= tools
-    assert reply == rehearsed(request(text, tools=tuple(sorted(tools))))
+    assert reply == rehearse(request(text, tools=tuple(sorted(tools))))
 
 
 def test_results_are_used_in_the_answer() -> None:
     asked = request("look around", tools=TOOLS)
-    first = rehearsed(asked)
+    first = rehearse(asked)
     results = [ToolMessage(call.id, call.name, f"result {at}") for at, call in enumerate(first.tool_calls)]
-    answer = rehearsed(
+    answer = rehearse(
         request(*asked.messages, AssistantMessage(first.content, first.tool_calls), *results, tools=TOOLS)
     )
     assert not answer.tool_calls
@@ -118,12 +118,12 @@ def test_a_last_word_without_tools_still_tells_the_results() -> None:
         AssistantMessage("", ()),
         ToolMessage("a", "terminal", "b.txt"),
     ]
-    assert "b.txt" in rehearsed(request(*history, "Answer now from what you have.")).content
+    assert "b.txt" in rehearse(request(*history, "Answer now from what you have.")).content
 
 
 def test_long_results_are_cut() -> None:
     long = ToolMessage("a", "terminal", "\n".join(map(str, range(100))))
-    assert "… 80 more lines" in rehearsed(request("look around", long, tools=TOOLS)).content
+    assert "… 80 more lines" in rehearse(request("look around", long, tools=TOOLS)).content
 
 
 @pytest.mark.parametrize(
@@ -139,16 +139,16 @@ def test_long_results_are_cut() -> None:
     ],
 )
 def test_nothing_but_a_statement_that_begins_so_is_written_to_the_memory(text: str) -> None:
-    assert not [name for name, _ in calls(rehearsed(request(text, tools=TOOLS))) if name == "memory"]
+    assert not [name for name, _ in calls(rehearse(request(text, tools=TOOLS))) if name == "memory"]
 
 
 def test_a_review_saves_what_was_to_be_remembered_once() -> None:
     review = "Review the conversation. If there is nothing to save, say so: nothing to save."
     tools = ("memory", "skills_list")
-    reply = rehearsed(request("remember that I like tea", AssistantMessage("Yes."), review, tools=tools))
+    reply = rehearse(request("remember that I like tea", AssistantMessage("Yes."), review, tools=tools))
     assert calls(reply) == [("memory", {"action": "add", "target": "user", "content": "I like tea"})]
     saved = AssistantMessage("", reply.tool_calls)
-    again = rehearsed(
+    again = rehearse(
         request(
             "remember that I like tea",
             saved,
@@ -162,12 +162,12 @@ def test_a_review_saves_what_was_to_be_remembered_once() -> None:
 
 
 def test_a_summary_has_the_sections_of_a_summary() -> None:
-    assert "## Active Task" in rehearsed(request("Summarise. Sections: Active Task, Goal, …")).content
+    assert "## Active Task" in rehearse(request("Summarise. Sections: Active Task, Goal, …")).content
 
 
 def test_recalled_memories_are_not_taken_for_the_users_words() -> None:
     text = "Hello <memory-context>look around</memory-context>"
-    assert not rehearsed(request(text, tools=TOOLS)).tool_calls
+    assert not rehearse(request(text, tools=TOOLS)).tool_calls
 
 
 def test_usage_is_estimated_and_grows_with_the_request() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decoded
+from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
 from tests.tools.support import wait_until
@@ -56,7 +56,7 @@ class TestServer:
 
     def text(self, reply: Reply) -> str:
         assert isinstance(reply, Result), reply
-        return str(decoded(reply.content)["content"][0]["text"])
+        return str(decode_response(reply.content)["content"][0]["text"])
 
     @property
     def starts(self) -> list[int]:

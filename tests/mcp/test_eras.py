@@ -16,7 +16,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest, JSONRPCResponse
 
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
-from hermes_jobs.agent.mcp.messages import CallTool, Launch, Offer, Reply, Result, decoded
+from hermes_jobs.agent.mcp.messages import CallTool, Launch, Offer, Reply, Result, decode_response
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
 from tests.tools.support import wait_until
@@ -63,26 +63,26 @@ def talk(servers: Servers, launch: Launch) -> None:
     assert isinstance(offer, Offer), offer
     assert (offer.protocol, offer.instructions) == ("2026-07-28", "Add with care.")
     assert offer.version.startswith("modern")
-    assert [each["name"] for each in decoded(offer.tools)] == ["add", "fail"]
+    assert [each["name"] for each in decode_response(offer.tools)] == ["add", "fail"]
     added = called(servers, launch, "add", b'{"a": 20, "b": 22}')
     assert isinstance(added, Result), added
-    assert decoded(added.content)["structuredContent"] == {"result": 42}
+    assert decode_response(added.content)["structuredContent"] == {"result": 42}
     failed = called(servers, launch, "fail", b"{}")
     assert isinstance(failed, Result), failed
-    assert decoded(failed.content)["isError"] is True
-    assert [each["name"] for each in decoded(offer.prompts)] == ["summary"]
+    assert decode_response(failed.content)["isError"] is True
+    assert [each["name"] for each in decode_response(offer.prompts)] == ["summary"]
     wanted = b'{"name": "summary", "arguments": {"note": "tea"}}'
     prompt = servers.inquire(launch, "prompt", wanted, 60, CancelToken())
     assert isinstance(prompt, Result), prompt
-    assert decoded(prompt.content)["messages"][0]["content"]["text"] == "Sum up tea."
+    assert decode_response(prompt.content)["messages"][0]["content"]["text"] == "Sum up tea."
     listed = servers.inquire(launch, "resources", b"{}", 60, CancelToken())
     assert isinstance(listed, Result), listed
-    assert [each["uri"] for each in decoded(listed.content)["resources"]] == ["note://tea"]
-    assert [each["uriTemplate"] for each in decoded(listed.content)["templates"]] == ["note://{name}"]
+    assert [each["uri"] for each in decode_response(listed.content)["resources"]] == ["note://tea"]
+    assert [each["uriTemplate"] for each in decode_response(listed.content)["templates"]] == ["note://{name}"]
     for uri, text in (("note://tea", "Boil water."), ("note://milk", "A note about milk.")):
         found = servers.inquire(launch, "read", json.dumps({"uri": uri}).encode(), 60, CancelToken())
         assert isinstance(found, Result), found
-        assert decoded(found.content)["contents"][0]["text"] == text
+        assert decode_response(found.content)["contents"][0]["text"] == text
 
 
 def test_over_stdio(servers: Servers) -> None:
@@ -126,6 +126,6 @@ def test_a_tool_with_a_header_that_the_specification_forbids_is_named() -> None:
     answer = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
     entries.received(SessionMessage(answer))
     assert [each["name"] for each in answer.result["tools"]] == ["good"]
-    ((name, why),) = entries.take_tools()
+    ((name, why),) = entries.pop_tools()
     assert (name, "x-mcp-header" in why) == ("bad", True)
     assert len(notes) == 1

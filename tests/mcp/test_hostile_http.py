@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decoded
+from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
 from tests.mcp import hostile_http as it
@@ -198,4 +198,4 @@ def test_a_server_that_does_not_let_go_holds_no_connector(
 def test_what_is_listed_is_what_is_offered(servers: Servers, server: HostileServer) -> None:
     offer = servers.list_tools(launch_of(server), CancelToken())
     assert isinstance(offer, Offer)
-    assert [each["name"] for each in decoded(offer.tools)] == ["note", "other"]
+    assert [each["name"] for each in decode_response(offer.tools)] == ["note", "other"]

@@ -10,7 +10,7 @@ from mcp.client.client import Client
 from mcp.server import Server, ServerRequestContext
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
 
-from hermes_jobs.agent.mcp.calls import every
+from hermes_jobs.agent.mcp.calls import read_all
 from hermes_jobs.agent.mcp.list_number import MAX_SECONDS, MIN_SECONDS, ListNumber
 
 HOUR = 3_600_000
@@ -48,7 +48,7 @@ def listed(clock: Clock, *pages: int | None, mode: Any = "auto") -> ListNumber:
     async def ask() -> ListNumber:
         number = ListNumber(clock)
         async with Client(Server("paged", on_list_tools=list_tools), mode=mode, cache=None) as client:
-            found = await every(number.observed(client.session.list_tools), "tools")
+            found = await read_all(number.observed(client.session.list_tools), "tools")
         assert len(found) == len(pages)
         return number
 

@@ -21,7 +21,7 @@ from hermes_jobs.agent.mcp.authorization import LoginClient, Wish, log_in_by_cod
 from hermes_jobs.agent.mcp.bearer import NotRenewed, renew
 from hermes_jobs.agent.mcp.config import McpOauth
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, Logins, OauthClient
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decoded
+from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
 from hermes_jobs.agent.mcp.redirects import Loopback, Paste
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
@@ -109,7 +109,7 @@ class Client:
     def says(self, tool: str = "echo", text: str = "hello") -> str:
         reply = self.call(tool, text)
         assert isinstance(reply, Result), reply
-        return str(decoded(reply.content)["content"][0]["text"])
+        return str(decode_response(reply.content)["content"][0]["text"])
 
     def fails(self, tool: str = "echo") -> Failed:
         reply = self.call(tool)

@@ -12,7 +12,7 @@ from hermes_jobs.agent.mcp.authorization import Wish
 from hermes_jobs.agent.mcp.bearer import renew
 from hermes_jobs.agent.mcp.config import McpOauth
 from hermes_jobs.agent.mcp.logins import LoginFile
-from hermes_jobs.agent.mcp.messages import Failed, Launch, Offer, Result, decoded
+from hermes_jobs.agent.mcp.messages import Failed, Launch, Offer, Result, decode_response
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.engine.in_flight import CancelToken
 from tests.mcp.test_eras import called, free_port, listens
@@ -46,7 +46,7 @@ def _log_in_and_call(url: str, file: LoginFile, folder: Path) -> None:
     for _ in range(3):  # a token ends soon, so each call renews it
         added = called(servers, launch, "add", b'{"a": 20, "b": 22}')
         assert isinstance(added, Result), added
-        assert decoded(added.content)["structuredContent"] == {"result": 42}
+        assert decode_response(added.content)["structuredContent"] == {"result": 42}
     last = file.read()
     assert last is not None
     assert last.refresh_token != login.refresh_token

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.mcp.prompts import given, prompts_of, text_of, usage
+from hermes_jobs.agent.mcp.prompts import parse_arguments, prompts_of, text_of, usage
 from hermes_jobs.domain.events import McpPrompt, McpPromptArgument
 from hermes_jobs.errors import Rejected
 
@@ -22,7 +22,7 @@ ASK = McpPrompt(name="ask", arguments=(McpPromptArgument(name="question", requir
 
 
 def arguments(prompt: McpPrompt, rest: str) -> dict[str, str]:
-    return given(prompt, rest, shlex.split(rest))
+    return parse_arguments(prompt, rest, shlex.split(rest))
 
 
 def test_prompts_are_sorted_and_cleaned_and_those_that_nobody_can_type_are_left_out() -> None:

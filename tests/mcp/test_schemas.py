@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from hermes_jobs.agent.mcp.arguments import validated
-from hermes_jobs.agent.mcp.catalogue import fingerprint, listed
+from hermes_jobs.agent.mcp.catalogue import fingerprint, read_listing
 from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
-from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted, renamed
+from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapt, rename_properties
 from hermes_jobs.agent.mcp.tools import effect_of
 from hermes_jobs.agent.tools.tool import InvalidArguments
 from tests.tables import each_row
@@ -94,7 +94,7 @@ UNUSABLE = {
 def test_what_providers_refuse_is_rewritten() -> None:
     @each_row(list(REWRITTEN.values()))
     def check(offered: dict[str, Any], wanted: dict[str, Any]) -> None:
-        assert adapted(offered) == wanted
+        assert adapt(offered) == wanted
 
     check()
 
@@ -103,10 +103,10 @@ def test_what_no_provider_takes_is_left_out_with_a_reason() -> None:
     @each_row(list(UNUSABLE.values()))
     def check(schema: dict[str, Any], why: str) -> None:
         with pytest.raises(UnusableSchema) as refused:
-            adapted(schema)
+            adapt(schema)
         assert why in str(refused.value)
         tools = [{"name": "bad", "inputSchema": schema}, {"name": "good", "inputSchema": {"type": "object"}}]
-        listing = listed("test", SERVER, tools)
+        listing = read_listing("test", SERVER, tools)
         assert [each.name for each in listing.tools] == ["good"]
         assert why in listing.left_out[0].reason
 
@@ -131,11 +131,11 @@ PARTS = st.recursive(
 def test_every_valid_schema_gets_a_root_that_providers_take(
     root: dict[str, Any], shared: dict[str, Any]
 ) -> None:
-    found = adapted({**root, "type": "object", "$defs": {"a": shared}})
+    found = adapt({**root, "type": "object", "$defs": {"a": shared}})
     assert found["type"] == "object"
     assert AT_ROOT.isdisjoint(found)
     Draft202012Validator.check_schema(found)
-    assert adapted(found) == found
+    assert adapt(found) == found
 
 
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -168,7 +168,7 @@ def test_arguments_that_break_a_schema_are_told() -> None:
     @each_row(list(WRONG.values()))
     def check(schema: dict[str, Any], arguments: dict[str, Any], told: str) -> None:
         with pytest.raises(InvalidArguments) as refused:
-            validated(adapted(schema), arguments)
+            validated(adapt(schema), arguments)
         assert told in str(refused.value)
 
     check()
@@ -202,7 +202,7 @@ def test_no_schema_takes_a_worker_s_time() -> None:
 
     @each_row(list(ENDLESS.values()))
     def check(schema: Mapping[str, Any], arguments: dict[str, Any]) -> None:
-        assert validated(adapted(schema), arguments) == arguments
+        assert validated(adapt(schema), arguments) == arguments
 
     check()
 
@@ -218,29 +218,29 @@ def test_patterns_of_results_are_not_run_by_the_sdk() -> None:
 def sifted(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entries = MalformedEntries(lambda: "2025-11-25", print)
     result: dict[str, Any] = {"tools": tools}
-    entries._sift("tools/list", result)
+    entries._filter_entries("tools/list", result)
     found: list[dict[str, Any]] = result["tools"]
     return found
 
 
 def test_arguments_get_names_that_every_provider_takes() -> None:
     many = ("$filter", "filter[id]", "filter_id", "a" * 70, "a" * 71, "名", "plain")
-    schema, own = renamed(object_of(("$filter", "plain"), **dict.fromkeys(many, TEXT)))
+    schema, own = rename_properties(object_of(("$filter", "plain"), **dict.fromkeys(many, TEXT)))
     names = ["filter", "filter_id_2", "filter_id", "a" * 64, f"{'a' * 60}_2", "argument", "plain"]
     assert list(schema["properties"]) == names
     assert schema["required"] == ["filter", "plain"]
     assert [own.get(name, name) for name in names] == list(many)
     fine = object_of(plain=TEXT)
-    assert renamed(fine) == (fine, {})
+    assert rename_properties(fine) == (fine, {})
 
 
 def test_a_huge_schema_is_left_out_and_a_digest_is_stable() -> None:
     huge = object_of(**{f"a{at}": {"type": "string", "description": "x" * 50} for at in range(1_000)})
-    listing = listed(
+    listing = read_listing(
         "test", SERVER, [{"name": "huge", "inputSchema": huge}, {"name": "b", "inputSchema": wide(3)}]
     )
     assert "more than 50,000 bytes" in listing.left_out[0].reason
-    again = listed("test", SERVER, json.loads(json.dumps([{"name": "b", "inputSchema": wide(3)}])))
+    again = read_listing("test", SERVER, json.loads(json.dumps([{"name": "b", "inputSchema": wide(3)}])))
     assert again.digest == listing.digest
 
 
@@ -256,7 +256,7 @@ def test_a_huge_schema_is_left_out_and_a_digest_is_stable() -> None:
 def test_the_tools_of_a_server_are_chosen_by_name(chosen: dict[str, Any], used: list[str]) -> None:
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("find", "write", "admin_drop")]
     config = McpServer(command="true", **chosen)
-    listing = listed("test", config, tools)
+    listing = read_listing("test", config, tools)
     assert [each.name for each in listing.tools] == used
     assert {each.reason for each in listing.left_out} <= {"turned off in the configuration"}
     assert (fingerprint(config) == fingerprint(SERVER)) == (not chosen)
@@ -264,7 +264,7 @@ def test_the_tools_of_a_server_are_chosen_by_name(chosen: dict[str, Any], used: 
 
 def test_an_effect_of_the_configuration_comes_before_what_a_trusted_server_says() -> None:
     offered = {"name": "find", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
-    (tool,) = listed("test", SERVER, [offered]).tools
+    (tool,) = read_listing("test", SERVER, [offered]).tools
     config = McpServer(command="true", trusted=True, effects={"find": "idempotent"})
     assert effect_of(tool, McpServer(command="true", trusted=True)) == "read"
     assert effect_of(tool, McpServer(command="true")) == "write"

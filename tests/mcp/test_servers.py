@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Offer, Result, decoded, frame, receive
+from hermes_jobs.agent.mcp.messages import CallTool, Failed, Offer, Result, decode_response, frame, receive
 from hermes_jobs.agent.mcp.servers import Servers
 from hermes_jobs.agent.mcp.start import connected
 from hermes_jobs.engine.in_flight import CancelToken
@@ -169,7 +169,7 @@ def test_a_malformed_tool_is_left_out_and_the_others_are_called(server: TestServ
     (server.folder / "tools.json").write_text(json.dumps(tools))
     offer = server.offer()
     assert isinstance(offer, Offer)
-    assert [each["name"] for each in decoded(offer.tools)] == ["echo", "fail"]
+    assert [each["name"] for each in decode_response(offer.tools)] == ["echo", "fail"]
     wrong = dict(offer.malformed)
     assert list(wrong) == ["bad", "without", "number 4 of the list", "number 5 of the list"]
     assert "(annotations.readOnlyHint: " in wrong["bad"]
@@ -191,10 +191,10 @@ def test_malformed_prompts_and_resources_cost_no_others(server: TestServer) -> N
     (server.folder / "resources.json").write_text(json.dumps(resources))
     offer = server.offer()
     assert isinstance(offer, Offer)
-    assert [each["name"] for each in decoded(offer.prompts)] == ["fine"]
+    assert [each["name"] for each in decode_response(offer.prompts)] == ["fine"]
     found = server.servers.inquire(server.launch(), "resources", b"{}", 60, CancelToken())
     assert isinstance(found, Result)
-    assert [each["name"] for each in decoded(found.content)["resources"]] == ["a"]
+    assert [each["name"] for each in decode_response(found.content)["resources"]] == ["a"]
     log = server.servers.log_of(server.launch()).read_text()
     assert "left out of prompts/list: number 2 of the list" in log
     assert "left out of resources/list: nowhere: " in log
@@ -203,7 +203,7 @@ def test_malformed_prompts_and_resources_cost_no_others(server: TestServer) -> N
 def test_a_list_without_an_end_is_cut(server: TestServer) -> None:
     offer = server.offer(server.launch(ENDLESS="1"))
     assert isinstance(offer, Offer)
-    assert len(decoded(offer.tools)) <= 1_000
+    assert len(decode_response(offer.tools)) <= 1_000
 
 
 def test_what_nobody_asked_for_and_nobody_gives_does_no_harm(server: TestServer) -> None:
@@ -216,7 +216,7 @@ def test_what_nobody_asked_for_and_nobody_gives_does_no_harm(server: TestServer)
 def test_a_structured_result_that_breaks_its_own_schema_is_told(server: TestServer) -> None:
     why = failed(server.call("lie"))
     assert (why.kind, why.sent) == ("bad_result", True)
-    assert decoded(Result(content=b'{"a":1}').content) == {"a": 1}
+    assert decode_response(Result(content=b'{"a":1}').content) == {"a": 1}
 
 
 def test_a_changed_list_is_noticed(server: TestServer) -> None:

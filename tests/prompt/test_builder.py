@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.prompt.builder import GUIDANCE, IDENTITY, SessionPrompt, guidance_for, normalised
+from hermes_jobs.agent.prompt.builder import GUIDANCE, IDENTITY, SessionPrompt, guidance_for, normalize
 from hermes_jobs.domain.events import Opening, TurnSubmitted
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
@@ -134,8 +134,8 @@ def test_a_soul_that_cannot_be_read_is_said(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_a_normalised_text_has_no_trailing_blanks_and_one_end(text: str) -> None:
-    once = normalised(text)
-    assert normalised(once) == once
+    once = normalize(text)
+    assert normalize(once) == once
     assert once.endswith("\n")
     assert not once.endswith("\n\n")
     assert not re.search(r"[ \t]$", once, re.MULTILINE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.tools.environment import overlaid
+from hermes_jobs.agent.tools.environment import overlay
 from hermes_jobs.settings import load
 from hermes_jobs.settings.person_locale import PersonLocale, locale_variables, with_locale
 from hermes_jobs.settings.turn_settings import TurnSettings
@@ -74,4 +74,4 @@ def test_a_secret_in_the_environment_of_commands_is_not_recorded_with_it(home):
     ],
 )
 def test_a_locale_replaces_the_whole_one_of_the_worker(chosen, left):
-    assert overlaid({"LANG": "C", "LC_ALL": "C", "A": "1"}, chosen) == left
+    assert overlay({"LANG": "C", "LC_ALL": "C", "A": "1"}, chosen) == left

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_jobs.agent.skills import BUNDLED, front_matter
 from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.guard import examined
+from hermes_jobs.agent.skills.guard import examine
 from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import EventLog
@@ -33,7 +33,7 @@ def host(log: EventLog, tmp_path: Path) -> Host:
 def test_each_is_sound_and_short(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text()
     read = front_matter.read(text)
-    assert (examined(folder).verdict, scan(text)) == ("safe", ())
+    assert (examine(folder).verdict, scan(text)) == ("safe", ())
     assert (read.name, read.is_plain) == (folder.name, True)
     assert len(read.description) <= 100
     assert tokens(text) <= 600
@@ -51,9 +51,9 @@ def test_a_prompt_grows_by_little(host: Host) -> None:
 def test_they_are_read_once_a_process(host: Host, tmp_path: Path) -> None:
     copy = shutil.copytree(BUNDLED, tmp_path / "bundled")
     catalog = SkillCatalog(host.home, bundled=copy, platform="linux")
-    before = catalog.volumes()
+    before = catalog.read_entries()
     shutil.rmtree(copy)
-    assert catalog.volumes() == before
+    assert catalog.read_entries() == before
     assert [each.name for each in before[0]] == sorted(NAMES)
 
 
@@ -67,7 +67,7 @@ def test_they_are_only_read_and_one_of_the_same_name_takes_the_place(host: Host)
     host.create(NAMES[0], "Do it my way.")
     found = host.shelf.find(NAMES[0])
     assert (found.is_bundled, "Do it my way." in found.main) == (False, True)
-    assert [each.name for each in host.shelf.volumes()[0]] == sorted(NAMES)
-    assert host.shelf.volumes()[1] == ()
+    assert [each.name for each in host.shelf.read_entries()[0]] == sorted(NAMES)
+    assert host.shelf.read_entries()[1] == ()
     host.ask("delete", NAMES[0])
     assert host.shelf.find(NAMES[0]).is_bundled

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.skills.write_request import SkillWriteRequest, writing
+from hermes_jobs.agent.skills.write_request import SkillWriteRequest, write_skill
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader
 from hermes_jobs.domain.session.messages import UserMessage
@@ -270,7 +270,7 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
     def asked(*shown: str) -> DecisionResult:
         session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
         request = e.SkillRequest(action=action, **request_of)
-        change = writing(
+        change = write_skill(
             SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True
         )
         return change(states(skill, session))
@@ -289,5 +289,7 @@ def test_a_passage_that_is_quoted_may_be_patched_in_a_file_that_a_person_changed
     host.home.sync()
     skill = host.home.known("tidy")
     request = e.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
-    change = writing(SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True)
+    change = write_skill(
+        SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True
+    )
     assert change(states(skill)).writes

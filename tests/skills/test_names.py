@@ -10,7 +10,7 @@ from hermes_jobs.agent.skills.names import (
     is_ignored,
     is_read,
     is_written,
-    unknown,
+    unknown_skill,
 )
 from hermes_jobs.errors import Rejected
 
@@ -94,5 +94,5 @@ def test_what_editors_and_tools_leave_behind_is_no_part_of_a_skill():
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    refused = unknown("code-reviw", ["code-review", "tidy"])
+    refused = unknown_skill("code-reviw", ["code-review", "tidy"])
     assert (refused.kind, "code-review" in refused.message) == ("unknown_skill", True)

@@ -171,20 +171,20 @@ def test_a_skill_of_a_folder_that_is_only_read_is_not_written(host, external):
 
 
 def test_what_lies_there_and_is_not_used_is_told(host, external, tmp_path):
-    told = {problem.path: problem.reason for problem in host.shelf.volumes()[1]}
+    told = {problem.path: problem.reason for problem in host.shelf.read_entries()[1]}
     assert "front matter" in told["broken"]
     assert "cannot be read" in told[str(tmp_path / "missing")]
 
 
 def test_a_link_to_itself_in_a_folder_of_others_hides_none_of_them(host, external):
     (external / "loop").symlink_to("loop")
-    assert [volume.name for volume in host.shelf.volumes()[0]] == ["broken", "letters", "pdf-tools"]
+    assert [volume.name for volume in host.shelf.read_entries()[0]] == ["broken", "letters", "pdf-tools"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_folder_that_cannot_be_read_hides_none_beside_it(host, external):
     (external / "lost+found").mkdir(mode=0)
-    volumes, problems = host.shelf.volumes()
+    volumes, problems = host.shelf.read_entries()
     assert [volume.name for volume in volumes] == ["broken", "letters", "pdf-tools"]
     assert str(external / "lost+found") in {problem.path for problem in problems}
 

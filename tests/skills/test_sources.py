@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills.installation import candidates, chosen
+from hermes_jobs.agent.skills.installation import choose, find_candidates
 from hermes_jobs.agent.skills.sources import Repository, fetch, repository_of
 from hermes_jobs.errors import Rejected
 from tests.server_thread import ServerThread
@@ -149,7 +149,7 @@ def test_a_folder_is_used_where_it_lies(tmp_path: Path) -> None:
     folder = lay(tmp_path / "skills", FILES)
     fetched = fetch(str(folder), tmp_path)
     assert (fetched.folder, fetched.source) == (folder, str(folder))
-    assert [each.name for each in candidates(fetched)] == ["mail", "pdf"]
+    assert [each.name for each in find_candidates(fetched)] == ["mail", "pdf"]
 
 
 def test_a_repository_is_fetched_at_a_state(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_repository_is_fetched_at_a_state(tmp_path: Path) -> None:
     then = fetch(f"git+file://{source}#{first}:pdf", tmp_path / "then")
     assert (now.revision, now.source) == (git(source, "rev-parse", "HEAD").strip(), f"git+file://{source}")
     assert (then.revision, then.path, then.source) == (first, "pdf", f"git+file://{source}#{first}")
-    (pdf,) = candidates(then)
+    (pdf,) = find_candidates(then)
     assert "Do it." in pdf.files["SKILL.md"].content
     assert sorted(pdf.files) == ["SKILL.md", "scripts/a.sh"]
 
@@ -173,20 +173,20 @@ def test_a_file_is_taken_as_what_lies_at_an_address(tmp_path: Path, content: byt
     (tmp_path / "given").write_bytes(content)
     fetched = fetch(str(tmp_path / "given"), tmp_path / "into")
     assert fetched.source == str(tmp_path / "given")
-    assert "pdf" in {each.name for each in candidates(fetched)}
+    assert "pdf" in {each.name for each in find_candidates(fetched)}
 
 
 @pytest.mark.parametrize("make", [zipped, tarred])
 def test_an_archive_is_unpacked(site: Site, tmp_path: Path, make: object) -> None:
     assert callable(make)
     site.pages["/skills"] = make(FILES)
-    found = candidates(fetch(f"{site.address}/skills#pdf", tmp_path))
+    found = find_candidates(fetch(f"{site.address}/skills#pdf", tmp_path))
     assert [(each.name, each.origin.path) for each in found] == [("pdf", "pdf")]
 
 
 def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
     site.pages["/SKILL.md"] = skill_text("tidy").encode()
-    (found,) = candidates(fetch(f"{site.address}/SKILL.md", tmp_path))
+    (found,) = find_candidates(fetch(f"{site.address}/SKILL.md", tmp_path))
     assert (found.name, found.origin.source) == ("tidy", f"{site.address}/SKILL.md")
 
 
@@ -247,13 +247,13 @@ def test_an_archive_that_would_fill_the_disk_is_refused(site: Site, tmp_path: Pa
 
 
 def test_of_several_one_has_to_be_chosen(tmp_path: Path) -> None:
-    found = candidates(fetch(str(lay(tmp_path, FILES)), tmp_path))
-    assert [each.name for each in chosen(found, ["pdf"], everything=False)] == ["pdf"]
-    assert chosen(found, [], everything=True) == found
+    found = find_candidates(fetch(str(lay(tmp_path, FILES)), tmp_path))
+    assert [each.name for each in choose(found, ["pdf"], everything=False)] == ["pdf"]
+    assert choose(found, [], everything=True) == found
     with pytest.raises(Rejected, match="There are 2 skills: mail, pdf"):
-        chosen(found, [], everything=False)
+        choose(found, [], everything=False)
     with pytest.raises(Rejected, match="no skill 'x' there"):
-        chosen(found, ["x"], everything=True)
+        choose(found, ["x"], everything=True)
 
 
 @pytest.mark.parametrize(
@@ -270,4 +270,4 @@ def test_what_holds_no_skill_is_refused(
 ) -> None:
     fetched = fetch(str(lay(tmp_path / "a" / "b", files)), tmp_path)
     with pytest.raises(Rejected, match=said):
-        candidates(type(fetched)(folder=fetched.folder, source=fetched.source, path=path))
+        find_candidates(type(fetched)(folder=fetched.folder, source=fetched.source, path=path))

@@ -350,7 +350,7 @@ def test_contents_are_for_the_owner_alone(desk):
 
 def test_the_old_goes_and_then_the_oldest_until_the_rest_fits(tmp_path):
     store = SnapshotStore(tmp_path / "snapshots", KeepLimits(total_bytes=2_500, seconds=100))
-    states = [store.keep(os.urandom(1_000), 0o600) for _ in range(4)]
+    states = [store.store_content(os.urandom(1_000), 0o600) for _ in range(4)]
     for age, state in zip((200, 30, 20, 10), states, strict=True):
         at = 1_000_000 - age
         os.utime(store._place(state.digest), (at, at))
@@ -360,6 +360,6 @@ def test_the_old_goes_and_then_the_oldest_until_the_rest_fits(tmp_path):
 
 def test_a_damaged_content_is_not_given_out(tmp_path):
     store = SnapshotStore(tmp_path / "snapshots")
-    state = store.keep(b"content", 0o600)
+    state = store.store_content(b"content", 0o600)
     store._place(state.digest).write_bytes(b"damaged")
     assert store.load(state.digest) is None

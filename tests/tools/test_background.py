@@ -86,7 +86,7 @@ def test_it_goes_on_after_the_call_and_its_output_is_read_in_parts(shop):
     assert shop.ask("process", action="write", id=process.record.id, text="more\n").ok
     said = shop.ask("process", action="read", id=process.record.id, after=4, wait=60).content
     assert said.endswith("two more")
-    assert shop.ended(process).described() == "ended with exit code 0"
+    assert shop.ended(process).describe_state() == "ended with exit code 0"
 
 
 def test_what_fails_at_once_is_told_at_once(shop):
@@ -105,7 +105,7 @@ def test_it_ends_with_all_that_it_started_also_in_other_sessions_of_the_system(s
 
 def test_what_does_not_listen_is_killed(shop):
     process = shop.start("trap '' TERM HUP; while true; do sleep 0.05; done")
-    assert shop.known.kill(process).described() == "stopped"
+    assert shop.known.kill(process).describe_state() == "stopped"
     wait_until(lambda: not shop.living(), "the end of all of it")
 
 
@@ -155,7 +155,7 @@ def test_what_a_killed_keeper_leaves_is_ended_by_whoever_looks(shop):
     wait_until(lambda: len(shop.living()) >= 3, "its start")
     os.kill(process.status.keeper, signal.SIGKILL)
     wait_until(lambda: process.status.keeper not in shop.living(), "the keeper's end")
-    assert BackgroundProcesses(shop.known._folder).find(process.record.id).described() == (
+    assert BackgroundProcesses(shop.known._folder).find(process.record.id).describe_state() == (
         "killed with its supervisor"
     )
     wait_until(lambda: not shop.living(), "the end of what it had started")
@@ -208,9 +208,11 @@ def test_a_worker_that_is_gone_starts_nothing(shop):
             os.close(writer)
             return reader
 
-    record = shop.known.record("sleep 1000", context_in(shop.work), life="session", name="", shown="x")
+    record = shop.known.record(
+        "sleep 1000", context_in(shop.work), life="session", name="", shown_command="x"
+    )
     process = shop.known.start(record, {**os.environ, "MARK": shop.mark}, Gone())
-    assert shop.ended(process).described() == "not started: its worker was stopped"
+    assert shop.ended(process).describe_state() == "not started: its worker was stopped"
 
 
 def test_ended_ones_are_forgotten_after_a_day(shop):

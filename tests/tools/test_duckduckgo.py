@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.agent.tools.web_search import duckduckgo
 from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGo, DuckDuckGoQuery
-from hermes_jobs.agent.tools.web_search.duckduckgo_process import answered
+from hermes_jobs.agent.tools.web_search.duckduckgo_process import search_response
 from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 
 from .search_apis import Asked as Arrived
@@ -59,7 +59,7 @@ ASKED = DuckDuckGoQuery(text="tea site:example.org", limit=2, newer_than="week",
 def test_its_pages_are_read(engine):
     with searching(Pages(page(5))) as server:
         engine(server)
-        found = answered(ASKED)
+        found = search_response(ASKED)
     assert found.kind is None
     assert [each.url for each in found.hits] == ["https://example.org/1", "https://example.org/2"]
     assert found.hits[0].title == "Page 1"
@@ -69,7 +69,7 @@ def test_its_pages_are_read(engine):
 def test_a_page_without_results_may_mean_either(engine):
     with searching(Pages("<html><body><form>Select all squares with a duck</form></body></html>")) as server:
         engine(server)
-        found = answered(ASKED)
+        found = search_response(ASKED)
     assert found.kind == "rate"
     assert "turns this address away" in found.message
 
@@ -77,7 +77,7 @@ def test_a_page_without_results_may_mean_either(engine):
 def test_nobody_there_is_told(engine):
     with searching(Pages("")) as server:
         engine(server)
-    found = answered(ASKED)
+    found = search_response(ASKED)
     assert found.kind == "unreachable"
     assert "DuckDuckGo cannot be reached" in found.message
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.agent.tools.recall_compacted import COMMON, telling
+from hermes_jobs.agent.tools.recall_compacted import COMMON, distinctive_terms
 from hermes_jobs.text.search import parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 
@@ -10,7 +10,7 @@ from hermes_jobs.text.search.folding import normal
 def telling_of(question: str, said: str) -> list[str]:
     expression = parse(question)
     assert expression is not None
-    return [term.text for term in telling(positive_terms(expression), normal(said))]
+    return [term.text for term in distinctive_terms(positive_terms(expression), normal(said))]
 
 
 def test_of_a_whole_question_the_common_words_are_left_out() -> None:

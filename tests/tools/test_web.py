@@ -15,7 +15,7 @@ import pytest
 
 from hermes_jobs.agent.tools import addresses, fetch_process
 from hermes_jobs.agent.tools.addresses import AddressRefused, PublicNetwork, is_public
-from hermes_jobs.agent.tools.fetch_process import decoded
+from hermes_jobs.agent.tools.fetch_process import decode_text
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.agent.tools.web import PageRequest, Web, WebOptions
 from hermes_jobs.domain.session.messages import ToolCall
@@ -92,7 +92,7 @@ def test_text_is_read_in_the_character_set_that_is_named_or_fits(server, body, k
 
 
 def test_bytes_that_fit_no_character_set_are_replaced():
-    assert decoded(b"a\xffb", "utf-8", is_html=False) == "a�b"
+    assert decode_text(b"a\xffb", "utf-8", is_html=False) == "a�b"
 
 
 @pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
@@ -362,7 +362,7 @@ def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(serv
     port = server.url.rpartition(":")[2]
     server.pages["/out"] = Page(status=302, headers={"Location": f"http://127.0.0.2:{port}/in"})
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
-    monkeypatch.setattr(addresses, "is_own", lambda address: False)
+    monkeypatch.setattr(addresses, "is_own_address", lambda address: False)
     url = f"{server.url}/out"
     wanted = PageRequest(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
     with pytest.raises(AddressRefused, match=r"127\.0\.0\.2"):
@@ -419,16 +419,16 @@ def test_a_name_that_changes_its_address_after_the_check_gains_nothing(monkeypat
         asked.append(host)
         return next(answers)
 
-    monkeypatch.setattr(addresses, "resolved", rebinding)
+    monkeypatch.setattr(addresses, "resolve", rebinding)
     with pytest.raises(AddressRefused, match=r"rebind\.example is 127\.0\.0\.1"):
         PublicNetwork(allow_private=False).connect_tcp("rebind.example", 80)
     assert asked == ["rebind.example"]
 
 
 def test_what_is_connected_to_is_the_address_that_was_checked(server, monkeypatch):
-    monkeypatch.setattr(addresses, "resolved", lambda host, port: ["10.255.255.1", "127.0.0.1"])
+    monkeypatch.setattr(addresses, "resolve", lambda host, port: ["10.255.255.1", "127.0.0.1"])
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
-    monkeypatch.setattr(addresses, "is_own", lambda address: False)
+    monkeypatch.setattr(addresses, "is_own_address", lambda address: False)
     port = int(server.url.rpartition(":")[2])
     stream = PublicNetwork(allow_private=False).connect_tcp("example.com", port, timeout=10)
     assert stream.get_extra_info("server_addr") == ("127.0.0.1", port)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hermes_jobs.agent.context.entity_state import distinct, entry_text, plain, unmarked
+from hermes_jobs.agent.context.entity_state import distinct, entry_text, plain, without_mark
 
 DECISIONS, OPEN_ENDS, EARLIER = ("Key Decisions",), ("Pending User Asks", "Remaining Work"), ("Earlier",)
 LISTS = (*DECISIONS, *OPEN_ENDS, *EARLIER)
@@ -67,7 +67,7 @@ def read_checkpoint(text: str) -> Checkpoint:
     for name, lines in _sections(text):
         if name in LISTS:
             parsed_items, others = _each_line(lines) if name in EARLIER else _entries(lines)
-            items.setdefault(name, []).extend(_doubted(item, doubts) for item in parsed_items)
+            items.setdefault(name, []).extend(_mark_doubt(item, doubts) for item in parsed_items)
         else:
             others = lines
         body = "\n".join(others).strip()
@@ -84,10 +84,10 @@ def read_checkpoint(text: str) -> Checkpoint:
     )
 
 
-def condensed(prose: str) -> tuple[str, ...]:
+def condense(prose: str) -> tuple[str, ...]:
     """The prose line by line, used if the summariser did not condense it."""
     lines = (line for name, body in _sections(prose) if name != SECTIONS[0][0] for line in body)
-    entries = (entry_text(unmarked(line)) for line in lines)
+    entries = (entry_text(without_mark(line)) for line in lines)
     return distinct(line for line in entries if plain(line) not in _NOTHING)
 
 
@@ -124,10 +124,10 @@ def _entries(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
 def _each_line(lines: Sequence[str]) -> tuple[list[str], Sequence[str]]:
     """Every line as an entry, except remarks in brackets, which are about the whole answer."""
     remarks = [line for line in lines if line.startswith("(")]
-    return [unmarked(line) for line in lines if not line.startswith("(")], remarks
+    return [without_mark(line) for line in lines if not line.startswith("(")], remarks
 
 
-def _doubted(entry: str, doubts: Sequence[str]) -> str:
+def _mark_doubt(entry: str, doubts: Sequence[str]) -> str:
     return f"{DOUBT_MARK}{entry}" if any(doubt in entry for doubt in doubts) else entry
 
 

@@ -13,21 +13,21 @@ from hermes_jobs.agent.context.checkpoint import UNVERIFIED, is_checkpoint
 from hermes_jobs.agent.context.layers import (
     ARCHIVE_TOKENS,
     EARLIER_SHARE,
-    continued,
-    fitted,
-    parsed,
-    rendered,
+    continue_layers,
+    fit,
+    parse,
+    render,
     room_for_answer,
-    shown,
+    show,
 )
 from hermes_jobs.agent.context.message_groups import (
     MESSAGE_OVERHEAD,
-    flat,
+    flatten,
     message_groups,
-    repaired,
+    repair,
     tokens_of,
 )
-from hermes_jobs.agent.context.prune import pruned
+from hermes_jobs.agent.context.prune import prune
 from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup, Redact
 from hermes_jobs.agent.context.summary import (
     FIRST,
@@ -35,8 +35,8 @@ from hermes_jobs.agent.context.summary import (
     REPAIR_PROMPT,
     SET_ASIDE,
     UPDATE,
-    assembled,
-    enclosed,
+    assemble,
+    enclose,
     hallucinated_references,
     instructions,
     transcript,
@@ -64,7 +64,7 @@ SUMMARY_SHARE, SUMMARY_LEAST, SUMMARY_MOST, SUMMARY_OF_WINDOW = 0.20, 2_000, 12_
 RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 
-FRAME = tokens(enclosed("")) + MESSAGE_OVERHEAD + ARCHIVE_TOKENS
+FRAME = tokens(enclose("")) + MESSAGE_OVERHEAD + ARCHIVE_TOKENS
 """Tokens of a summary besides its own text."""
 FORM = max(map(tokens, (FIRST, UPDATE, LAYERED)))
 
@@ -121,7 +121,7 @@ class Compressor:
             start -= 1
         while start < len(units) and not isinstance(units[start][0], UserMessage):
             start += 1
-        return flat(units[start:])
+        return flatten(units[start:])
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """The history with its middle summarised; nothing is removed if there was no middle.
@@ -132,7 +132,7 @@ class Compressor:
         parts = self._cut_of(history, conversation)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary=before, removed=0)
-        summary = self._summarised(before, repaired(flat(parts.middle)), history, ask)
+        summary = self._summarised(before, repair(flatten(parts.middle)), history, ask)
         return self._shortened(parts, summary, history)
 
     def set_aside(self, history: History) -> CompressedHistory:
@@ -141,16 +141,16 @@ class Compressor:
         parts = self._cut_of(history, conversation)
         if not parts.middle:
             return CompressedHistory(messages=history.messages, summary="", removed=0)
-        middle, layers = flat(parts.middle), parsed(self._redact(before))
-        observed = entity_state.observed(middle, self._redact)
+        middle, layers = flatten(parts.middle), parse(self._redact(before))
+        observed = entity_state.observe(middle, self._redact)
         words = SET_ASIDE.format(count=len(middle))
         layers = msgspec.structs.replace(
             layers,
             recent=f"{words}\n\n{layers.recent}".strip(),
-            state=entity_state.merged(layers.state, observed),
+            state=entity_state.merge(layers.state, observed),
         )
-        budget = summary_budget(tokens_of(pruned(middle)), history.window)
-        shortened = self._shortened(parts, rendered(fitted(layers, budget, history.session)), history)
+        budget = summary_budget(tokens_of(prune(middle)), history.window)
+        shortened = self._shortened(parts, render(fit(layers, budget, history.session)), history)
         return msgspec.structs.replace(shortened, summary="")
 
     def _cut_of(self, history: History, conversation: Sequence[Message]) -> HistorySplit:
@@ -181,8 +181,8 @@ class Compressor:
 
     @staticmethod
     def _shortened(parts: HistorySplit, summary: str, history: History) -> CompressedHistory:
-        messages = assembled(parts, summary, history.todos)
-        return CompressedHistory(messages=messages, summary=summary, removed=len(flat(parts.middle)))
+        messages = assemble(parts, summary, history.todos)
+        return CompressedHistory(messages=messages, summary=summary, removed=len(flatten(parts.middle)))
 
     # --- the summary ------------------------------------------------------------------------------
 
@@ -191,12 +191,12 @@ class Compressor:
     ) -> str:
         """The updated summary: the detail so far is condensed, and the middle summarised in its
         place."""
-        layers, material = parsed(self._redact(before)), pruned(middle)
+        layers, material = parse(self._redact(before)), prune(middle)
         budget = summary_budget(tokens_of(material), history.window)
-        observed = entity_state.observed(middle, self._redact)
-        answer_budget = room_for_answer(layers, entity_state.merged(layers.state, observed), budget)
+        observed = entity_state.observe(middle, self._redact)
+        answer_budget = room_for_answer(layers, entity_state.merge(layers.state, observed), budget)
         message = instructions(answer_budget, history.focus)
-        so_far = shown(layers)
+        so_far = show(layers)
         limit = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(message) - FORM
         answers: list[str] = []
         for part in portions(material, max(limit, 1_000), self._redact):
@@ -206,7 +206,7 @@ class Compressor:
             prompt = form.format(summary=so_far, conversation=text, words=words)
             so_far = self._checked(message, prompt, f"{so_far}\n{text}", answer_budget, ask)
             answers.append(so_far)
-        return rendered(continued(layers, observed, answers, history.session, budget))
+        return render(continue_layers(layers, observed, answers, history.session, budget))
 
     def _checked(self, system: str, prompt: str, source: str, budget: int, ask: AskSummariser) -> str:
         """The validated summary. If it names things missing from the source it is requested once more, then
@@ -232,8 +232,8 @@ def _after(parts: HistorySplit, window: int, fixed: int) -> int:
     """The size of the request after summarising the middle; infinite if there is no middle."""
     if not parts.middle:
         return sys.maxsize
-    stays = tokens_of(flat(parts.head)) + tokens_of(flat(parts.tail))
-    return fixed + stays + summary_budget(tokens_of(flat(parts.middle)), window) + FRAME
+    stays = tokens_of(flatten(parts.head)) + tokens_of(flatten(parts.tail))
+    return fixed + stays + summary_budget(tokens_of(flatten(parts.middle)), window) + FRAME
 
 
 def from_setup(setup: EngineSetup) -> Compressor:

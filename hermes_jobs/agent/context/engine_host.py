@@ -138,7 +138,7 @@ class PluginContextEngines:
         """Raises the errors of `make`."""
         self._name = name
         self._make = make
-        self._own = own
+        self._default = own
         self._circuit = circuit
         self._events = events
         self._model_of = model_of
@@ -154,14 +154,14 @@ class PluginContextEngines:
         if not self._remembers:
             return self.apart()
         engine = self._circuit.call_or_default("what a session came to", lambda: self._ready(session), None)
-        return self._own if engine is None else self._contained(engine)
+        return self._default if engine is None else self._isolate(engine)
 
     def apart(self) -> ContextEngine:
         """An engine without a session."""
-        return self._contained(self._apart)
+        return self._isolate(self._apart)
 
-    def _contained(self, engine: ContextEngine) -> ContextEngine:
-        return IsolatedEngine(self._name, engine, self._own, self._circuit, self._limits)
+    def _isolate(self, engine: ContextEngine) -> ContextEngine:
+        return IsolatedEngine(self._name, engine, self._default, self._circuit, self._limits)
 
     # --- as a `Listener` ------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class PluginContextEngines:
         """Run one of those tools for a session. Raises the tool's errors, `CallTimeout`, `CircuitOpen`."""
         instance = self._instance(stream_of(context.lineage))
         with instance.lock:
-            engine: Any = self._caught_up(instance, stream_of(context.lineage), NO_CURSOR, NO_CURSOR)
+            engine: Any = self._catch_up(instance, stream_of(context.lineage), NO_CURSOR, NO_CURSOR)
         return str(within(self._limits.tool, lambda: engine.handle_tool_call(name, arguments)))
 
     # --- within ---------------------------------------------------------------------------------
@@ -217,26 +217,26 @@ class PluginContextEngines:
             subscription.cursor for subscription in session.listeners if subscription.name == self.name
         )
         with instance.lock:
-            engine = self._caught_up(instance, session.stream, session.version, next(cursors, NO_CURSOR))
+            engine = self._catch_up(instance, session.stream, session.version, next(cursors, NO_CURSOR))
             self._set_model(instance, engine, self._model_of(session))
         return engine
 
-    def _caught_up(self, instance: _EngineInstance, stream: str, upto: int, position: int) -> ContextEngine:
+    def _catch_up(self, instance: _EngineInstance, stream: str, upto: int, position: int) -> ContextEngine:
         """Pass on events up to version `upto`; a failure up to version `position` is only logged."""
         engine = instance.engine
         if engine is None:
             engine = instance.engine = self._circuit.call(self._make, self._limits.begin)
         for replayed in self._events(stream, instance.version, upto):
             try:
-                self._tell(instance, engine, replayed)
+                self._notify(instance, engine, replayed)
             except Exception as error:
                 if replayed.after.version > position:
                     raise
-                self._circuit.passed_over(type(replayed.event).__name__, error)
+                self._circuit.log_failure(type(replayed.event).__name__, error)
             instance.version = replayed.after.version
         return engine
 
-    def _tell(self, instance: _EngineInstance, engine: ContextEngine, replayed: ReplayedEvent) -> None:
+    def _notify(self, instance: _EngineInstance, engine: ContextEngine, replayed: ReplayedEvent) -> None:
         match replayed.event:
             case e.SessionStarted():
                 self._call(engine, "on_session_start", session_info(replayed.after))

@@ -78,7 +78,7 @@ HEADINGS = {
 # --- extraction ----------------------------------------------------------------------
 
 
-def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> EntityState:
+def observe(messages: Iterable[Message], redact: Callable[[str], str]) -> EntityState:
     """The files and commands of the calls that have their results among the messages."""
     calls: dict[str, ToolCall] = {}
     state = EMPTY_STATE
@@ -86,11 +86,11 @@ def observed(messages: Iterable[Message], redact: Callable[[str], str]) -> Entit
         if isinstance(message, AssistantMessage):
             calls.update({call.id: call for call in message.tool_calls})
         elif isinstance(message, ToolMessage) and (call := calls.get(message.tool_call)) is not None:
-            state = merged(state, _entry(call, message, redact))
+            state = merge(state, _entry(call, message, redact))
     return state
 
 
-def merged(old: EntityState, new: EntityState) -> EntityState:
+def merge(old: EntityState, new: EntityState) -> EntityState:
     """Both, newest first; open ends are those of `old`."""
     files = {file.path: file for file in old.files}
     commands = {command.command for command in new.commands}
@@ -155,14 +155,14 @@ def entry_text(text: str) -> str:
     return line if token_weight(line) <= MAX_LINE else f"{head(line, MAX_LINE - 3).rstrip()}…"
 
 
-def unmarked(line: str) -> str:
+def without_mark(line: str) -> str:
     """The line without the marks of a list or a heading before it."""
     return _MARKS.sub("", line)
 
 
 def plain(line: str) -> str:
     """The key by which lines are compared: the words, without marks, case and final punctuation."""
-    return _BLANKS.sub(" ", unmarked(line)).casefold().strip(" .;,*_`")
+    return _BLANKS.sub(" ", without_mark(line)).casefold().strip(" .;,*_`")
 
 
 def distinct(lines: Iterable[str]) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def count(state: EntityState) -> int:
 # --- as text --------------------------------------------------------------------------------------
 
 
-def fitted(state: EntityState, limit: int) -> EntityState:
+def fit(state: EntityState, limit: int) -> EntityState:
     """The entries that fit into `limit` tokens: of each kind in turn the newest, open and failed ones
     first."""
     failed = [command for command in state.commands if command.has_failed]
@@ -227,7 +227,7 @@ def line_of(entry: str | CommandState | FileTouched) -> str:
             return f"- {entry}"
 
 
-def rendered(state: EntityState) -> Iterator[str]:
+def render(state: EntityState) -> Iterator[str]:
     """A block of lines for each kind with entries."""
     kinds: Sequence[Sequence[str | CommandState | FileTouched]] = (
         state.open_ends,
@@ -240,7 +240,7 @@ def rendered(state: EntityState) -> Iterator[str]:
             yield "\n".join((heading, *(line_of(item) for item in items)))
 
 
-def parsed(blocks: Mapping[str, Sequence[str]]) -> EntityState:
+def parse(blocks: Mapping[str, Sequence[str]]) -> EntityState:
     """Parse the entries below each heading; other lines are ignored."""
     items = {
         kind: [line[2:] for line in blocks.get(heading, ()) if line.startswith("- ")]

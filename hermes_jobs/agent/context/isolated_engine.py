@@ -51,7 +51,7 @@ class IsolatedEngine:
     ) -> None:
         self.name = name
         self._engine = engine
-        self._own = own
+        self._engine = own
         self._circuit = circuit
         self._limits = limits
 
@@ -90,7 +90,7 @@ class IsolatedEngine:
         engine, asking = self._engine, _Asking(ask)
         try:
             return self._circuit.call(
-                lambda: checked(history, engine.compress(history, asking)), self._limits.compress
+                lambda: check_result(history, engine.compress(history, asking)), self._limits.compress
             )
         except ModelError:
             raise
@@ -102,17 +102,17 @@ class IsolatedEngine:
 
     def set_aside(self, history: History) -> CompressedHistory:
         """See `ContextEngine`."""
-        return self._call(lambda engine: checked(history, engine.set_aside(history)))
+        return self._call(lambda engine: check_result(history, engine.set_aside(history)))
 
     def _call(self, act: Callable[[ContextEngine], T]) -> T:
         try:
             return self._circuit.call(lambda: act(self._engine), self._limits.ask)
         except CircuitOpen:
-            return act(self._own)
+            return act(self._engine)
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
             text = self._circuit.describe(error)
             logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, text)
-            return act(self._own)
+            return act(self._engine)
 
 
 class _Asking:
@@ -132,7 +132,7 @@ class _Asking:
         self._over = True
 
 
-def checked(history: History, shortened: CompressedHistory) -> CompressedHistory:
+def check_result(history: History, shortened: CompressedHistory) -> CompressedHistory:
     """Check that a shortened history can be stored and sent. Raises `ValueError`."""
     shortened = _shortened.decode(msgspec.json.encode(shortened))
     if shortened.removed <= 0:

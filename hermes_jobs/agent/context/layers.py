@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.agent.context import entity_state
-from hermes_jobs.agent.context.checkpoint import condensed, read_checkpoint
+from hermes_jobs.agent.context.checkpoint import condense, read_checkpoint
 from hermes_jobs.agent.context.entity_state import EntityState, distinct, entry_text, plain
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight, tokens
@@ -66,19 +66,19 @@ class Layers(msgspec.Struct, frozen=True, kw_only=True):
 # --- from one compression to the next -------------------------------------------------------------
 
 
-def shown(layers: Layers) -> str:
+def show(layers: Layers) -> str:
     """The part of the summary so far that a summariser may change."""
-    return rendered(Layers(recent=layers.recent, state=layers.state))
+    return render(Layers(recent=layers.recent, state=layers.state))
 
 
 def room_for_answer(before: Layers, state: EntityState, budget: int) -> int:
     """The tokens that a summariser may write, so that the whole summary has about `budget`."""
     older = EARLIER_SHARE if before.recent or before.earlier else 0.0
-    layers = rendered(Layers(state=entity_state.fitted(state, int(budget * STATE_SHARE))))
+    layers = render(Layers(state=entity_state.fit(state, int(budget * STATE_SHARE))))
     return max(int(budget * RECENT_LEAST), budget - tokens(layers) - int(budget * older), 1)
 
 
-def continued(
+def continue_layers(
     before: Layers, observed: EntityState, answers: Sequence[str], session: str, budget: int
 ) -> Layers:
     """The summary after a compression of `session`, within its bounds.
@@ -87,11 +87,11 @@ def continued(
     """
     checkpoints = [read_checkpoint(answer) for answer in answers]
     last = checkpoints[-1]
-    lines = distinct(line for checkpoint in checkpoints for line in checkpoint.earlier) or condensed(
+    lines = distinct(line for checkpoint in checkpoints for line in checkpoint.earlier) or condense(
         before.recent
     )
-    state = entity_state.merged(before.state, observed)
-    return fitted(
+    state = entity_state.merge(before.state, observed)
+    return fit(
         Layers(
             recent=last.prose,
             earlier=(Episode(session, lines), *before.earlier),
@@ -107,13 +107,13 @@ def continued(
     )
 
 
-def fitted(layers: Layers, budget: int, session: str) -> Layers:
+def fit(layers: Layers, budget: int, session: str) -> Layers:
     """The summary without repetitions, each layer within its share of `budget` tokens; the rest is archived,
     under `session` unless it names its own."""
-    state = entity_state.fitted(layers.state, int(budget * STATE_SHARE))
+    state = entity_state.fit(layers.state, int(budget * STATE_SHARE))
     seen = set(map(plain, (*state.open_ends, *state.decisions)))
     recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
-    remaining = budget - tokens(rendered(Layers(recent=recent, state=state)))
+    remaining = budget - tokens(render(Layers(recent=recent, state=state)))
     limit = max(int(budget * EARLIER_SHARE), remaining)
     earlier, left_out = _within(_without_seen(layers.earlier, seen), limit)
     dropped = (
@@ -182,7 +182,7 @@ def _within(episodes: Sequence[Episode], limit: int) -> tuple[tuple[Episode, ...
 # --- as text --------------------------------------------------------------------------------------
 
 
-def rendered(layers: Layers) -> str:
+def render(layers: Layers) -> str:
     """The summary as the text in a history."""
     return "\n\n".join(blocks(layers))
 
@@ -191,7 +191,7 @@ def blocks(layers: Layers) -> Iterator[str]:
     """The detail; then, each below a heading: the kinds of entities, the older lines, the archive."""
     if layers.recent:
         yield layers.recent
-    yield from entity_state.rendered(layers.state)
+    yield from entity_state.render(layers.state)
     if layers.earlier:
         lines = (
             line
@@ -207,7 +207,7 @@ def blocks(layers: Layers) -> Iterator[str]:
         yield f"{ARCHIVED}\n{text}"
 
 
-def parsed(text: str) -> Layers:
+def parse(text: str) -> Layers:
     """Parse a summary; text of another form becomes `recent`."""
     headings = {EARLIER, ARCHIVED, *entity_state.HEADINGS.values()}
     blocks: dict[str, list[str]] = {"": []}
@@ -222,7 +222,7 @@ def parsed(text: str) -> Layers:
         recent="\n".join(blocks[""]).strip(),
         earlier=tuple(_episodes(blocks.get(EARLIER, ()))),
         archive=Archive(int(archived["lines"].replace(",", "")), archived["session"]) if archived else None,
-        state=entity_state.parsed(blocks),
+        state=entity_state.parse(blocks),
     )
 
 

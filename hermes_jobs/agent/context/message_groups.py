@@ -31,7 +31,7 @@ def message_groups(messages: Iterable[Message]) -> tuple[Unit, ...]:
     return tuple(tuple(unit) for unit in units)
 
 
-def flat(units: Iterable[Unit]) -> tuple[Message, ...]:
+def flatten(units: Iterable[Unit]) -> tuple[Message, ...]:
     """The messages of the units, in order."""
     return tuple(chain.from_iterable(units))
 
@@ -45,12 +45,12 @@ def newest_request(units: Sequence[Unit]) -> int | None:
     return None
 
 
-def repaired(messages: Iterable[Message]) -> tuple[Message, ...]:
+def repair(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The history with exactly one result right after each call: others are removed, missing ones added."""
-    return flat(_repaired(unit) for unit in message_groups(messages))
+    return flatten(_repair(unit) for unit in message_groups(messages))
 
 
-def _repaired(unit: Unit) -> Unit:
+def _repair(unit: Unit) -> Unit:
     first = unit[0]
     if isinstance(first, ToolMessage):
         return ()

@@ -45,7 +45,7 @@ _STATUS = re.compile(r"\[[^\]\n]{1,800}, HTTP (\d{3})\b")
 """The note of `web_fetch` before a page whose status is not 200."""
 
 
-def pruned(messages: Iterable[Message]) -> tuple[Message, ...]:
+def prune(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The messages with long results and arguments shortened, and repeated results replaced by a note."""
     calls: dict[str, ToolCall] = {}
     seen: set[str] = set()

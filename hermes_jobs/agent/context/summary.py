@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.context.boundaries import HistorySplit
 from hermes_jobs.agent.context.checkpoint import SECTIONS
-from hermes_jobs.agent.context.message_groups import flat, message_groups, repaired
-from hermes_jobs.agent.context.prune import pruned
+from hermes_jobs.agent.context.message_groups import flatten, message_groups, repair
+from hermes_jobs.agent.context.prune import prune
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
@@ -109,7 +109,7 @@ def instructions(budget: int, focus: str) -> str:
     )
 
 
-def enclosed(summary: str) -> str:
+def enclose(summary: str) -> str:
     """The summary in its tags, for a message."""
     return f"{OPEN}\n{NOTICE}\n\n{_TAGS.sub('', summary).strip()}\n{CLOSE}"
 
@@ -123,7 +123,7 @@ def todos_note(todos: Iterable[str]) -> str:
 def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
     """The summary in the history ("" for none), and the history without it and without old todos.
 
-    Notes are found where `assembled` puts them: a summary before all later messages, at the beginning
+    Notes are found where `assemble` puts them: a summary before all later messages, at the beginning
     of its message; todos at the end of a user's. Quotes of such a note elsewhere do not count. A message that
     is only a note is removed with its answer.
     """
@@ -147,7 +147,7 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
 
 def transcript(messages: Iterable[Message]) -> str:
     """The messages as text for the summariser."""
-    return "\n\n".join(_as_text(message) for message in flat(message_groups(messages)))
+    return "\n\n".join(_as_text(message) for message in flatten(message_groups(messages)))
 
 
 def _as_text(message: Message) -> str:
@@ -186,11 +186,11 @@ def _plain(text: str) -> str:
     return _BLANKS.sub(" ", text).lower().replace(",", "").replace('"', "'").replace("\\", "").strip(" .'")
 
 
-def assembled(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
+def assemble(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[Message, ...]:
     """The history with the summary in place of the middle, and the open `todos`."""
-    head = repaired(pruned(flat(parts.head)))
-    tail = repaired(flat(parts.tail))
-    messages = _with_summary(head, enclosed(summary), tail)
+    head = repair(prune(flatten(parts.head)))
+    tail = repair(flatten(parts.tail))
+    messages = _with_summary(head, enclose(summary), tail)
     if not todos:
         return messages
     note = todos_note(todos)

@@ -30,7 +30,7 @@ class Mark(msgspec.Struct, frozen=True):
     accessed: int = 0
 
 
-def open_unseen(path: Path | str, flags: int) -> int:
+def open_without_atime(path: Path | str, flags: int) -> int:
     """Open a file for reading without changing its access time; if that is impossible, normally.
 
     Raises `OSError`.
@@ -41,7 +41,7 @@ def open_unseen(path: Path | str, flags: int) -> int:
     return os.open(path, flags)
 
 
-def marked(draft: Path) -> Mark:
+def mark_file(draft: Path) -> Mark:
     """Mark a file that was written and is not in its place yet. Raises `OSError`."""
     status = draft.stat()
     accessed = status.st_mtime_ns - ACCESS_OFFSET_NS

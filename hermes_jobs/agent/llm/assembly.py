@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hermes_jobs.agent.llm.errors import ApiRefusal, refusal_in
+from hermes_jobs.agent.llm.errors import ApiRefusal, parse_refusal
 from hermes_jobs.agent.llm.payloads import mapping_of, text_of
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 
@@ -38,7 +38,7 @@ class ReplyAssembler:
         """The refusal in a chunk, if any; OpenRouter puts it into the choice."""
         choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
         first = choices[0] if isinstance(choices, Sequence) and choices else None
-        return refusal_in(chunk) or refusal_in({"error": mapping_of(first).get("error")})
+        return parse_refusal(chunk) or parse_refusal({"error": mapping_of(first).get("error")})
 
     def feed(self, chunk: Mapping[str, object]) -> str:
         """Handle the next chunk, or a whole completion; returns the text to show."""

@@ -171,7 +171,7 @@ _BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)([A-Za-z_][\w-]*)(\s*:)', 
 _TOOL = r"[A-Za-z_][\w.-]{0,63}"
 
 
-def _beginnings(literal: str) -> str:
+def _prefixes(literal: str) -> str:
     """A pattern of the literal's proper prefixes, at the end of a text."""
     return "|".join(re.escape(literal[:length]) for length in range(len(literal) - 1, 0, -1))
 
@@ -179,17 +179,17 @@ def _beginnings(literal: str) -> str:
 FORMS = (
     Form(
         re.compile(rf"(?<!`){_OPEN}"),
-        re.compile(rf"(?<!`)(?:{_beginnings(_OPEN)})\Z"),
+        re.compile(rf"(?<!`)(?:{_prefixes(_OPEN)})\Z"),
         read_tagged,
     ),
     Form(
         re.compile(rf"(?<![\w`:/.-])call:(?P<name>{_TOOL})(?=\{{)"),
-        re.compile(rf"(?<![\w`:/.-])(?:call:(?:{_TOOL})?|{_beginnings('call:')})\Z"),
+        re.compile(rf"(?<![\w`:/.-])(?:call:(?:{_TOOL})?|{_prefixes('call:')})\Z"),
         _read_named,
     ),
     Form(
         re.compile(r"(?<!`)```json\s*(?=\{)", re.IGNORECASE),
-        re.compile(rf"(?<!`)(?:```json\s*|{_beginnings('```json')})\Z", re.IGNORECASE),
+        re.compile(rf"(?<!`)(?:```json\s*|{_prefixes('```json')})\Z", re.IGNORECASE),
         _read_fenced,
     ),
 )

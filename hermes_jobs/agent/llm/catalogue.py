@@ -20,7 +20,7 @@ import msgspec
 from hermes_jobs.agent.llm.errors import shortened
 from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.agent.llm.providers import Api
-from hermes_jobs.agent.llm.redaction import redacted
+from hermes_jobs.agent.llm.redaction import redact_request
 from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Reply
 
 SECONDS = 10.0
@@ -88,7 +88,7 @@ def _request(client: httpx2.Client, url: str, key: str | None, api: Api) -> List
     try:
         answer = client.get(url, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
-        why = redacted(shortened(str(error) or type(error).__name__), (key or "",))
+        why = redact_request(shortened(str(error) or type(error).__name__), (key or "",))
         hint = "Check model.base_url and the network, and that the server runs."
         return Listing(trouble="connection", problem=f"{url} cannot be reached: {why}", hint=hint)
     body = _json(answer)
@@ -106,7 +106,7 @@ def _diagnosis(
     """The diagnosis of an address whose response is not a list."""
     at, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
-        message = redacted(_message(body) or shortened(answer.text), (key or "",))
+        message = redact_request(_message(body) or shortened(answer.text), (key or "",))
         problem = "refuses the key" if key else "wants a key"
         return Listing(trouble="auth", problem=f"{at} {problem} ({answer.status_code}: {message})")
     if api == "openai" and _has_anthropic_error(body):
@@ -117,7 +117,7 @@ def _diagnosis(
         title = shortened(answer.text, 60)
         hint = "model.base_url is the address of the API, not of the website; often it ends in /v1."
         return Listing(trouble="page", problem=f"{at} answers a web page ({title!r}), not an API.", hint=hint)
-    message = redacted(_message(body) or shortened(answer.text, 80), (key or "",))
+    message = redact_request(_message(body) or shortened(answer.text, 80), (key or "",))
     text = f"{at} lists no models ({answer.status_code}: {message})."
     return Listing(trouble="unlisted", problem=text, hint="Check model.base_url; often it ends in /v1.")
 

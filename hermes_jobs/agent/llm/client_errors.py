@@ -16,7 +16,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.client_options import ClientOptions
-from hermes_jobs.agent.llm.errors import ApiRefusal, classify, garbage, model_error, refusal_in, shortened
+from hermes_jobs.agent.llm.errors import (
+    ApiRefusal,
+    classify,
+    model_error,
+    parse_refusal,
+    shortened,
+    unreadable_answer,
+)
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 
@@ -130,7 +137,7 @@ class ErrorMapper:
         headers = {name.lower(): value for name, value in error.response.headers.items()}
         text: str = error.response.text
         try:
-            details = refusal_in(msgspec.json.decode(text), status=error.status_code, headers=headers)
+            details = parse_refusal(msgspec.json.decode(text), status=error.status_code, headers=headers)
         except msgspec.MsgspecError:
             details = None
         return details or ApiRefusal(message=shortened(text), status=error.status_code, headers=headers)
@@ -149,7 +156,7 @@ class ErrorMapper:
 
     def garbage(self, what: str, usage: Usage, excerpt: str = "") -> ModelError:
         """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""
-        return garbage(what, excerpt, secrets=self._secrets, usage=usage)
+        return unreadable_answer(what, excerpt, secrets=self._secrets, usage=usage)
 
     def made(
         self, kind: str, message: str, usage: Usage, hint: str = "", *, lasting: bool = False

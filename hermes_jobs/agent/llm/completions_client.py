@@ -19,8 +19,8 @@ from hermes_jobs.agent.llm.client_options import ClientOptions
 from hermes_jobs.agent.llm.dialect import (
     Dialect,
     Payloads,
-    about_payloads,
-    adapted,
+    adapt,
+    concerns_payloads,
     first_dialect,
 )
 from hermes_jobs.agent.llm.errors import ApiRefusal, shortened
@@ -140,12 +140,12 @@ class CompletionsClient:
                     reply = await self._ask(request, dialect, answer, on_text)
                     return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
             except openai.APIStatusError as error:
-                changed = adapted(
+                changed = adapt(
                     dialect, error.status_code, f"{error.message} {error.body}", self._options.manner
                 )
                 if changed is None or changed in tried:
                     raise self._failure(error, answer) from error
-                if about_payloads(dialect, changed):
+                if concerns_payloads(dialect, changed):
                     notes.append(_note(self._failing.refusal(error), changed))
                 self._learn(request, changed)
                 dialect = changed
@@ -176,7 +176,7 @@ class CompletionsClient:
         stream = await self._client.post(
             self._api.path,
             cast_to=object,
-            options={"timeout": self._patience(dialect)},
+            options={"timeout": self._read_timeout(dialect)},
             content=msgspec.json.encode(self._api.body(request, dialect)),  # ten times as fast as openai's
             stream=True,
             stream_cls=ChunkStream,
@@ -200,7 +200,7 @@ class CompletionsClient:
             text = f"The provider broke off the answer (finish_reason {reason!r})."
             raise self._failing.made(kind, text, answer.draft.usage)
 
-    def _patience(self, dialect: Dialect) -> httpx2.Timeout:
+    def _read_timeout(self, dialect: Dialect) -> httpx2.Timeout:
         """The timeout of each read."""
         idle = self._options.idle_timeout
         idle = idle if dialect.streams else max(idle, UNSTREAMED_SECONDS)

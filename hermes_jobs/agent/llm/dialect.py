@@ -16,9 +16,9 @@ from hermes_jobs.agent.llm.families import (
     Effort,
     Family,
     family_of,
-    filling,
     host_and_port,
-    ordered,
+    with_filler,
+    with_id_and_role_rules,
     without_fields,
 )
 
@@ -128,9 +128,7 @@ def _marks_tools(family: Family, model: str) -> bool:
     return family.name == "openrouter" or model.lower().startswith("anthropic/")
 
 
-def adapted(
-    dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME
-) -> Dialect | None:
+def adapt(dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME) -> Dialect | None:
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
     refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
     adaptations = (learn(dialect, refused) for learn in _LESSONS)
@@ -140,7 +138,7 @@ def adapted(
     return changed
 
 
-def about_payloads(dialect: Dialect, changed: Dialect) -> bool:
+def concerns_payloads(dialect: Dialect, changed: Dialect) -> bool:
     """Whether the two differ in the payloads of earlier messages."""
     before, after = dialect.family, changed.family
     return (dialect.payloads, before.fields, before.filler, before.call_filler) != (
@@ -249,7 +247,7 @@ _ATTACHED = re.compile(
 
 
 def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    changed = ordered(dialect.family, refused.said)
+    changed = with_id_and_role_rules(dialect.family, refused.said)
     return (
         replace(dialect, family=changed)
         if refused.is_about_the_request and changed != dialect.family
@@ -261,7 +259,7 @@ def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
     """The dialect after a refused payload: a missing part, an unknown field, or an invalid value."""
     if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
         return None
-    filled = filling(dialect.family, refused.said)
+    filled = with_filler(dialect.family, refused.said)
     if filled != dialect.family:
         return replace(dialect, family=filled)
     if _REFUSALS.search(refused.said):

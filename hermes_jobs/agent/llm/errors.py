@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.agent.llm.limits import limit_in
-from hermes_jobs.agent.llm.redaction import redacted
-from hermes_jobs.agent.llm.retry import RETRYABLE, asks_too_long, retry_after
+from hermes_jobs.agent.llm.limits import find_limit
+from hermes_jobs.agent.llm.redaction import redact_request
+from hermes_jobs.agent.llm.retry import RETRYABLE, is_wait_too_long, retry_after
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.text.clip import one_line
@@ -254,11 +254,11 @@ def model_error(  # noqa: PLR0913 - the fields of an error
     """An error of that kind, with the kind's hint and without secrets. `lasting`: a retry would fail too."""
     hint = hint or HINTS.get(kind, "")
     retryable = kind in RETRYABLE and not lasting
-    if retryable and retry_after is not None and asks_too_long(retry_after):
+    if retryable and retry_after is not None and is_wait_too_long(retry_after):
         hint = f"The provider asks to wait {retry_after / 60:.0f} minutes. {hint}"
     return ModelError(
         kind,
-        redacted(message, secrets)[:_LONGEST_MESSAGE],
+        redact_request(message, secrets)[:_LONGEST_MESSAGE],
         hint=hint,
         retryable=retryable,
         retry_after=retry_after if retryable else None,
@@ -267,7 +267,7 @@ def model_error(  # noqa: PLR0913 - the fields of an error
     )
 
 
-def garbage(
+def unreadable_answer(
     what: str, excerpt: str = "", *, secrets: Iterable[str] = (), usage: Usage = NO_USAGE
 ) -> ModelError:
     """The error for an unusable answer; `what` completes the sentence "The endpoint's answer …"."""
@@ -277,7 +277,7 @@ def garbage(
     )
 
 
-def refusal_in(
+def parse_refusal(
     body: object, *, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> ApiRefusal | None:
     """The refusal in a decoded answer, in any known shape; None if it holds none."""
@@ -317,7 +317,7 @@ def _kind(status: int | None, text: str) -> tuple[str, int | None]:
     for rule in _FIRST_RULES:
         if rule.fits(status, text):
             return rule.kind, None
-    if (limit := limit_in(text, status)) is not None:
+    if (limit := find_limit(text, status)) is not None:
         return limit.kind, limit.tokens
     return next((rule.kind for rule in _RULES if rule.fits(status, text)), "unknown"), None
 

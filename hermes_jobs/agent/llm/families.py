@@ -199,7 +199,7 @@ def family_of(base_url: str, model: str, provider: str = "auto") -> Family:
     host = urlsplit(base_url).hostname or ""
     for family in FAMILIES:
         if family.name == _BY_PROVIDER.get(provider, provider) or any(
-            _is_at(host, suffix) for suffix in family.hosts
+            _matches_host(host, suffix) for suffix in family.hosts
         ):
             return family
     for family in FAMILIES:
@@ -225,7 +225,7 @@ def served_elsewhere(family: Family) -> Family:
     )
 
 
-def filling(family: Family, refused: str) -> Family:
+def with_filler(family: Family, refused: str) -> Family:
     """The family, with a filler for the fields that a refusal calls missing beside another model's calls."""
     message = refused.lower()
     for wording, name in _MISSING:
@@ -244,7 +244,7 @@ _MISSING = (
 """Gemini; DeepSeek and Moonshot."""
 
 
-def ordered(family: Family, refused: str) -> Family:
+def with_id_and_role_rules(family: Family, refused: str) -> Family:
     """The family, adapted to a refusal about ids or the order of roles."""
     message = refused.lower()
     mistral = next(entry for entry in FAMILIES if entry.name == "mistral")
@@ -265,5 +265,5 @@ def host_and_port(base_url: str) -> str:
     return urlsplit(base_url).netloc.rpartition("@")[2]
 
 
-def _is_at(host: str, suffix: str) -> bool:
+def _matches_host(host: str, suffix: str) -> bool:
     return host == suffix or host.endswith(suffix if suffix.startswith(".") else f"-{suffix}")

@@ -179,7 +179,7 @@ _LIMIT_AFTER = _pattern(
 )
 
 
-def limit_in(text: str, status: int | None = None) -> NamedLimit | None:
+def find_limit(text: str, status: int | None = None) -> NamedLimit | None:
     """The limit in a refusal; None if it is about something else."""
     if (limit := _shares(text)) is not None:
         return limit

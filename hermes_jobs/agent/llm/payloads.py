@@ -29,22 +29,22 @@ class Attachments:
     def __init__(self, fields: Iterable[str]) -> None:
         """`fields` are the fields to send back."""
         self._fields = tuple(fields)
-        self._found: Json = {}
+        self._values: Json = {}
 
     def take(self, delta: Mapping[str, object]) -> None:
         """Add the fields of the next delta, or of a whole message."""
         for name in self._fields:
             value = delta.get(name)
             if isinstance(value, str):
-                self._found[name] = str(self._found.get(name, "")) + value
+                self._values[name] = str(self._values.get(name, "")) + value
             elif isinstance(value, Sequence):
-                _merge(self._found.setdefault(name, []), value)
+                _merge(self._values.setdefault(name, []), value)
             elif value is not None:
-                self._found[name] = value
+                self._values[name] = value
 
     def found(self) -> Json:
         """The non-empty fields; readable reasoning is left out if its entries are present."""
-        values = {name: value for name, value in self._found.items() if value}
+        values = {name: value for name, value in self._values.items() if value}
         if "reasoning_details" in values:
             values.pop("reasoning", None)
         return values
@@ -80,7 +80,7 @@ def payload_of(value: Json, dialect: Dialect, model: str) -> Payload | None:
     return Payload(dialect.payload_name, model, dialect.endpoint, data)
 
 
-def returned(message: AssistantMessage, dialect: Dialect, model: str) -> Json:
+def payload_content(message: AssistantMessage, dialect: Dialect, model: str) -> Json:
     """The payload's content, if this model at this endpoint understands it; else nothing."""
     payload = message.payload
     if (
@@ -101,7 +101,7 @@ def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, mo
     family, calls = dialect.family, rendered.get("tool_calls", [])
     if not (calls or family.everywhere):
         return rendered
-    content = returned(message, dialect, model)
+    content = payload_content(message, dialect, model)
     if dialect.api == "responses":
         return {**rendered, "items": content.get("items", ())}
     fields = {name: value for name, value in content.items() if name in family.fields}

@@ -44,10 +44,10 @@ class OwnPrices:
     """The `Pricing` of models with a configured price, and `others` for the rest."""
 
     def __init__(self, own: Mapping[str, Price], others: Pricing) -> None:
-        self._own = own
-        self._others = others
+        self._configured = own
+        self._fallback = others
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         """See `Pricing.cost_usd`."""
-        price = self._own.get(model)
-        return self._others.cost_usd(model, usage) if price is None else price.cost_usd(usage)
+        price = self._configured.get(model)
+        return self._fallback.cost_usd(model, usage) if price is None else price.cost_usd(usage)

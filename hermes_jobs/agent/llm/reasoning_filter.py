@@ -30,7 +30,7 @@ class ReasoningFilter:
     """
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._inside = False
         self._had_block = False
         self.had_stray = False
@@ -39,11 +39,11 @@ class ReasoningFilter:
 
     def feed(self, text: str) -> Split:
         """Handle the next piece. A possible beginning of a tag is held back."""
-        return self._split(self._held + text, final=False)
+        return self._split(self._buffer + text, final=False)
 
     def finish(self) -> Split:
         """Handle the end of the text: held-back text is decided as it is."""
-        rest = self._split(self._held, final=True)
+        rest = self._split(self._buffer, final=True)
         if self._spaces and not self._had_block:
             return Split(self._spaces + rest.visible, rest.reasoning)
         return rest
@@ -51,7 +51,7 @@ class ReasoningFilter:
     def _split(self, text: str, *, final: bool) -> Split:
         visible: list[str] = []
         reasoning: list[str] = []
-        pieces, self._held = _TAGS.split(text, final=final)
+        pieces, self._buffer = _TAGS.split(text, final=final)
         for piece in pieces:
             if isinstance(piece, str):
                 self._take(piece, visible, reasoning)

@@ -17,7 +17,7 @@ _SHAPES = (
 )
 
 
-def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+def redact_request(text: str, secrets: Iterable[str] = ()) -> str:
     """The text without these secrets, and without anything in the form of a key."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:

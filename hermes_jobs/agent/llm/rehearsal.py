@@ -31,7 +31,7 @@ class RehearsalModel:
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""
-        reply = rehearsed(request)
+        reply = rehearse(request)
         words: list[str] = _WORDS.findall(reply.content)
         for at in range(0, len(words), _WORDS_A_PIECE):
             if cancel.reason is not None:
@@ -42,7 +42,7 @@ class RehearsalModel:
         return reply
 
 
-def rehearsed(request: ModelRequest) -> Reply:
+def rehearse(request: ModelRequest) -> Reply:
     """The reply to a request: calls of its tools, or an answer."""
     results = _open_results(request)
     if results:

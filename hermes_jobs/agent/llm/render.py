@@ -34,9 +34,9 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     """The whole request in the endpoint's dialect."""
-    messages = rendered(request, dialect)
+    messages = render(request, dialect)
     if dialect.cache is not None:
-        messages = marked(messages, ttl=dialect.cache, tools=dialect.marks_tools)
+        messages = mark_for_caching(messages, ttl=dialect.cache, tools=dialect.marks_tools)
     body: Json = {"model": request.model, "messages": messages}
     if request.offered and dialect.tool_calls == "structured":
         body["tools"] = [_tool(spec) for spec in request.offered]
@@ -54,7 +54,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     return body
 
 
-def rendered(request: ModelRequest, dialect: Dialect) -> list[Json]:
+def render(request: ModelRequest, dialect: Dialect) -> list[Json]:
     """The request's messages, with native or textual tool calls."""
     if dialect.tool_calls == "text":
         messages = text_messages(request.system_prompt, request.messages, request.offered)
@@ -158,7 +158,7 @@ MARKED_MESSAGES = 3
 """Marks on messages: with the one on the system prompt, the four that a request may have."""
 
 
-def marked(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tools: bool) -> list[Json]:
+def mark_for_caching(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tools: bool) -> list[Json]:
     """The rendered messages, with marks on the system prompt and on the last three that can have one.
 
     `tools`: tool results get one too, on a part of their content, as OpenRouter expects. The given messages

@@ -49,10 +49,10 @@ class ReplyBuilder:
         self.finish_reason = ""
         self.model = ""
         self._reported: object = None
-        self._taken = used_ids
+        self._used_ids = used_ids
         self._text = WholeCharacters()
         self._calls_in_text = calls_in_text
-        self._offered = tool_names
+        self._tool_names = tool_names
         self._raw: list[str] = []
         self._begin_text()
         self._reasoning: list[str] = []  # from fields of their own
@@ -60,8 +60,10 @@ class ReplyBuilder:
     def _begin_text(self, thoughts: str = "") -> None:
         """Reset the text filters to the beginning of a text."""
         self._thinking = ReasoningFilter()
-        self._tail = TailFilter(self._offered, tagged=not self._calls_in_text) if self._offered else None
-        self._written = TextCallFilter() if self._calls_in_text else None
+        self._tail = (
+            TailFilter(self._tool_names, tagged=not self._calls_in_text) if self._tool_names else None
+        )
+        self._text_calls = TextCallFilter() if self._calls_in_text else None
         self._content: list[str] = []
         self._thoughts: list[str] = [thoughts]  # from blocks in the text
 
@@ -123,7 +125,7 @@ class ReplyBuilder:
         return self._keep_text(split.visible if self._tail is None else self._tail.feed(split.visible))
 
     def _keep_text(self, text: str) -> str:
-        visible = text if self._written is None else self._written.feed(text)
+        visible = text if self._text_calls is None else self._text_calls.feed(text)
         self._content.append(visible)
         return visible
 
@@ -132,8 +134,8 @@ class ReplyBuilder:
         text = self._keep(self._thinking.finish())
         if self._tail is not None:
             text += self._keep_text(self._tail.finish([call.name for call in native]))
-        if self._written is not None:
-            rest = self._written.finish()
+        if self._text_calls is not None:
+            rest = self._text_calls.finish()
             self._content.append(rest)
             text += rest
         if self._tail is not None and self._tail.calls and self._content:
@@ -146,10 +148,10 @@ class ReplyBuilder:
         """
         calls = [
             *(self._tail.calls if self._tail is not None else ()),
-            *(self._written.calls if self._written is not None else ()),
+            *(self._text_calls.calls if self._text_calls is not None else ()),
         ]
-        used_ids = {*self._taken, *(call.id for call in self.calls.calls())}
-        numbers = range(len(self._taken), len(self._taken) + len(used_ids) + len(calls))
+        used_ids = {*self._used_ids, *(call.id for call in self.calls.calls())}
+        numbers = range(len(self._used_ids), len(self._used_ids) + len(used_ids) + len(calls))
         fresh = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
         return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, calls, strict=False)]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from hermes_jobs.agent.llm.answer_format import text_format
 from hermes_jobs.agent.llm.dialect import Dialect
-from hermes_jobs.agent.llm.errors import ApiRefusal, refusal_in
+from hermes_jobs.agent.llm.errors import ApiRefusal, parse_refusal
 from hermes_jobs.agent.llm.payloads import mapping_of
-from hermes_jobs.agent.llm.render import rendered
+from hermes_jobs.agent.llm.render import render
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
 from hermes_jobs.engine.ports import ModelRequest
 
@@ -30,7 +30,7 @@ _INCOMPLETE = {"max_output_tokens": "length", "max_tokens": "length"}
 
 def responses_body(request: ModelRequest, dialect: Dialect) -> Json:
     """The whole request body."""
-    messages = rendered(request, dialect)
+    messages = render(request, dialect)
     system = [message["content"] for message in messages if message["role"] == "system"]
     body: Json = {"model": request.model, "store": False, "stream": dialect.streams}
     if system:
@@ -103,8 +103,8 @@ class ResponsesAssembler:
         if not isinstance(event, Mapping):
             return None
         if event.get("type") == "error" and "error" not in event:
-            return refusal_in({"error": {**event, "type": event.get("code")}})
-        return refusal_in(mapping_of(event.get("response"))) or refusal_in(event)
+            return parse_refusal({"error": {**event, "type": event.get("code")}})
+        return parse_refusal(mapping_of(event.get("response"))) or parse_refusal(event)
 
     def feed(self, event: Mapping[str, object]) -> str:
         """Handle the next event, or a whole response; returns the text to show."""

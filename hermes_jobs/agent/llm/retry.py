@@ -167,10 +167,10 @@ def delay(kind: str, retries: int, retry_after: float | None, fraction: float) -
     if kind not in RETRYABLE:
         return None
     if retry_after is not None:
-        return None if asks_too_long(retry_after) else max(0.0, retry_after) + fraction
+        return None if is_wait_too_long(retry_after) else max(0.0, retry_after) + fraction
     return min(CAP_SECONDS, BASE_SECONDS * 2.0**retries) * (0.5 + fraction / 2)
 
 
-def asks_too_long(retry_after: float | None) -> bool:
+def is_wait_too_long(retry_after: float | None) -> bool:
     """Whether the requested wait is too long."""
     return retry_after is not None and retry_after > MAX_WAIT_SECONDS

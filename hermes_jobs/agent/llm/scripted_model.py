@@ -32,7 +32,7 @@ class ScriptedModel:
     def __init__(self, script: Script) -> None:
         self._lock = threading.Lock()
         self._released = False
-        self._held: list[threading.Event] = []
+        self._waiting_calls: list[threading.Event] = []
         self._arrived = threading.Condition(self._lock)
         self._function = script if callable(script) else None
         self._lines = iter(()) if callable(script) else iter(script)
@@ -42,7 +42,7 @@ class ScriptedModel:
         """Release the held replies, and all later ones."""
         with self._lock:
             self._released = True
-            for over in self._held:
+            for over in self._waiting_calls:
                 over.set()
 
     def wait_for_requests(self, count: int, patience: float = 30.0) -> None:
@@ -81,7 +81,7 @@ class ScriptedModel:
     def _wait(self, cancel: Cancel) -> None:
         over = threading.Event()
         with self._lock:
-            self._held.append(over)
+            self._waiting_calls.append(over)
             if self._released:
                 over.set()
         take_back = cancel.on_cancel(over.set)

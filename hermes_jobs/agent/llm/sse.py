@@ -22,19 +22,19 @@ class EventDecoder:
     """Takes bytes in order. One instance per stream."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._partial_line = b""
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> Iterator[str]:
         """The data of the events that this piece completes. Raises UnicodeDecodeError."""
-        *lines, self._rest = _LINE_END.split(self._rest + piece)
-        if self._rest == b"" and piece.endswith(b"\r") and lines:
-            self._rest = lines.pop() + b"\r"  # the next piece may begin with its LF
+        *lines, self._partial_line = _LINE_END.split(self._partial_line + piece)
+        if self._partial_line == b"" and piece.endswith(b"\r") and lines:
+            self._partial_line = lines.pop() + b"\r"  # the next piece may begin with its LF
         yield from self._read(lines)
 
     def finish(self) -> Iterator[str]:
         """The data of the event that the end of the stream completes, if any."""
-        yield from self._read([self._rest.rstrip(b"\r"), b""])
+        yield from self._read([self._partial_line.rstrip(b"\r"), b""])
 
     def _read(self, lines: list[bytes]) -> Iterator[str]:
         for line in lines:

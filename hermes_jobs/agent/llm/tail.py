@@ -36,20 +36,20 @@ class TailFilter:
 
     def __init__(self, tool_names: Collection[str], *, tagged: bool) -> None:
         self.calls: list[WrittenCall] = []
-        self._offered = frozenset(tool_names)
+        self._tool_names = frozenset(tool_names)
         self._tagged = tagged
-        self._held = ""
+        self._buffer = ""
         self._open = False  # the held text begins with an opening, and is held to the end
         self._line = ""  # the beginning of the current line, as far as it was passed on
         self._fenced = False
-        self._said = False
+        self._has_text = False
 
     def feed(self, text: str) -> str:
         """Handle the next piece; returns the text to show."""
         if self._open:
-            self._held += text
+            self._buffer += text
             return ""
-        text, at = self._held + text, 0
+        text, at = self._buffer + text, 0
         while at < len(text):
             end = text.find("\n", at)
             stop = len(text) if end < 0 else end + 1
@@ -60,7 +60,7 @@ class TailFilter:
                     break
             self._let_through(text[at:stop], ended=end >= 0)
             at = stop
-        self._held = text[at:]
+        self._buffer = text[at:]
         return text[:at]
 
     def finish(self, native: Collection[str] = ()) -> str:
@@ -69,7 +69,7 @@ class TailFilter:
         `native` are the tools called in the API's own form: a textual call beside them is a duplicate, or
         text.
         """
-        text, self._held = self._held, ""
+        text, self._buffer = self._buffer, ""
         if not self._open:
             return text
         calls = self._calls(text)
@@ -79,7 +79,7 @@ class TailFilter:
         return ""
 
     def _let_through(self, line: str, *, ended: bool) -> None:
-        self._said = self._said or bool(line.strip())
+        self._has_text = self._has_text or bool(line.strip())
         self._line = (self._line + line[:_LONGEST_OPENING])[:_LONGEST_OPENING]
         if ended:
             self._fenced ^= self._line.lstrip().startswith(_FENCES)
@@ -89,21 +89,21 @@ class TailFilter:
         if self._fenced:
             return False
         if line.startswith(_BARE):
-            return not self._said
+            return not self._has_text
         return (self._tagged and line.startswith(_TAG)) or self._is_result(line)
 
     def _may_open(self, line: str) -> bool:
         """Whether the unfinished line may still become an opening."""
         if self._fenced or len(line) > _LONGEST_OPENING:
             return False
-        openings = [_RESULT, *([_TAG] if self._tagged else []), *(() if self._said else _BARE)]
+        openings = [_RESULT, *([_TAG] if self._tagged else []), *(() if self._has_text else _BARE)]
         return any(opening.startswith(line) for opening in openings) or (
             line.startswith(_RESULT) and "]" not in line
         )
 
     def _is_result(self, text: str) -> bool:
         match = _RESULT_OF.match(text)
-        return match is not None and match[1] in self._offered
+        return match is not None and match[1] in self._tool_names
 
     def _calls(self, text: str) -> list[WrittenCall] | None:
         """The calls in the text, up to an invented result; None if it is not made of calls."""
@@ -117,7 +117,7 @@ class TailFilter:
             if at >= len(text):
                 return calls
             parsed = self._call(text[at:])
-            if parsed is None or any(call.name not in self._offered for call in parsed[0]):
+            if parsed is None or any(call.name not in self._tool_names for call in parsed[0]):
                 return None
             calls += parsed[0]
             at += parsed[1]

@@ -29,15 +29,15 @@ class TextCallFilter:
     def __init__(self) -> None:
         self.calls: list[WrittenCall] = []
         self._before = ""  # the character before the held text: a backtick there makes it a quotation
-        self._held = ""
+        self._buffer = ""
         self._open: tuple[Form, Opened] | None = None  # the call whose opening begins the held text
         self._spaces = ""  # white space that may surround a call
-        self._shown = False
+        self._has_text = False
         self._after_call = False
 
     def feed(self, text: str) -> str:
         """Handle the next piece; returns the text to show. A possible part of a call is held back."""
-        self._held += text
+        self._buffer += text
         return self._read(final=False)
 
     def finish(self) -> str:
@@ -47,13 +47,13 @@ class TextCallFilter:
 
     def _read(self, *, final: bool) -> str:
         texts: list[str] = []
-        while self._held:
+        while self._buffer:
             if self._open is None:
                 texts.append(self._show(self._until_opening(final=final)))
             if self._open is None:
                 break
             form, opened = self._open
-            read = form.read(self._held, opened, final)
+            read = form.read(self._buffer, opened, final)
             if read is None:
                 break
             text = self._taken(read.end)
@@ -67,7 +67,7 @@ class TextCallFilter:
 
     def _until_opening(self, *, final: bool) -> str:
         """The text before the next opening, or before a possible beginning of one."""
-        text, offset = self._before + self._held, len(self._before)
+        text, offset = self._before + self._buffer, len(self._before)
         matches = [(match, form) for form in FORMS if (match := form.opening.search(text, offset))]
         if not matches:
             openings = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
@@ -77,7 +77,7 @@ class TextCallFilter:
         return self._taken(match.start() - offset)
 
     def _taken(self, end: int) -> str:
-        text, self._held = self._held[:end], self._held[end:]
+        text, self._buffer = self._buffer[:end], self._buffer[end:]
         self._before = text[-1:] or self._before
         return text
 
@@ -85,7 +85,7 @@ class TextCallFilter:
         """The text without white space next to a call."""
         if self._after_call:
             text = text.lstrip()
-            if not self._shown:
+            if not self._has_text:
                 self._spaces = ""
         if not text:
             return ""
@@ -93,7 +93,7 @@ class TextCallFilter:
         text = self._spaces + text
         body = text.rstrip()
         self._spaces = text[len(body) :]
-        self._shown = self._shown or bool(body)
+        self._has_text = self._has_text or bool(body)
         return body
 
 

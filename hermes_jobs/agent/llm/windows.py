@@ -86,7 +86,7 @@ class Windows:
     ) -> None:
         """`now` returns seconds since the epoch."""
         self._override = override
-        self._known = known_window
+        self._known_window = known_window
         self._recalled = recalled
         self._now = now
         self._lock = threading.Lock()
@@ -127,7 +127,7 @@ class Windows:
     def _assume(self, model: str) -> Window:
         if self._override is not None:
             return Window(self._override, "setting")
-        limit = self._known(model)
+        limit = self._known_window(model)
         return Window(UNKNOWN_WINDOW, "default") if limit is None else Window(limit, "list")
 
     def exceeded(self, model: str, limit: int | None, size: int | None = None) -> int:

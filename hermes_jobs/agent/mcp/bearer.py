@@ -51,11 +51,11 @@ class Bearer(httpx2.Auth):
         self._server = server
         self._origin = _origin(httpx2.URL(url))
         self._file = file
-        self._seen: set[str] = set()
+        self._reported: set[str] = set()
 
     def hide(self, content: bytes) -> bytes:
         """Remove the tokens of this login from the content."""
-        for token in self._seen:
+        for token in self._reported:
             content = content.replace(token.encode(), HIDDEN)
         return content
 
@@ -80,7 +80,7 @@ class Bearer(httpx2.Auth):
 
     def _add(self, login: Login | None, request: httpx2.Request) -> None:
         if login is not None and not login.ended and _origin(request.url) == self._origin:
-            self._seen.update(login.tokens)
+            self._reported.update(login.tokens)
             request.headers["Authorization"] = f"Bearer {login.access_token}"
 
     async def _judge(self, login: Login | None, response: httpx2.Response) -> None:

@@ -69,7 +69,7 @@ class Caller:
         except (OSError, ValueError):
             return False
 
-    async def until_gone(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Receive its answers until it closes the connection."""
         loop = asyncio.get_running_loop()
         found = bytearray()

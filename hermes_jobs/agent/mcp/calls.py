@@ -60,7 +60,7 @@ class Calls:
         """
         answers = _answers(client, call.answers)
         async with self._under_way(caller, seconds=call.timeout):
-            return await _made(client, call, answers, caller)
+            return await _call_tool(client, call, answers, caller)
 
     async def inquire(self, client: Client, inquiry: Inquire, caller: Caller) -> bytes:
         """The answer as JSON; time spent on the user's answers does not count.
@@ -115,7 +115,7 @@ class _OpenCall:
             return answer
 
 
-async def _made(
+async def _call_tool(
     client: Client, call: CallTool, answers: dict[str, ElicitResult], caller: Caller
 ) -> CallResult:
     responses: InputResponses | None = {**answers} or None
@@ -145,7 +145,7 @@ async def _made(
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def asked_by(result: InputRequiredResult) -> Asked:
+def input_requests_of(result: InputRequiredResult) -> Asked:
     """The questions that a server returned instead of a result."""
     requests = {key: _plain(request) for key, request in (result.input_requests or {}).items()}
     return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
@@ -194,7 +194,7 @@ class WantsInput(Exception):
         self.result = result
 
 
-async def every(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
+async def read_all(page: Callable[..., Awaitable[Any]], field: str) -> list[Any]:
     """The entries of all pages of a list, up to a limit, in the form of the specification."""
     items: list[Any] = []
     cursor = None
@@ -216,8 +216,8 @@ async def answer(client: Client, inquiry: Inquire, responses: InputResponses | N
     if inquiry.what == "resources":
         if client.server_capabilities.resources is None:
             return b"{}"
-        resources = await every(session.list_resources, "resources")
-        templates = await every(session.list_resource_templates, "resource_templates")
+        resources = await read_all(session.list_resources, "resources")
+        templates = await read_all(session.list_resource_templates, "resource_templates")
         return msgspec.json.encode({"resources": resources, "templates": templates})
     if inquiry.what == "task":
         return await ask_about(client, arguments)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.mcp.config import McpServer
-from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapted, renamed
+from hermes_jobs.agent.mcp.schemas import UnusableSchema, adapt, rename_properties
 from hermes_jobs.domain.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.text.scan import Kind, scan
 
@@ -55,7 +55,7 @@ def digest_of(value: object) -> str:
     return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
 
 
-def listed(
+def read_listing(
     server: str,
     config: McpServer,
     entries: object,
@@ -99,11 +99,11 @@ def _tool(server: str, config: McpServer, name: str, entry: Mapping[str, Any]) -
         raise _LeftOut("turned off in the configuration")
     if _runs_as_a_task_only(entry):
         raise _LeftOut("it runs only as a task of the revision 2025-11-25, which hermes-jobs does not speak")
-    schema, own_names = renamed(_schema(entry.get("inputSchema")))
+    schema, own_names = rename_properties(_schema(entry.get("inputSchema")))
     hints = entry.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
     description = own.description if own and own.description else clean(str(entry.get("description") or ""))
-    _look_through("" if own and own.description else description, schema)
+    _check_text("" if own and own.description else description, schema)
     return McpTool(
         name=name,
         description=_cut(description),
@@ -136,7 +136,7 @@ def _schema(value: object) -> dict[str, Any]:
     if len(msgspec.json.encode(schema)) > MAX_SCHEMA:
         raise _LeftOut(f"the schema of its arguments has more than {MAX_SCHEMA:,} bytes")
     try:
-        schema = adapted(schema)
+        schema = adapt(schema)
     except UnusableSchema as why:
         raise _LeftOut(f"the schema of its arguments cannot be used: {why}") from why
     if len(msgspec.json.encode(schema)) > 2 * MAX_SCHEMA:
@@ -158,7 +158,7 @@ def _cleaned(value: Any, depth: int) -> Any:
             return value
 
 
-def _look_through(description: str, schema: Mapping[str, Any]) -> None:
+def _check_text(description: str, schema: Mapping[str, Any]) -> None:
     for text in (description, "\n".join(_texts(schema))):
         if findings := scan(text, SCANNED):
             raise _LeftOut(f"its description looks like {findings[0].rule}: {findings[0].excerpt!r}")

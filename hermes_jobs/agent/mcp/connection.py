@@ -28,11 +28,11 @@ from hermes_jobs.agent.mcp.calls import (
     Calls,
     NotAccepted,
     WantsInput,
-    asked_by,
-    every,
     input_request_of_error,
+    input_requests_of,
+    read_all,
 )
-from hermes_jobs.agent.mcp.failures import FAILURES, broken, error_text, first_cause
+from hermes_jobs.agent.mcp.failures import FAILURES, describe_failure, error_text, first_cause
 from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
 from hermes_jobs.agent.mcp.list_number import ListNumber
 from hermes_jobs.agent.mcp.logins import LoginFile
@@ -74,7 +74,7 @@ class ServerConnection:
         self._process = process
         self._calls = Calls(log, self._hidden)
         self._noise: list[str] = []
-        self._lost = ""
+        self._loss = ""
         self._client: Client | None = None
         self._malformed = MalformedEntries(self._version, log.add)
         self._bearer = (
@@ -98,7 +98,7 @@ class ServerConnection:
         self._start = Exchange.begin()
         try:
             async with self._transport() as transport:
-                await self._connected(self._malformed.taken_out(transport))
+                await self._connected(self._malformed.without_malformed(transport))
         except Exception as error:  # noqa: BLE001 - any error of a server is reported to the caller
             if not self._closing.is_set():
                 self._fail(first_cause(error))
@@ -149,7 +149,7 @@ class ServerConnection:
             return
         if not reason and self._process is not None:
             reason = self._process.how_it_ended()
-        self._lost = reason
+        self._loss = reason
         if self._listed.is_set() and self.failed is None:
             self._end("lost", reason)
 
@@ -159,12 +159,12 @@ class ServerConnection:
             is_told = trouble.kind in ("login", "scope", "refused")
             self._end(trouble.kind if is_told else "start", trouble.text)
             return
-        if self._lost:
-            why = f"{self._lost}, before it had listed its tools"
+        if self._loss:
+            why = f"{self._loss}, before it had listed its tools"
         elif isinstance(error, TimeoutError):
             why = f"the server did not list its tools within {self._launch.start_timeout:g} s"
         else:
-            kind, text = broken(error)
+            kind, text = describe_failure(error)
             why = f"no connection: {text}" if kind == "refused" else text
         if self._noise:
             why += f"; it wrote to stdout what is not a message, such as {self._noise[0][:100]!r}"
@@ -189,11 +189,11 @@ class ServerConnection:
         self._lists.restart()
         tools = []
         if client.server_capabilities.tools is not None:
-            tools = await every(self._lists.observed(client.session.list_tools), "tools")
+            tools = await read_all(self._lists.observed(client.session.list_tools), "tools")
         prompts = []
         if client.server_capabilities.prompts is not None:
             try:
-                prompts = await every(self._lists.observed(client.session.list_prompts), "prompts")
+                prompts = await read_all(self._lists.observed(client.session.list_prompts), "prompts")
             except (MCPError, ValidationError) as error:  # its tools are of use without them
                 self._log.add(f"[hermes-jobs] its prompts could not be listed: {error_text(error)}")
         server = client.server_info
@@ -203,7 +203,7 @@ class ServerConnection:
             protocol=client.protocol_version or "",
             version=f"{server.name} {server.version}".strip() if server is not None else "",
             instructions=client.instructions or "",
-            malformed=self._malformed.take_tools(),
+            malformed=self._malformed.pop_tools(),
         )
 
     async def _ready(self) -> Client | Failed:
@@ -249,7 +249,7 @@ class ServerConnection:
         finally:
             exchange.end()
         if isinstance(result, InputRequiredResult):
-            return self._without_tokens(asked_by(result))
+            return self._without_tokens(input_requests_of(result))
         if isinstance(result, TaskHandle):
             return TaskGiven(content=plain(result))
         content = self._hidden(result.model_dump_json(by_alias=True, exclude_none=True).encode())
@@ -266,7 +266,7 @@ class ServerConnection:
         try:
             content = self._hidden(await self._calls.inquire(client, inquiry, caller))
         except WantsInput as wants:
-            return self._without_tokens(asked_by(wants.result))
+            return self._without_tokens(input_requests_of(wants.result))
         except FAILURES as error:
             return self._read_failure(error, exchange, inquiry.timeout)
         finally:
@@ -314,10 +314,10 @@ class ServerConnection:
                     if request is None
                     else self._without_tokens(request)
                 )
-            case MCPError() if self._lost:  # servers use the code of a closed connection elsewhere, too
-                return self._failed("lost", f"{self._lost}, during the call", sent=True)
+            case MCPError() if self._loss:  # servers use the code of a closed connection elsewhere, too
+                return self._failed("lost", f"{self._loss}, during the call", sent=True)
             case MCPError():
-                kind, why = broken(error)
+                kind, why = describe_failure(error)
                 return self._failed(kind, why, sent=kind != "refused")
             case RuntimeError() | ValidationError():
                 return self._failed("bad_result", error_text(error), sent=True)

@@ -124,8 +124,8 @@ class Connector:
         self._holds = 0
         self._calls = 0
         self._unheld_since = time.monotonic() + FIRST_HOLDER_SECONDS - LINGER_SECONDS
-        self._last_call = self._began = time.monotonic()
-        self._told = asyncio.Event()
+        self._last_call = self._started_at = time.monotonic()
+        self._notified = asyncio.Event()
         self._stopping = asyncio.Event()
         self._address = str(Path(launch.folder, "socket"))
         self._connection: ServerConnection
@@ -183,7 +183,7 @@ class Connector:
         self._stopping.set()
 
     def _record(self, why: str, *, well: bool) -> None:
-        lived = time.monotonic() - self._began
+        lived = time.monotonic() - self._started_at
         ended = Ended(at=time.time(), lived=lived, why=why, well=well, stderr=self._log.tail)
         write_bytes(Path(self._launch.folder, "ended.json"), msgspec.json.encode(ended), durable=False)
 
@@ -191,7 +191,7 @@ class Connector:
         """Wait until all pending requests are answered with the failure."""
         with suppress(TimeoutError):
             async with asyncio.timeout(NOTICE_SECONDS):
-                await self._told.wait()
+                await self._notified.wait()
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -231,7 +231,7 @@ class Connector:
                     os.close(lease)
 
     async def _request(self, caller: Caller, request: Request) -> None:
-        ended = asyncio.create_task(caller.until_gone())
+        ended = asyncio.create_task(caller.wait_until_closed())
         try:
             if isinstance(request, Hold):
                 self._holds += 1
@@ -249,7 +249,7 @@ class Connector:
                 return
             await caller.reply(work.result())
             if self._calls == 0:
-                self._told.set()
+                self._notified.set()
         finally:
             ended.cancel()
             await asyncio.gather(ended, return_exceptions=True)

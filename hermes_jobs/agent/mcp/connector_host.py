@@ -62,16 +62,16 @@ class Host:
     def serve(self) -> None:
         """Accept connections until there are no holders."""
         while self._others() or time.monotonic() - self._unheld_since < LINGER_SECONDS:
-            for key, _ in self._selector.select(self._patience()):
+            for key, _ in self._selector.select(self._timeout()):
                 if key.fileobj is self._listener:
                     with suppress(OSError):
                         self._selector.register(self._listener.accept()[0], selectors.EVENT_READ)
                 elif isinstance(key.fileobj, socket.socket):
-                    self._hear(key.fileobj)
-            if self._patience() == 0.0:
+                    self._handle_worker(key.fileobj)
+            if self._timeout() == 0.0:
                 self._import()
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         """Seconds until the next timeout."""
         return TICK if self._import_at is None else max(0.0, min(TICK, self._import_at - time.monotonic()))
 
@@ -84,7 +84,7 @@ class Host:
     def _others(self) -> int:
         return len(self._selector.get_map()) - 1
 
-    def _hear(self, worker: socket.socket) -> None:
+    def _handle_worker(self, worker: socket.socket) -> None:
         """Handle a worker's input: fork the requested connector, or drop a closed connection."""
         self._selector.unregister(worker)
         with worker:
@@ -101,9 +101,9 @@ class Host:
             self._import_at = time.monotonic() + AFTER_FIRST
         self._has_forked = True
         if os.fork() == 0:
-            self._become(launch, worker)
+            self._run_connector(launch, worker)
 
-    def _become(self, launch: Launch, worker: socket.socket) -> None:
+    def _run_connector(self, launch: Launch, worker: socket.socket) -> None:
         """Run the connector, in the forked process."""
         try:
             os.setsid()

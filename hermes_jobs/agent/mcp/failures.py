@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from hermes_jobs.agent.mcp.calls import NotAccepted
 from hermes_jobs.agent.mcp.catalogue import clean
-from hermes_jobs.agent.mcp.malformed import broken_form
+from hermes_jobs.agent.mcp.malformed import validation_message
 from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.agent.mcp.pipes import MAX_LINE
 
@@ -37,7 +37,7 @@ FAILURES = (
 """The errors of a call."""
 
 
-def broken(error: BaseException) -> tuple[Failure, str]:
+def describe_failure(error: BaseException) -> tuple[Failure, str]:
     """The kind and message of a failure."""
     text = error_text(error)
     if isinstance(error, MCPError):
@@ -59,5 +59,5 @@ def error_text(error: BaseException) -> str:
     if isinstance(error, MCPError):
         return clean(str(error.error.message)[:1_000])
     if isinstance(error, ValidationError):
-        return f"its answer is wrong: {broken_form(error)}"
+        return f"its answer is wrong: {validation_message(error)}"
     return (str(error) or type(error).__name__)[:1_000]

@@ -10,7 +10,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.elicitation import MAX_STATE, Unanswerable, requests_of
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decoded
+from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decode_response
 from hermes_jobs.domain.events import InputRequest
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.call import Call
@@ -46,7 +46,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             why = "is too large" if len(state) > MAX_STATE else "holds a secret of yours"
             return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
         try:
-            requests = self._requests(decoded(requested.requests))
+            requests = self._requests(decode_response(requested.requests))
         except Unanswerable as why:
             return Failed(kind="asks", message=str(why), sent=True)
         return c.RequestInput(
@@ -70,7 +70,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             question = c.RequestInput(
                 step=context.call,
                 server=server,
-                requests=self._requests({question_now.key: decoded(question_now.request)}),
+                requests=self._requests({question_now.key: decode_response(question_now.request)}),
                 expires_at=self._expiry(),
                 live=True,
                 attempt=context.attempt,

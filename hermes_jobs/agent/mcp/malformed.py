@@ -40,16 +40,16 @@ class MalformedEntries:
     def __init__(self, version: Callable[[], str], note: Callable[[str], None]) -> None:
         self._version = version
         self._note = note
-        self._asked: dict[str, str] = {}
+        self._requests: dict[str, str] = {}
         self._tools: list[tuple[str, str]] = []
 
-    def take_tools(self) -> tuple[tuple[str, str], ...]:
+    def pop_tools(self) -> tuple[tuple[str, str], ...]:
         """The names of tools removed since the last call, each with the error."""
         tools, self._tools = self._tools, []
         return tuple(tools)
 
     @asynccontextmanager
-    async def taken_out(
+    async def without_malformed(
         self, transport: AbstractAsyncContextManager[TransportStreams]
     ) -> AsyncIterator[TransportStreams]:
         """The transport whose answers lack such entries."""
@@ -60,18 +60,18 @@ class MalformedEntries:
         """Note which list a request asks for."""
         request = message.message
         if isinstance(request, JSONRPCRequest) and request.method in FIELDS:
-            self._asked[str(request.id)] = request.method
+            self._requests[str(request.id)] = request.method
 
     def received(self, message: SessionMessage | Exception) -> None:
         """Remove malformed entries from an answer."""
         answer = None if isinstance(message, Exception) else message.message
         if not isinstance(answer, JSONRPCResponse | JSONRPCError):
             return
-        method = self._asked.pop(str(answer.id), None)
+        method = self._requests.pop(str(answer.id), None)
         if method is not None and isinstance(answer, JSONRPCResponse):
-            self._sift(method, answer.result)
+            self._filter_entries(method, answer.result)
 
-    def _sift(self, method: str, result: dict[str, Any]) -> None:
+    def _filter_entries(self, method: str, result: dict[str, Any]) -> None:
         field = FIELDS[method]
         entries = result.get(field)
         if not isinstance(entries, list):
@@ -98,7 +98,7 @@ class MalformedEntries:
             first = error.errors(include_url=False, include_input=False)[0]
             inside = first["loc"][:1] == (FIELDS[method],)
             return (
-                broken_form(error, skip=2) if inside else ""
+                validation_message(error, skip=2) if inside else ""
             )  # else the list itself is wrong: the SDK tells
         except KeyError:
             return ""  # the revision has no such list
@@ -168,7 +168,7 @@ def _name_of(entry: object) -> str:
     return clean(name)[:128] if isinstance(name, str) else ""
 
 
-def broken_form(error: ValidationError, *, skip: int = 0) -> str:
+def validation_message(error: ValidationError, *, skip: int = 0) -> str:
     """The error of an answer with its place, without the first `skip` steps of the path."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = clean(".".join(map(str, first["loc"][skip:])))[:200]

@@ -218,6 +218,6 @@ def _exactly(connection: socket.socket, size: int) -> bytes | None:
     return bytes(buffer)
 
 
-def decoded(data: bytes) -> Any:
+def decode_response(data: bytes) -> Any:
     """The JSON of an offer or a result."""
     return msgspec.json.decode(data)

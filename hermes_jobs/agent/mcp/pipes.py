@@ -68,7 +68,7 @@ async def _receive(
     async with sink:
         try:
             async for line in _lines(reader):
-                message = _parsed(line)
+                message = _parse(line)
                 if message is None:
                     note(line[:200].decode(errors="replace"))
                 else:
@@ -104,7 +104,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
             parts, size = [line], len(line)
 
 
-def _parsed(line: bytes) -> SessionMessage | None:
+def _parse(line: bytes) -> SessionMessage | None:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:

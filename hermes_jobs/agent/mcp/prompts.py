@@ -53,7 +53,7 @@ def usage(prompt: McpPrompt) -> str:
     return " ".join(words)
 
 
-def given(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
+def parse_arguments(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[str, str]:
     """The arguments in what was typed: by name (`repo=me/it`) or in their order. A prompt that takes one
     argument gets all of `rest`, of which `words` are the words.
 

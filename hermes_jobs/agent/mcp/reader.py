@@ -19,7 +19,16 @@ from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.elicitation import Unanswerable, requests_of
 from hermes_jobs.agent.mcp.input_questions import CANCELLED
 from hermes_jobs.agent.mcp.launches import Launches
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, Inquire, Inquiry, Launch, Result, decoded
+from hermes_jobs.agent.mcp.messages import (
+    Asked,
+    AskNow,
+    Failed,
+    Inquire,
+    Inquiry,
+    Launch,
+    Result,
+    decode_response,
+)
 from hermes_jobs.agent.mcp.prompts import MAX_LINE, line, text_of
 from hermes_jobs.agent.mcp.resources import KnownResources, McpResource
 from hermes_jobs.agent.mcp.servers import CANNOT_ASK, Servers
@@ -68,7 +77,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         listed = sorted(
             (entry for entry in entries if entry.uri), key=lambda item: (item.is_template, item.uri)
         )
-        self.listed.keep(server, listed)
+        self.listed.save_listing(server, listed)
         return tuple(listed)
 
     def known(self, server: str) -> tuple[McpResource, ...]:
@@ -114,7 +123,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
             explained_kinds = {"login", "scope", "refused", "asks"}
             hint = "" if reply.kind in explained_kinds else f"hermes-jobs mcp test {server}"
             raise Rejected(f"{server}: {clean(reply.message)[:MAX_LINE]}.", kind="mcp", hint=hint)
-        result = decoded(reply.content)
+        result = decode_response(reply.content)
         return result if isinstance(result, dict) else {}
 
     def _reply(self, launch: Launch, inquire: Inquire, what: str) -> Result | Failed:
@@ -129,7 +138,9 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
 
         def ask_now(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
             try:
-                return bytes(answered({question.key: decoded(question.request)}, is_withdrawn)[question.key])
+                return bytes(
+                    answered({question.key: decode_response(question.request)}, is_withdrawn)[question.key]
+                )
             except Unanswerable as why:
                 refusals.append(str(why))
                 return CANCELLED
@@ -141,7 +152,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
             if not isinstance(reply, Asked):
                 return reply
             try:
-                answers = answered(decoded(reply.requests), lambda: False)
+                answers = answered(decode_response(reply.requests), lambda: False)
             except Unanswerable as why:
                 return Failed(kind="asks", message=str(why))
             inquire = msgspec.structs.replace(

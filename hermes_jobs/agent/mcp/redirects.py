@@ -53,10 +53,10 @@ class Loopback:
         self._show = show
         self._seconds = seconds
         self._state = secrets.token_hex(16)  # matches nothing before the address is known
-        self._found: asyncio.Future[Answer]
+        self._result: asyncio.Future[Answer]
 
     async def __aenter__(self) -> Loopback:
-        self._found = asyncio.get_running_loop().create_future()
+        self._result = asyncio.get_running_loop().create_future()
         address = urlsplit(self.uri or f"http://127.0.0.1{CALLBACK}")
         host, port = address.hostname or "127.0.0.1", address.port or 0
         try:
@@ -80,7 +80,7 @@ class Loopback:
         self._show(address)
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._found
+                return await self._result
         except TimeoutError as error:
             raise Rejected(
                 f"No login came back within {self._seconds:g} s.",
@@ -108,8 +108,8 @@ class Loopback:
             page = f"<!doctype html><title>hermes-jobs</title><p>{html.escape(text)}</p>".encode()
             writer.write(ANSWER.format(status=status, length=len(page)).encode() + page)
             await writer.drain()
-            if is_it and not self._found.done():
-                self._found.set_result(parameters)
+            if is_it and not self._result.done():
+                self._result.set_result(parameters)
         except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return
         finally:

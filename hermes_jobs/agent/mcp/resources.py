@@ -52,7 +52,7 @@ class KnownResources:
         except (OSError, msgspec.DecodeError):
             return ()
 
-    def keep(self, server: str, resources: Sequence[McpResource]) -> None:
+    def save_listing(self, server: str, resources: Sequence[McpResource]) -> None:
         """Store the server's current resources. Errors of writing are ignored."""
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.agent.tools.output import cleaned
+from hermes_jobs.agent.tools.output import clean
 
 KeepFile = Callable[[int, str, bytes], str]
 """Stores the n-th file of a result, with its suffix; returns its path."""
@@ -26,7 +26,7 @@ def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
     structured = result.get("structuredContent")
     if structured is not None and not any(_says(part, structured) for part in parts):
         parts.append(msgspec.json.format(msgspec.json.encode(structured), indent=1).decode())
-    text = cleaned("\n\n".join(part for part in parts if part.strip())) or EMPTY_RESULT
+    text = clean("\n\n".join(part for part in parts if part.strip())) or EMPTY_RESULT
     failed = result.get("isError") is True
     return (f"Error: {text}" if failed and not text.startswith("Error") else text), not failed
 

@@ -36,7 +36,7 @@ class UnusableSchema(Exception):
     """No provider accepts the schema; the message is the reason."""
 
 
-def adapted(schema: Mapping[str, Any]) -> Schema:
+def adapt(schema: Mapping[str, Any]) -> Schema:
     """The schema in that form. Raises `UnusableSchema`."""
     root = _modern(dict(schema))
     _check_form(root)
@@ -44,7 +44,7 @@ def adapted(schema: Mapping[str, Any]) -> Schema:
     return {"properties": {}, **_merged(root, root, [0]), "type": "object"}
 
 
-def renamed(schema: Schema) -> tuple[Schema, dict[str, str]]:
+def rename_properties(schema: Schema) -> tuple[Schema, dict[str, str]]:
     """An adapted schema whose arguments have names that every provider takes, and the server's own names of
     those that were changed, by the new name."""
     properties = _dict(schema, "properties")
@@ -132,11 +132,11 @@ def _check_references(root: Schema) -> None:
             continue
         if not isinstance(reference, str) or not reference.startswith("#"):
             raise UnusableSchema(f"it refers to another document ({str(reference)[:100]})")
-        if not isinstance(at(root, reference), dict | bool):
+        if not isinstance(part_at(root, reference), dict | bool):
             raise UnusableSchema(f"it refers to {reference[:100]}, which is not there")
 
 
-def at(root: Any, reference: str) -> Any:
+def part_at(root: Any, reference: str) -> Any:
     """What a reference such as `#/$defs/colour` points to; None where that is nothing."""
     for name in reference.removeprefix("#").removeprefix("/").split("/") if reference != "#" else ():
         key = name.replace("~1", "/").replace("~0", "~")
@@ -154,7 +154,7 @@ def _merged(root: Schema, schema: Any, counted: list[int]) -> Schema:
         return {}
     result = {name: value for name, value in schema.items() if name not in _NOT_AT_ROOT}
     parts = [_merged(root, part, counted) for part in _list(schema, "allOf")]
-    target = at(root, schema["$ref"]) if "$ref" in schema else root
+    target = part_at(root, schema["$ref"]) if "$ref" in schema else root
     if target is not root:
         parts.append(_merged(root, target, counted))
     parts += [_any_of(root, _list(schema, name), counted) for name in ("anyOf", "oneOf") if schema.get(name)]
@@ -235,7 +235,7 @@ def _steps(root: Any, part: Any, inside: tuple[str, ...], counted: list[int]) ->
     elif isinstance(part, dict):
         reference = part.get("$ref")
         if isinstance(reference, str) and reference.startswith("#/") and reference not in inside:
-            _steps(root, at(root, reference), (*inside, reference), counted)
+            _steps(root, part_at(root, reference), (*inside, reference), counted)
         for name, item in part.items():
             if name not in ("$defs", "definitions"):
                 _steps(root, item, inside, counted)

@@ -32,7 +32,7 @@ class SearchableToolbox:
         self._inner = inner
         self._hidden = hidden
         made = (tool(toolset="mcp", effect="read", name=SEARCH)(_search), _call_tool())
-        self._own = {own_tool.name: own_tool for own_tool in made}
+        self._own_tools = {own_tool.name: own_tool for own_tool in made}
 
     def of(self, session: Session) -> SearchableToolbox:
         """See the port."""
@@ -43,7 +43,7 @@ class SearchableToolbox:
         all_specs = self._inner.specs(toolsets)
         visible = [spec for spec in all_specs if spec.name not in self._hidden]
         if len(visible) < len(all_specs):
-            visible += [tool.spec for tool in self._own.values()]
+            visible += [tool.spec for tool in self._own_tools.values()]
         return tuple(sorted(visible, key=lambda item: item.name))
 
     def toolsets_on(self, toolsets: Sequence[str] | None) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class SearchableToolbox:
         """See the port."""
         target = meant(call)
         specs = [spec for spec in self._inner.specs(toolsets) if spec.name in self._hidden]
-        own = self._own.get(target.name)
+        own = self._own_tools.get(target.name)
         if own is not None:
             return _answered(own, target, specs)
         names = [spec.name for spec in specs]

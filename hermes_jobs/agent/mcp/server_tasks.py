@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
-from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decoded
+from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decode_response
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.call import OpenTask
 from hermes_jobs.domain.session.inputs import as_mcp
@@ -48,7 +48,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def begun(self, server: str, handle: bytes, context: ToolContext) -> c.BeginServerTask | Failed:
         """The call has become a task."""
-        state: Mapping[str, Any] = decoded(handle)
+        state: Mapping[str, Any] = decode_response(handle)
         task, now = str(state["taskId"]), self.clock.now()
         if not 0 < len(task) <= MAX_ID or self.redact(task) != task:
             return Failed(kind="bad_result", message="its task has no usable name", sent=True)
@@ -61,7 +61,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             message=self._message(state),
         )
 
-    def look(
+    def poll(
         self, server: str, task: OpenTask, context: ToolContext, cancel: Cancel, inquire: Inquirer
     ) -> Result | Waits | Failed:
         """Poll the task, or cancel it with its turn or after its time limit."""
@@ -77,12 +77,12 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         reply = inquire("task", msgspec.json.encode(params), REQUEST_SECONDS, cancel)
         if isinstance(reply, Failed):
             return self._missed(task, reply, context)
-        state: Mapping[str, Any] = decoded(reply.content)
+        state: Mapping[str, Any] = decode_response(reply.content)
         requests = _new_requests(state, task, context)
         if state.get("status") == "input_required" and requests:
             return self.questions.request(server, Asked(requests=msgspec.json.encode(requests)), context)
         if state.get("status") in {"working", "input_required"}:
-            return self._goes_on(context, _pause(state, age), message=self._message(state))
+            return self._continue(context, _pause(state, age), message=self._message(state))
         return self._ended(state, reply.listing)
 
     def _ended(self, state: Mapping[str, Any], listing: int) -> Result | Failed:
@@ -108,9 +108,9 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 f"it was away for {MAX_SILENCE_SECONDS / 60:g} minutes while it had a task: {failed.message}"
             )
             return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
-        return self._goes_on(context, _pause({}, self.clock.now() - task.begun.at), reached=False)
+        return self._continue(context, _pause({}, self.clock.now() - task.begun.at), reached=False)
 
-    def _goes_on(
+    def _continue(
         self, context: ToolContext, pause: float, *, message: str = "", reached: bool = True
     ) -> c.PollServerTask:
         now = self.clock.now()

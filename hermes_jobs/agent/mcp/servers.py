@@ -45,8 +45,8 @@ from hermes_jobs.agent.mcp.start import (
     connected,
     hold_host,
     is_served,
-    only_one,
     pause_after_failures,
+    single_start,
     start,
 )
 from hermes_jobs.engine.ports import Cancel
@@ -128,12 +128,12 @@ class Servers:
 
     def let_host_go(self) -> None:
         """Release the connector host; the connectors continue."""
-        self._let_go(HOST)
+        self._release(HOST)
 
     def _hold_host(self) -> None:
         with suppress(NotStarted, OSError):
             hold = hold_host(self._folder)
-            self._let_go(HOST)
+            self._release(HOST)
             with self._lock:
                 self._holds[HOST] = hold
 
@@ -163,7 +163,7 @@ class Servers:
                     reply = _answered(connection, frame(request(token)), cancel, ask, tell)
             if cancel.reason is not None or not (isinstance(reply, Failed) and reply.kind == "ended"):
                 break
-            self._let_go(folder.name)  # it was ending when the request arrived
+            self._release(folder.name)  # it was ending when the request arrived
             time.sleep(pause)
         return reply
 
@@ -181,9 +181,9 @@ class Servers:
             previous = self._holds.get(folder.name)
         if previous is not None and not _has_ended(previous):
             return _token(folder)
-        self._let_go(folder.name)
+        self._release(folder.name)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with only_one(folder / "start.lock"):
+        with single_start(folder / "start.lock"):
             hold = connected(folder)
             if hold is None:
                 pause_after_failures(folder)
@@ -202,7 +202,7 @@ class Servers:
             before.close()
         return token
 
-    def _let_go(self, name: str) -> None:
+    def _release(self, name: str) -> None:
         with self._lock:
             hold = self._holds.pop(name, None)
         if hold is not None:

@@ -22,7 +22,16 @@ from hermes_jobs.agent.mcp import catalogue
 from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.launches import Launches
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool, Failed, Offer, Result, TaskGiven, decoded
+from hermes_jobs.agent.mcp.messages import (
+    Asked,
+    AskNow,
+    CallTool,
+    Failed,
+    Offer,
+    Result,
+    TaskGiven,
+    decode_response,
+)
 from hermes_jobs.agent.mcp.prompts import prompts_of
 from hermes_jobs.agent.mcp.results import text_of
 from hermes_jobs.agent.mcp.search import SearchableToolbox
@@ -113,7 +122,7 @@ class McpSessions:
         self._questions = questions
         self._tasks = tasks
         self._lock = threading.Lock()
-        self._seen: dict[str, int] = {}
+        self._seen_versions: dict[str, int] = {}
 
     @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
@@ -234,16 +243,16 @@ class McpSessions:
         self._record(known.record_failure(event))
 
     def _listed(self, name: str, offer: Offer) -> McpToolsListed:
-        return catalogue.listed(
+        return catalogue.read_listing(
             name,
             self.config[name],
-            decoded(offer.tools),
+            decode_response(offer.tools),
             malformed=offer.malformed,
             at=self._clock.now(),
             protocol=offer.protocol,
             version=catalogue.clean(offer.version)[:200],
             instructions=catalogue.clean(offer.instructions)[: 2 * MAX_INSTRUCTIONS],
-            prompts=prompts_of(decoded(offer.prompts)),
+            prompts=prompts_of(decode_response(offer.prompts)),
         )
 
     def _record(self, decision: Decision) -> None:
@@ -252,7 +261,7 @@ class McpSessions:
     def toolbox(self, base: Toolbox, started: SessionStarted) -> Toolbox | SearchableToolbox:
         """The tools of a session: `base`, and those of its frozen listings."""
         tools = self.tools(started.mcp)
-        every = base.having(tools)
+        every = base.with_tools(tools)
         return (
             SearchableToolbox(every, frozenset(tool.name for tool in tools)) if started.mcp_search else every
         )
@@ -288,10 +297,10 @@ class McpSessions:
 
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)
-            answer = self._tasks.look(server, context.task, context, cancel, inquire)
+            answer = self._tasks.poll(server, context.task, context, cancel, inquire)
             if cancel.reason == CANCELLED and not context.is_ending:  # else that poll has cancelled it
                 ending = replace(context, is_ending=True)
-                self._tasks.look(server, context.task, ending, Never(), inquire)
+                self._tasks.poll(server, context.task, ending, Never(), inquire)
             return answer
 
         def ask(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
@@ -314,9 +323,9 @@ class McpSessions:
     def _notice(self, server: str, workdir: str, listing: int) -> None:
         """Record the server's listing, unless this process has done so and it is unchanged."""
         with self._lock:
-            if self._seen.get(server) == listing:
+            if self._seen_versions.get(server) == listing:
                 return
-            self._seen[server] = listing
+            self._seen_versions[server] = listing
         try:
             self.discover(server, workdir)
         except (Rejected, LogUnavailable) as error:
@@ -332,7 +341,7 @@ class McpSessions:
             return f"{self._results.name}/{name}"
 
         try:
-            content = decoded(result.content)
+            content = decode_response(result.content)
         except (msgspec.DecodeError, RecursionError):
             return "Error: the result could not be read.", False
         return text_of(content if isinstance(content, dict) else {}, keep)

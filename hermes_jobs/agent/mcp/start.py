@@ -90,7 +90,7 @@ def is_served(folder: Path) -> bool:
 
 
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
+def single_start(path: Path) -> Iterator[None]:
     """Admit one process of this host at a time."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -134,7 +134,7 @@ def hold_host(folder: Path) -> socket.socket:
     hold = connected(folder, "host")
     if hold is not None:
         return hold
-    with only_one(folder / "host-start.lock"):
+    with single_start(folder / "host-start.lock"):
         hold = connected(folder, "host")
         if hold is None:
             _start_host(folder)

@@ -25,7 +25,7 @@ from hermes_jobs.agent.mcp.catalogue import full_name
 from hermes_jobs.agent.mcp.config import McpServer, McpToolSettings
 from hermes_jobs.agent.mcp.messages import CallTool, Failed, Result
 from hermes_jobs.agent.mcp.server_tasks import Waits
-from hermes_jobs.agent.tools.tool import ALLOW, Arguments, CallRules, Tool, shared
+from hermes_jobs.agent.tools.tool import ALLOW, Arguments, CallRules, Tool, shared_resource
 from hermes_jobs.domain.events import Effect, McpTool
 from hermes_jobs.domain.session.inputs import as_mcp
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
@@ -67,7 +67,7 @@ def effect_of(tool: McpTool, config: McpServer) -> Effect:
     return "idempotent" if tool.idempotent else "write"
 
 
-def asks(tool: McpTool, config: McpServer) -> bool:
+def needs_approval(tool: McpTool, config: McpServer) -> bool:
     """Whether calls need approval, unless a rule says otherwise."""
     own = config.tools.get(tool.name, DEFAULT_TOOL_SETTINGS)
     if own.ask is not None:
@@ -79,7 +79,7 @@ def asks(tool: McpTool, config: McpServer) -> bool:
 
 def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_tool: Shown) -> Tool:
     """The tool with its current configuration and the session's frozen texts."""
-    effect, question = effect_of(tool, config), asks(tool, config)
+    effect, question = effect_of(tool, config), needs_approval(tool, config)
     timeout = config.tools.get(tool.name, DEFAULT_TOOL_SETTINGS).timeout or config.timeout
     why = "" if config.trusted else ", which is not trusted"
 
@@ -104,7 +104,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
             return ToolOutcome(content=text, ok=ok)
         if cancel.reason is not None or reply.kind == "lease":
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
-        return ToolOutcome(content=explained(server, reply, effect), ok=False)
+        return ToolOutcome(content=failure_message(server, reply, effect), ok=False)
 
     return Tool(
         name=full_name(server, tool.name),
@@ -114,7 +114,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
         effect=effect,
         validate=lambda arguments: validated(tool.parameters, with_new_names(tool, arguments)),
         call=run,
-        writes=shared(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
+        writes=shared_resource(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
         guard=guard,
         rules=McpRules(server),
     )
@@ -131,7 +131,7 @@ def with_new_names(tool: McpTool, arguments: Arguments) -> dict[str, Any]:
     return {new.get(name, name): value for name, value in arguments.items()}
 
 
-def explained(server: str, failed: Failed, effect: Effect) -> str:
+def failure_message(server: str, failed: Failed, effect: Effect) -> str:
     """The model's message about a call without a result."""
     text = f"Error: the MCP server {server}: {failed.message}."
     if failed.kind == "scope":

@@ -50,7 +50,9 @@ class EntryIndex:
         """The entries that match the text, best first; none if only common words match."""
         question, of = roots(text), len(self._entries)
         rare = {
-            root for root in question if is_telling(root) and 0 < self._holding[root] <= max(1, COMMON * of)
+            root
+            for root in question
+            if is_distinctive(root) and 0 < self._holding[root] <= max(1, COMMON * of)
         }
         ranked = sorted(
             (
@@ -78,7 +80,7 @@ class EntryRecall:
         vectors: QuestionVectors | None = None,
     ) -> None:
         self._tail = tail
-        self._room = limit
+        self._limit = limit
         self._vectors = vectors
         self._indexed: tuple[tuple[Entry, ...], EntryIndex] = ((), EntryIndex(()))
 
@@ -88,7 +90,7 @@ class EntryRecall:
         if not tail:
             return Recalled()
         prompt = session.started.system_prompt if session.started is not None else ""
-        lines, items, remaining = [HEADING], list[RecalledItem](), self._room
+        lines, items, remaining = [HEADING], list[RecalledItem](), self._limit
         for entry, tracks in distinct(fused(self._rankings(tail, cue)))[:FOUND]:
             line = f"- {entry.day}: {' '.join(entry.text.split())}"
             fits = tokens(line) + 1 <= remaining
@@ -165,7 +167,7 @@ def _is_of(entry: Entry, session: Session) -> bool:
     return entry.evidence is not None and entry.evidence.session == session.id
 
 
-def is_telling(root: str) -> bool:
+def is_distinctive(root: str) -> bool:
     """Whether a word is specific enough to recall an entry by itself."""
     if is_unspaced(root) or any(letter.isdigit() for letter in root):
         return True

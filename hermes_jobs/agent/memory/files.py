@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.agent.files.marks import Mark, marked, open_unseen
+from hermes_jobs.agent.files.marks import Mark, mark_file, open_without_atime
 from hermes_jobs.domain.events import MemoryTarget
 from hermes_jobs.system import atomic_file
 
@@ -67,8 +67,8 @@ class MemoryFiles:
         """
         path = self.path(target)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        ready = _made_ready(path, text)
-        mark = marked(ready)
+        ready = _write_draft(path, text)
+        mark = mark_file(ready)
         with suppress(FileNotFoundError):
             if not atomic_file.atomic_swap(ready, path):
                 ready.replace(path)
@@ -108,7 +108,7 @@ def _read(path: Path) -> FileText | None:
             raise Unusable("it is not a file")
         if status.st_size > MAX_BYTES:
             raise Unusable(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
-        with os.fdopen(open_unseen(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        with os.fdopen(open_without_atime(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             return FileText(file.read().decode("utf-8"), status.st_mtime_ns)
     except FileNotFoundError:
         return None
@@ -116,7 +116,7 @@ def _read(path: Path) -> FileText | None:
         raise Unusable("it is not UTF-8 text") from None
 
 
-def _made_ready(path: Path, text: str) -> Path:
+def _write_draft(path: Path, text: str) -> Path:
     """A temporary file with the text, synced to the disk."""
     descriptor, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", suffix=UNFINISHED, dir=path.parent)
     with os.fdopen(descriptor, "wb") as file:

@@ -53,8 +53,8 @@ class FusedRecall:
             "\n\n".join(recalled.text for recalled in results if recalled.text),
             memories=tuple(version for recalled in results for version in recalled.memories),
             found=tuple(item for recalled in results for item in recalled.found),
-            failed=cue.told.failed,
-            paid=cue.told.paid,
+            failed=cue.used_vector.failed,
+            paid=cue.used_vector.paid,
         )
 
     def _named(self, text: str) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ class Cue:
         self._ask_names = names
 
     @cached_property
-    def asked(self) -> QuestionVector:
+    def question_vector(self) -> QuestionVector:
         """The vector of the text, with the outcome of the request for it."""
         return self._ask_vector()
 
     @property
     def vector(self) -> bytes:
         """The vector of the text; empty if there is none."""
-        return self.asked.vector
+        return self.question_vector.vector
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +104,6 @@ class Cue:
         return self._ask_names()
 
     @property
-    def told(self) -> QuestionVector:
+    def used_vector(self) -> QuestionVector:
         """The outcome of the request for the vector, if one was made."""
-        return self.asked if "asked" in self.__dict__ else NO_VECTOR
+        return self.question_vector if "question_vector" in self.__dict__ else NO_VECTOR

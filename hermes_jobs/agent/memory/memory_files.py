@@ -45,7 +45,7 @@ class SyncedMemory(SyncedFolder):
         super().__init__(engine, lock, "the files of the memory")
         self._files = MemoryFiles(folder)
         self._history = FileHistory(history / "memory.json", engine.log.log_id)
-        self._known: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
+        self._cached_entries: tuple[tuple[int, int], tuple[Entry, ...]] = ((-1, 0), ())
 
     def sync(self) -> Memory:
         """Import users' edits and write the files from the log; returns the memory after that.
@@ -82,12 +82,12 @@ class SyncedMemory(SyncedFolder):
     def entries(self, memory: Memory) -> tuple[Entry, ...]:
         """The log's data on each entry."""
         key = (memory.version, self._forgotten())
-        if self._known[0] != key:
+        if self._cached_entries[0] != key:
             recorded = (
                 Recorded(write.version, write.event, write.at) for write in self.writes()[: memory.version]
             )
-            self._known = (key, entries_with_history(memory, recorded))
-        return self._known[1]
+            self._cached_entries = (key, entries_with_history(memory, recorded))
+        return self._cached_entries[1]
 
     def _load(self) -> Memory:
         return cast(Memory, self._engine.state(STREAM))
@@ -96,9 +96,9 @@ class SyncedMemory(SyncedFolder):
         """Read and write until the file equals the log, at most `ROUNDS` times."""
         try:
             for _ in range(ROUNDS):
-                self._take_in_left_over(target)
+                self._import_left_over(target)
                 text = self._files.read(target)
-                memory = self._load() if text is None else self._take_in(target, text)
+                memory = self._load() if text is None else self._import_edits(target, text)
                 if entries_of(text.text if text is not None else "") == memory.entries(target):
                     return
                 self._write(target, memory)
@@ -135,15 +135,15 @@ class SyncedMemory(SyncedFolder):
         mark = self._files.write(target, text_of(entries) or EMPTY)
         if mark is None:
             return
-        self._take_in_left_over(target)
+        self._import_left_over(target)
         content = StoredText(digest_of(entries), mark, memory.version)
         self._history.add_written(target, self._files.path(target), content)
 
-    def _take_in_left_over(self, target: MemoryTarget) -> None:
+    def _import_left_over(self, target: MemoryTarget) -> None:
         for text in self._files.left_over(target):
-            self._take_in(target, text)
+            self._import_edits(target, text)
 
-    def _take_in(self, target: MemoryTarget, text: FileText) -> Memory:
+    def _import_edits(self, target: MemoryTarget, text: FileText) -> Memory:
         """Import a user's edit of a target's file; returns the memory after that."""
         memory, theirs = self._load(), entries_of(text.text)
         if theirs != memory.entries(target):

@@ -56,7 +56,7 @@ class ProviderHost:
         self._switch = switch
         self._instances: Instances[_ProviderInstance] = Instances(self._shut_down)
 
-    def told(self, error: Exception) -> str:
+    def describe_error(self, error: Exception) -> str:
         """The error's type and message, without secrets."""
         return self._circuit.describe(error)
 
@@ -84,7 +84,7 @@ class ProviderHost:
         provider = self._provider(self._instance(session), session)
         return within(self._limits.tool, lambda: provider.handle_tool_call(name, arguments))
 
-    def tell(self, session: ProviderSession, act: Act[object]) -> None:
+    def notify_session(self, session: ProviderSession, act: Act[object]) -> None:
         """Pass new data to the conversation's instance, one call at a time.
 
         Raises its errors, `CallTimeout`, `CircuitOpen`.
@@ -94,11 +94,11 @@ class ProviderHost:
         with acquired(instance.learning, self._limits.learn):
             self._circuit.call(lambda: act(provider), self._limits.learn)
 
-    def offer(self, session: ProviderSession, what: str, act: Act[object]) -> None:
+    def try_call(self, session: ProviderSession, what: str, act: Act[object]) -> None:
         """As `tell`, but a failure is logged and not raised."""
-        self._circuit.call_or_default(what, lambda: self.tell(session, act), None)
+        self._circuit.call_or_default(what, lambda: self.notify_session(session, act), None)
 
-    def go_on(self, into: ProviderSession) -> None:
+    def switch_session(self, into: ProviderSession) -> None:
         """Call `on_session_switch`, once for each session. Raises as `tell`."""
         instance = self._instance(into)
         self._provider(instance, into)

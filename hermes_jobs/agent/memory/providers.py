@@ -38,7 +38,7 @@ class Providers:
         self._block = block
         self._recall = recall
         self._events = events
-        self._room = recall_tokens
+        self._recall_tokens = recall_tokens
         self._external: ProviderHost | None = None
 
     @property
@@ -81,7 +81,7 @@ class Providers:
             self._external.ask(which, "on_turn_start", lambda item: _hook(item, "on_turn_start", text), None)
             texts.append(self._external.ask(which, "prefetch", lambda item: item.prefetch(text), ""))
         joined = redact_findings("\n\n".join(part.strip() for part in texts if part and part.strip()))
-        return replace(own, text=_cut(joined, self._room))
+        return replace(own, text=_cut(joined, self._recall_tokens))
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """The tools of the external provider."""
@@ -110,7 +110,7 @@ class Providers:
             return
         turns = _turns(session.messages)
         what = "on_pre_compress"
-        self._external.offer(session_info(session), what, lambda item: _hook(item, what, turns))
+        self._external.try_call(session_info(session), what, lambda item: _hook(item, what, turns))
 
     # --- after it -------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Providers:
             try:
                 _tell(self._external, before, event, then)
             except Exception as error:
-                raise ListenerError(self._external.told(error), upto=before.version) from error
+                raise ListenerError(self._external.describe_error(error), upto=before.version) from error
 
     def notify_write(self, session: Session, write: e.MemoryEvent) -> None:
         """Pass a write to the built-in memory on. See `MemoryWriteListener`. Raises `ListenerError`."""
@@ -138,12 +138,12 @@ class Providers:
         action = {e.MemoryAdded: "add", e.MemoryReplaced: "replace", e.MemoryRemoved: "remove"}[type(write)]
         content = write.old if isinstance(write, e.MemoryRemoved) else write.content
         try:
-            self._external.tell(
+            self._external.notify_session(
                 session_info(session),
                 lambda item: _hook(item, "on_memory_write", action, write.target, content),
             )
         except Exception as error:
-            raise ListenerError(self._external.told(error)) from error
+            raise ListenerError(self._external.describe_error(error)) from error
 
 
 def switch(provider: MemoryProvider, session: ProviderSession) -> None:
@@ -157,17 +157,19 @@ def _tell(external: ProviderHost, before: Session, event: e.SessionEvent, after:
         case e.TurnCompleted():
             turn = before.find(event.turn)
             user = "\n\n".join(turn.texts) if turn is not None else ""
-            external.tell(session_info(before), lambda item: item.sync_turn(user, event.answer))
-            external.offer(session_info(before), "queue_prefetch", lambda item: item.queue_prefetch(user))
+            external.notify_session(session_info(before), lambda item: item.sync_turn(user, event.answer))
+            external.try_call(session_info(before), "queue_prefetch", lambda item: item.queue_prefetch(user))
         case e.ChildEnded():
             goals = (child.ref.goal for child in before.children if child.ref.session == event.child)
             task, result = next(goals, ""), event.answer or f"{event.status}: {event.message}"
-            external.tell(session_info(before), lambda item: _hook(item, "on_delegation", task, result))
+            external.notify_session(
+                session_info(before), lambda item: _hook(item, "on_delegation", task, result)
+            )
         case e.SessionStarted(parent=str(), at=None):
-            external.go_on(session_info(after))
+            external.switch_session(session_info(after))
         case e.SessionEnded() if event.reason != "compression":
             turns = _turns(before.messages)
-            external.tell(session_info(before), lambda item: _hook(item, "on_session_end", turns))
+            external.notify_session(session_info(before), lambda item: _hook(item, "on_session_end", turns))
             external.end(session_info(before))
         case _:
             pass

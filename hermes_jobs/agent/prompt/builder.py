@@ -143,7 +143,7 @@ class SessionPrompt:
             kind=opening.kind,
             source=source,
             model=model,
-            system_prompt=normalised("\n\n".join(section for section in sections if section.strip())),
+            system_prompt=normalize("\n\n".join(section for section in sections if section.strip())),
             parent=opening.delegation.parent if opening.delegation else None,
             workdir=workdir,
             toolsets=opening.toolsets,
@@ -161,7 +161,7 @@ class SessionPrompt:
             raise Rejected(f"{self._soul.name} cannot be read: {error}.", kind="prompt") from error
 
 
-def normalised(text: str) -> str:
+def normalize(text: str) -> str:
     """The text with plain newlines, without trailing blanks, and with one newline at its end."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"[ \t]+$", "", lines, flags=re.MULTILINE).strip("\n") + "\n"

@@ -40,23 +40,23 @@ class FenceFilter:
     """Removes fences from text in chunks. For one answer, one thread."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._buffer = ""
         self._inside = False
         self._had_fence = False
         self._spaces: str | None = ""  # text that may surround a fence; None after text was shown
 
     def feed(self, text: str) -> str:
         """Handle the next chunk; returns the text to show. The possible beginning of a tag is held back."""
-        return self._read(self._held + text, final=False)
+        return self._read(self._buffer + text, final=False)
 
     def finish(self) -> str:
         """Handle the end of the text: the held text is parsed as it is."""
-        rest = self._read(self._held, final=True)
+        rest = self._read(self._buffer, final=True)
         return rest if self._had_fence else (self._spaces or "") + rest
 
     def _read(self, text: str, *, final: bool) -> str:
         texts: list[str] = []
-        pieces, self._held = _TAGS.split(text, final=final)
+        pieces, self._buffer = _TAGS.split(text, final=final)
         for piece in pieces:
             if isinstance(piece, str):
                 texts.append(self._show(piece))

@@ -34,7 +34,7 @@ def project_context(workdir: str | None) -> str:
             text = f"[{name} was left out: {reason}.]"
         if text.strip():
             # Only the shown part is scanned.
-            return f"# What {name} says about this folder\n\n{scanned(cut(text.strip(), name))}"
+            return f"# What {name} says about this folder\n\n{redact_findings_in(cut(text.strip(), name))}"
     return ""
 
 
@@ -81,6 +81,6 @@ def _text(content: bytes) -> str:
     return text
 
 
-def scanned(text: str) -> str:
+def redact_findings_in(text: str) -> str:
     """The text with suspicious lines and hidden characters replaced by notes that name the rule."""
     return redact_findings(text, KINDS)

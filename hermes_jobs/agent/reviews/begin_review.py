@@ -140,7 +140,7 @@ def review_toolsets(on: Collection[str]) -> tuple[str, ...]:
 TOOLSETS = ("curate",)
 
 
-def requesting(review: str, reason: str) -> Decision:
+def request_review(review: str, reason: str) -> Decision:
     """The change that requests a review of all skills."""
 
     def change(load: StateLoader) -> DecisionResult:  # noqa: ARG001 - the port's

@@ -12,19 +12,19 @@ from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.content import UnusableText
 from hermes_jobs.agent.skills.disk import LOWER_CASE, Disk, Problem, SkillPlace
 from hermes_jobs.agent.skills.front_matter import NO_NEEDS, Available, Needs, SkillText, platform_name
-from hermes_jobs.agent.skills.installation import InstallCandidate, installing
-from hermes_jobs.agent.skills.names import is_read, unknown
+from hermes_jobs.agent.skills.installation import InstallCandidate, install
+from hermes_jobs.agent.skills.names import is_read, unknown_skill
 from hermes_jobs.agent.skills.refusals import last_refused
 from hermes_jobs.agent.skills.skill_folder import SkillFolder
 from hermes_jobs.agent.skills.write_request import (
     REFUSED,
     SkillWriteRequest,
-    allowing,
-    approving,
-    denying,
-    restoring,
-    undoing,
-    writing,
+    allow_write,
+    approve_proposal,
+    deny_proposal,
+    restore_skill,
+    undo_writes,
+    write_skill,
 )
 from hermes_jobs.domain.decision import Decision, DecisionResult
 from hermes_jobs.domain.events import SkillFile, SkillRequest
@@ -95,7 +95,7 @@ class SkillCatalog:
 
     # --- reading --------------------------------------------------------------------------------
 
-    def volumes(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
+    def read_entries(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
         """Every skill by name, and the problems of unusable folders."""
         home = self._home
         entries = {name: _of_home(home, skill) for name, skill in home.sync().items()}
@@ -110,10 +110,10 @@ class SkillCatalog:
 
     def find(self, name: str) -> SkillEntry:
         """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
-        volumes, _ = self.volumes()
+        volumes, _ = self.read_entries()
         entry = next((volume for volume in volumes if volume.name == name.strip()), None)
         if entry is None:
-            raise unknown(name, (volume.name for volume in volumes))
+            raise unknown_skill(name, (volume.name for volume in volumes))
         return entry
 
     def file(self, volume: SkillEntry, path: str) -> SkillFile:
@@ -152,7 +152,7 @@ class SkillCatalog:
         home.sync()
         names = [skill.name for skill in home.all_known()]
         if name not in names:
-            raise unknown(name, names)
+            raise unknown_skill(name, names)
         return home.known(name)
 
     # --- writing --------------------------------------------------------------------------------
@@ -173,20 +173,20 @@ class SkillCatalog:
     def writing(self, write: SkillWriteRequest) -> Decision:
         """The change for an agent's request. Raises `Rejected` for a request that this host refuses."""
         self.check(write)
-        return writing(write, guard=self._guard)
+        return write_skill(write, guard=self._guard)
 
     def check(self, write: SkillWriteRequest) -> None:
         """Raise `Rejected` for a request that this host refuses."""
         home = self._home
         home.sync()
         if not is_read(write.name) and write.request.action != "create":
-            raise unknown(write.name, (skill.name for skill in home.all_known()))
+            raise unknown_skill(write.name, (skill.name for skill in home.all_known()))
         skill = home.known(write.name)
         if not skill.exists:
             self._refuse_foreign(write.name)
             if write.request.action != "create":
                 self._refuse_bundled(write.name)
-                raise unknown(write.name, home.sync())
+                raise unknown_skill(write.name, home.sync())
         _refuse_nested(write, [other for other in home.all_known() if other.exists])
         blocked = home.why_blocked(write.name, write.request.path or MAIN_FILE)
         if blocked is not None:
@@ -195,7 +195,7 @@ class SkillCatalog:
 
     def approve(self, name: str, number: int | None = None) -> DecisionResult:
         """Approve a proposed write. Raises `Rejected`."""
-        return self._home.change(approving(self.past(name).name, number), "skills approve")
+        return self._home.change(approve_proposal(self.past(name).name, number), "skills approve")
 
     def allow(self, name: str) -> DecisionResult:
         """Make the newest write of a skill that the guard refused. Raises `Rejected`."""
@@ -210,7 +210,7 @@ class SkillCatalog:
             name=name, request=refused.request, author="turn", evidence=refused.evidence
         )
         self.check(write)
-        return self._home.change(allowing(write), "skills approve")
+        return self._home.change(allow_write(write), "skills approve")
 
     def install(
         self,
@@ -224,7 +224,7 @@ class SkillCatalog:
         """Install a candidate as the skill `before`, with these `files`. Raises `Rejected`."""
         request = SkillRequest(action="create", category=category)
         self.check(SkillWriteRequest(name=before.name, request=request, author="user"))
-        decision = installing(before, candidate, files, category=category, rules=rules)
+        decision = install(before, candidate, files, category=category, rules=rules)
         return self._home.change(decision, "skills install")
 
     def states(self, name: str) -> tuple[Skill, ...]:
@@ -234,14 +234,14 @@ class SkillCatalog:
 
     def deny(self, name: str, number: int | None = None) -> DecisionResult:
         """Deny a proposed write. Raises `Rejected`."""
-        return self._home.change(denying(self.past(name).name, number), "skills deny")
+        return self._home.change(deny_proposal(self.past(name).name, number), "skills deny")
 
     def undo(self, name: str, to: int | None = None, *, also: Sequence[Decision] = ()) -> DecisionResult:
         """Undo the last write of a skill, or all since its version `to`, with the other events of the same
         append. Raises `Rejected`."""
         skill = self.past(name)
         if to is None:
-            changes = [undoing(skill.name), *also]
+            changes = [undo_writes(skill.name), *also]
             return self._home.change(combine(changes, all_or_none=True), "skills undo")
         states = self.states(skill.name)
         if to >= len(states):
@@ -250,7 +250,7 @@ class SkillCatalog:
                 kind="usage",
                 hint=f"See `hermes-jobs skills log {name}`.",
             )
-        changes = [restoring(skill.name, states[to]), *also]
+        changes = [restore_skill(skill.name, states[to]), *also]
         return self._home.change(combine(changes, all_or_none=True), "skills undo")
 
     def sync(self) -> None:

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from hermes_jobs.agent.files.marks import open_unseen
+from hermes_jobs.agent.files.marks import open_without_atime
 from hermes_jobs.agent.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES
 from hermes_jobs.domain.events import SkillFile
 from hermes_jobs.domain.skill.skill import MAIN_FILE
@@ -40,7 +40,7 @@ def as_file(content: bytes) -> SkillFile:
 def read_file(real: Path, path: str) -> SkillFile:
     """The file at a path without links; `path` is its name in the skill. Raises `UnusableText`."""
     try:
-        descriptor = open_unseen(real, _READ)
+        descriptor = open_without_atime(real, _READ)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):

@@ -11,15 +11,15 @@ from math import log, sqrt
 import msgspec
 
 from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.names import unknown
-from hermes_jobs.agent.skills.presenter import described
+from hermes_jobs.agent.skills.names import unknown_skill
+from hermes_jobs.agent.skills.presenter import describe
 from hermes_jobs.agent.skills.proposals import (
     BY,
     Merge,
     apply_proposals,
-    chosen_of,
     propose_archive,
     propose_merge,
+    select_proposals,
     write_request_of,
 )
 from hermes_jobs.agent.skills.write_request import SkillWriteRequest
@@ -81,7 +81,7 @@ class Curator:
 
     def __init__(self, shelf: SkillCatalog, uses: Uses, today: Callable[[], str]) -> None:
         """`today` is the day, as YYYY-MM-DD."""
-        self._shelf = shelf
+        self._catalog = shelf
         self._uses = uses
         self._today = today
 
@@ -107,8 +107,8 @@ class Curator:
 
     def read(self, name: str, path: str) -> str:
         """A whole skill, or one of its files."""
-        volume = self._shelf.find(name)
-        file = self._shelf.file(volume, path)
+        volume = self._catalog.find(name)
+        file = self._catalog.file(volume, path)
         return f"{path} is not text." if file.base64 else file.content
 
     def merge(
@@ -129,7 +129,7 @@ class Curator:
             self._check_own(name, active)
         if merge.into not in active:
             new = Skill(stream=stream_of(merge.into))
-            self._shelf.check(SkillWriteRequest(name=merge.into, request=merge.request(new), author=BY))
+            self._catalog.check(SkillWriteRequest(name=merge.into, request=merge.request(new), author=BY))
         return propose_merge(review, merge, evidence)
 
     def archive(self, review: str, *, skill: str, reason: str, evidence: Evidence) -> Decision:
@@ -139,28 +139,28 @@ class Curator:
 
     def apply(self, curation: Curation, numbers: Collection[int], by: str) -> DecisionResult:
         """Apply proposals, all or none; no `numbers`: all remaining ones."""
-        skills = self._shelf.of_home()
-        for proposal in chosen_of(curation, numbers):
+        skills = self._catalog.of_home()
+        for proposal in select_proposals(curation, numbers):
             proposed = proposal.proposed
             if isinstance(proposed, MergeProposed) and proposed.into not in skills:
-                self._shelf.check(write_request_of(proposed, Skill(stream=stream_of(proposed.into))))
-        return self._shelf.change(
+                self._catalog.check(write_request_of(proposed, Skill(stream=stream_of(proposed.into))))
+        return self._catalog.change(
             apply_proposals(curation.review, numbers, by), curations.stream_of(curation.review)
         )
 
     def _active(self) -> dict[str, Skill]:
-        return {name: skill for name, skill in self._shelf.of_home().items() if not skill.is_archived}
+        return {name: skill for name, skill in self._catalog.of_home().items() if not skill.is_archived}
 
     def _check_own(self, name: str, skills: Mapping[str, Skill]) -> None:
         if name in skills:
             return
-        if any(volume.name == name and volume.skill is None for volume in self._shelf.volumes()[0]):
+        if any(volume.name == name and volume.skill is None for volume in self._catalog.read_entries()[0]):
             raise Rejected(
                 f"The skill {name} lies outside the home, where nothing is written.",
                 kind="skill_read_only",
                 hint="Leave it.",
             )
-        raise unknown(name, skills)
+        raise unknown_skill(name, skills)
 
 
 def _line(skill: Skill, use: SkillUsage) -> str:
@@ -176,4 +176,4 @@ def _line(skill: Skill, use: SkillUsage) -> str:
         f"files: {', '.join(files)}" if files else "",
     )
     place = f" (in {skill.category})" if skill.category else ""
-    return f"- {skill.name}{place}: {described(skill.main)} | {' | '.join(part for part in parts if part)}"
+    return f"- {skill.name}{place}: {describe(skill.main)} | {' | '.join(part for part in parts if part)}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.agent.files.marks import Mark, marked
+from hermes_jobs.agent.files.marks import Mark, mark_file
 from hermes_jobs.agent.skills.content import Signature, UnusableText, content_of, read_file, signature_of
 from hermes_jobs.agent.skills.names import is_ignored, is_read
 from hermes_jobs.domain.events import SkillFile
@@ -191,7 +191,7 @@ class Disk:
             root = _opened(opened, self.root.resolve())
             parent = root
             for folder in folders:
-                _made(folder, parent)
+                _make_folder(folder, parent)
                 parent = _opened(opened, folder, parent)
             draft = os.open(
                 UNFINISHED, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode, dir_fd=root
@@ -201,7 +201,7 @@ class Disk:
                 target.write(content)
                 target.flush()
                 os.fsync(draft)
-            mark = marked(self.root / UNFINISHED)
+            mark = mark_file(self.root / UNFINISHED)
             os.rename(UNFINISHED, name, src_dir_fd=root, dst_dir_fd=parent)
             os.fsync(parent)
         return mark
@@ -211,7 +211,7 @@ class Disk:
         target = self.root / str(place) / path
         target.unlink(missing_ok=True)
         folder = target.parent
-        while folder != self.root and _emptied(folder):
+        while folder != self.root and _remove_if_empty(folder):
             folder = folder.parent
 
     def move(self, place: SkillPlace, to: SkillPlace) -> None:
@@ -220,7 +220,7 @@ class Disk:
         target.parent.mkdir(mode=0o700, exist_ok=True)
         (self.root / str(place)).rename(target)
         if place.category:
-            _emptied(self.root / place.category)
+            _remove_if_empty(self.root / place.category)
 
 
 def _folders(folder: Path, problems: list[Problem], prefix: str, *, links: bool) -> list[str]:
@@ -284,14 +284,14 @@ def _opened(stack: ExitStack, folder: Path | str, parent: int | None = None) -> 
     return descriptor
 
 
-def _made(folder: str, parent: int) -> None:
+def _make_folder(folder: str, parent: int) -> None:
     try:
         os.mkdir(folder, 0o700, dir_fd=parent)
     except FileExistsError:
         return
 
 
-def _emptied(folder: Path) -> bool:
+def _remove_if_empty(folder: Path) -> bool:
     """Remove the folder if only caches are left in it; returns whether it was removed."""
     cache = folder / "__pycache__"
     with suppress(OSError):

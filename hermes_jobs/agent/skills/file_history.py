@@ -36,7 +36,7 @@ class SkillFileHistory(FileHistory):
             if (contents := self._contents_of(on_disk.place, path, past))
         }
 
-    def add_found(self, on_disk: OnDisk, skill: Skill) -> None:
+    def add_read_files(self, on_disk: OnDisk, skill: Skill) -> None:
         """Add the contents read from a folder; differences to the last ones are a user's edits."""
         for path, file in on_disk.files.items():
             text = None if file.base64 else file.content
@@ -44,7 +44,9 @@ class SkillFileHistory(FileHistory):
             logged = skill.files.get(path) == file
             self.add_read(_key(on_disk.place, path), self._file(on_disk.place, path), content, logged=logged)
 
-    def add_laid_out(self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int) -> None:
+    def add_written_file(
+        self, place: SkillPlace, path: str, file: SkillFile, mark: Mark, version: int
+    ) -> None:
         """Add the file as written from the log at that version."""
         content = StoredText(_digest(file), mark, version)
         self.add_written(_key(place, path), self._file(place, path), content)

@@ -137,12 +137,12 @@ def read(text: str) -> SkillText:
     """Parse the text. Raises `Rejected`, kind `front_matter`, if it is not a valid skill."""
     match = _FRONT_MATTER.match(text)
     if match is None:
-        raise refused("SKILL.md does not begin with front matter between two lines of `---`.")
+        raise rejection("SKILL.md does not begin with front matter between two lines of `---`.")
     fields, is_plain = _fields(match["front"])
     name, description = (_text(fields.get(key)) for key in ("name", "description"))
     if not description:
-        raise refused("The front matter has no `description`.")
-    own = owned(fields)
+        raise rejection("The front matter has no `description`.")
+    own = own_fields(fields)
     lists = {key: tuple(_listed(own.get(key))) for key in LISTS}
     return SkillText(
         name=name,
@@ -169,7 +169,7 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
     return (_fields(match["front"])[0], text[match.end() :]) if match else ({}, text)
 
 
-def owned(fields: Mapping[str, Any]) -> dict[str, Any]:
+def own_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields under `metadata.hermes`, including those written elsewhere that belong there."""
     metadata = mapping(fields.get("metadata"))
     own = dict(mapping(metadata.get(METADATA_KEY)))
@@ -185,7 +185,7 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def refused(message: str) -> Rejected:
+def rejection(message: str) -> Rejected:
     """The error for an invalid front matter."""
     hint = "It needs `name: …` and `description: …`, each on a line of its own, and a text below."
     return Rejected(message, kind="front_matter", hint=hint)
@@ -202,7 +202,7 @@ def _fields(front: str) -> tuple[dict[str, Any], bool]:
             mark = getattr(error, "problem_mark", None)
             where = f" in line {mark.line + 2}" if mark is not None else ""
             problem = getattr(error, "problem", None) or "it is broken"
-            raise refused(f"The front matter is not YAML{where}: {problem}.") from error
+            raise rejection(f"The front matter is not YAML{where}: {problem}.") from error
 
 
 def _loaded(front: str) -> dict[str, Any]:
@@ -210,12 +210,12 @@ def _loaded(front: str) -> dict[str, Any]:
     for event in yaml.parse(front, Loader=_PARSER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise refused(f"The front matter nests more than {MAX_DEPTH} levels deep.")
+            raise rejection(f"The front matter nests more than {MAX_DEPTH} levels deep.")
         if isinstance(event, yaml.AliasEvent):
-            raise refused("The front matter has aliases (`*name`), which skills do without.")
+            raise rejection("The front matter has aliases (`*name`), which skills do without.")
     loaded = yaml.load(front, Loader=_PARSER)
     if not isinstance(loaded, dict):
-        raise refused("The front matter has no fields.")
+        raise rejection("The front matter has no fields.")
     return loaded
 
 

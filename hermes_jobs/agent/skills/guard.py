@@ -125,7 +125,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     concerns: tuple[Concern, ...]
 
 
-def examined(path: Path) -> Examined:
+def examine(path: Path) -> Examined:
     """The guard's verdict on a skill's folder, or on one file. Raises `Rejected`, kind `usage`."""
     if path.is_dir():
         return _folder(path)

@@ -39,7 +39,7 @@ def digest(files: Files) -> str:
     return made.hexdigest()
 
 
-def candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
+def find_candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
     """The fetched skills, by name. Raises `Rejected` if there is none that can be read."""
     top = fetched.folder / fetched.path
     if not top.resolve().is_relative_to(fetched.folder.resolve()) or not top.is_dir():
@@ -93,7 +93,7 @@ def _candidate(fetched: FetchedSkill, folder: Path) -> InstallCandidate:
     )
 
 
-def chosen(
+def choose(
     all_candidates: Sequence[InstallCandidate], names: Sequence[str], *, everything: bool
 ) -> list[InstallCandidate]:
     """The candidates of these names, or the only one. Raises `Rejected` if the choice is ambiguous."""
@@ -119,7 +119,7 @@ def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:
     return (one.source, one.path) == (other.source, other.path)
 
 
-def brought_up_to_date(base: Files, mine: Files, theirs: Files) -> tuple[Files, tuple[str, ...]]:
+def merge_update(base: Files, mine: Files, theirs: Files) -> tuple[Files, tuple[str, ...]]:
     """The three-way merge of the installed files (`base`), the local (`mine`) and the new ones (`theirs`).
 
     Also the conflicting files, for which `theirs` is used.
@@ -156,7 +156,7 @@ def installed_files(past: Sequence[Skill]) -> Files:
     )
 
 
-def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:
+def check_replaceable(skill: Skill, origin: e.SkillOrigin) -> None:
     """Raise `Rejected` if there is a skill of that name from another source."""
     if not skill.exists or (skill.origin is not None and is_same_place(skill.origin, origin)):
         return
@@ -168,7 +168,7 @@ def refuse_taken(skill: Skill, origin: e.SkillOrigin) -> None:
     )
 
 
-def installing(
+def install(
     before: Skill,
     candidate: InstallCandidate,
     files: Files,
@@ -187,7 +187,7 @@ def installing(
         if skill.version != before.version:
             message = f"The skill {skill.name} was changed meanwhile."
             raise Rejected(message, kind="conflict", hint="Look again, and repeat it.")
-        refuse_taken(skill, candidate.origin)
+        check_replaceable(skill, candidate.origin)
         came = e.SkillInstalled(
             name=skill.name,
             files=candidate.files,

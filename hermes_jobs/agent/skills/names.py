@@ -74,7 +74,7 @@ def _refused(path: str, hint: str) -> Rejected:
     return Rejected(f"{path[:MAX_PATH]!r} is not a path in a skill.", kind="skill_path", hint=hint)
 
 
-def unknown(name: str, known_names: Iterable[str]) -> Rejected:
+def unknown_skill(name: str, known_names: Iterable[str]) -> Rejected:
     """The error for an unknown skill name, with the most similar names."""
     if not name.strip():
         return Rejected("The skill's name is empty.", kind="usage", hint="Give the name of a skill.")

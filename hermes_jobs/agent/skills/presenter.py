@@ -28,7 +28,7 @@ class SkillPresenter:
     """Presents the skills of a catalog to agents."""
 
     def __init__(self, shelf: SkillCatalog) -> None:
-        self._shelf = shelf
+        self._catalog = shelf
 
     def index(self, toolsets: Collection[str] | None) -> str:
         """The section of a system prompt; empty if there are no skills."""
@@ -58,16 +58,16 @@ class SkillPresenter:
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A whole skill, or one of its files. Raises `Rejected`."""
-        volume = self._shelf.find(name)
+        volume = self._catalog.find(name)
         if path and path != MAIN_FILE:
             return self._file(volume, path)
         head = [f"The skill {volume.name}, in {volume.folder} (paths in it are relative to that folder)."]
         if volume.paths:
             head.append(f"Its files, to be read with skill_view: {', '.join(volume.paths)}.")
-        hidden = volume.hidden(toolsets, self._shelf.platform)
+        hidden = volume.hidden(toolsets, self._catalog.platform)
         if hidden:
             head.append(f"Note: {hidden}.")
-        lacking = self._shelf.lacking(volume)
+        lacking = self._catalog.lacking(volume)
         if lacking:
             head.append(f"Missing on this machine: {lacking}. Where the work needs that, tell the user.")
         return "\n".join([*head, "", volume.main])
@@ -91,18 +91,18 @@ class SkillPresenter:
             lineage=lineage,
             provisional=provisional,
         )
-        return self._shelf.writing(write)
+        return self._catalog.writing(write)
 
     def _file(self, volume: SkillEntry, path: str) -> str:
-        file = self._shelf.file(volume, path)
+        file = self._catalog.file(volume, path)
         if not file.base64:
             return file.content
         size = len(content_of(file))
         return f"{path} is not text: {size:,} bytes, in {volume.folder / path}."
 
     def _listed(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
-        volumes, _ = self._shelf.volumes()
-        return [entry for entry in volumes if not entry.hidden(toolsets, self._shelf.platform)]
+        volumes, _ = self._catalog.read_entries()
+        return [entry for entry in volumes if not entry.hidden(toolsets, self._catalog.platform)]
 
 
 def without_skill(prompt: str, name: str) -> str:
@@ -114,7 +114,7 @@ def without_skill(prompt: str, name: str) -> str:
 
 def with_skill(prompt: str, name: str, main: str, *, read: bool) -> str:
     """The prompt with that skill in its index, described as in `main`; `read`: with its text below."""
-    line = f"- {name}: {described(main)}\n"
+    line = f"- {name}: {describe(main)}\n"
     before, index, after = without_skill(prompt, name).partition(INDEX)
     result = f"{before}{index}\n{line}{after}" if index else f"{before.rstrip()}\n\n{INDEX}\n\n{line}"
     return f"{result.rstrip()}\n\n# The skill {name}, which you have read\n{main}\n" if read else result
@@ -127,10 +127,10 @@ def _lines(volumes: Sequence[SkillEntry]) -> list[str]:
 def _category(category: str, volumes: Sequence[SkillEntry]) -> Iterator[str]:
     yield f"{category or GENERAL}:"
     for volume in volumes:
-        yield f"- {volume.name}: {described(volume.main)}"
+        yield f"- {volume.name}: {describe(volume.main)}"
 
 
-def described(main: str) -> str:
+def describe(main: str) -> str:
     """The description in a SKILL.md; a note instead if a scan rule matches, because prompts contain it."""
     try:
         text = front_matter.read(main).description

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from hermes_jobs.agent.skills.guard import new_concerns, verdict
-from hermes_jobs.agent.skills.names import SUBFOLDERS, is_read, unknown
+from hermes_jobs.agent.skills.names import SUBFOLDERS, is_read, unknown_skill
 from hermes_jobs.agent.skills.write_request import SkillWriteRequest, event_for
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
@@ -96,11 +96,11 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
-        chosen = chosen_of(curation, numbers)
+        chosen = select_proposals(curation, numbers)
         writes: list[StreamEvents] = []
         for proposal in chosen:
             _check_current(load, proposal)
-            writes.extend(_carried_out(load, proposal))
+            writes.extend(_carry_out(load, proposal))
         applied = tuple(e.ProposalApplied(review=review, number=item.number, by=by) for item in chosen)
         return DecisionResult(
             writes=(StreamEvents(curation.stream, applied), *writes),
@@ -110,7 +110,7 @@ def apply_proposals(review: str, numbers: Collection[int], by: str) -> Decision:
     return change
 
 
-def chosen_of(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
+def select_proposals(curation: Curation, numbers: Collection[int]) -> tuple[CurationProposal, ...]:
     """The proposals of those numbers. Raises `Rejected` if one cannot be applied."""
     review = curation.review
     by_number = {proposal.number: proposal for proposal in curation.proposals}
@@ -153,17 +153,17 @@ def _check_current(load: StateLoader, proposal: CurationProposal) -> None:
             )
 
 
-def _carried_out(load: StateLoader, proposal: CurationProposal) -> Iterator[StreamEvents]:
+def _carry_out(load: StateLoader, proposal: CurationProposal) -> Iterator[StreamEvents]:
     proposed = proposal.proposed
     if isinstance(proposed, e.ArchiveProposed):
-        yield _archived(load(stream_of(proposed.skill)), proposed.evidence)
+        yield _archive(load(stream_of(proposed.skill)), proposed.evidence)
         return
     into: Skill = load(stream_of(proposed.into))
     event = event_for(into, write_request_of(proposed, into))
     if event is not None:
         yield StreamEvents(into.stream, (event,))
     for name in proposed.skills:
-        yield _archived(load(stream_of(name)), proposed.evidence)
+        yield _archive(load(stream_of(name)), proposed.evidence)
 
 
 def write_request_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteRequest:
@@ -180,7 +180,7 @@ def write_request_of(proposed: e.MergeProposed, into: Skill) -> SkillWriteReques
     )
 
 
-def _archived(skill: Skill, evidence: e.Evidence) -> StreamEvents:
+def _archive(skill: Skill, evidence: e.Evidence) -> StreamEvents:
     event = e.SkillEdited(name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence)
     return StreamEvents(skill.stream, (event,))
 
@@ -210,7 +210,7 @@ def _check_open(curation: Curation, names: Sequence[str]) -> None:
 def _present(load: StateLoader, name: str) -> Skill:
     skill: Skill = load(stream_of(_readable(name)))
     if not skill.exists:
-        raise unknown(name, ())
+        raise unknown_skill(name, ())
     if skill.is_archived:
         raise _refused(f"The skill {name} is archived already.", "Leave it.")
     return skill
@@ -218,7 +218,7 @@ def _present(load: StateLoader, name: str) -> Skill:
 
 def _readable(name: str) -> str:
     if not is_read(name):
-        raise unknown(name, ())
+        raise unknown_skill(name, ())
     return name
 
 

@@ -53,7 +53,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
 
     It reads the log from its end, as far as needed.
     """
-    for finished in _backwards(log):
+    for finished in _events_backwards(log):
         event = finished.event
         if isinstance(event, e.ToolFinished) and not event.ok and refusal in event.content:
             arguments = _arguments_of(log, finished.stream, event)
@@ -64,7 +64,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
     return None
 
 
-def _backwards(log: EventLog) -> Iterator[RecordedEvent]:
+def _events_backwards(log: EventLog) -> Iterator[RecordedEvent]:
     end = log.last_position()
     while end > 0:
         start = max(0, end - BATCH)

@@ -146,11 +146,11 @@ class SkillFolder(SyncedFolder):
             self._note(on_disk)
         is_synced = _is_synced(skill, on_disk)
         if is_synced and on_disk is not None and self._versions.version(name) != skill.version:
-            self._history.add_found(on_disk, skill)
+            self._history.add_read_files(on_disk, skill)
         if not is_synced:
             past = self.past(name)
-            skill = self._take_in(skill, on_disk, past)
-            is_synced = self._lay_out(skill, on_disk, past)
+            skill = self._import_edits(skill, on_disk, past)
+            is_synced = self._write_files(skill, on_disk, past)
         if not skill.exists:
             self._versions.remove(name)
         elif is_synced and all(self.why_blocked(name, path) is None for path in skill.files):
@@ -168,9 +168,9 @@ class SkillFolder(SyncedFolder):
             for path, file in skill.files.items():
                 if path in on_disk.files and on_disk.files[path] != file:
                     mark = self._disk.write(place, path, file)
-                    self._history.add_laid_out(place, path, file, mark, skill.version)
+                    self._history.add_written_file(place, path, file, mark, skill.version)
 
-    def _take_in(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> Skill:
+    def _import_edits(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> Skill:
         """Import a user's edits of a skill's files; returns the skill."""
         if not skill.exists and not self._can_begin(on_disk):
             return skill
@@ -186,7 +186,7 @@ class SkillFolder(SyncedFolder):
         changed = self._engine.change(change, HAND_EDIT)
         after = self._load(skill.name) if changed.writes else skill
         if on_disk is not None:
-            self._history.add_found(on_disk, after)
+            self._history.add_read_files(on_disk, after)
         return after
 
     def _can_begin(self, on_disk: OnDisk | None) -> bool:
@@ -201,7 +201,7 @@ class SkillFolder(SyncedFolder):
             return False
         return True
 
-    def _lay_out(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> bool:
+    def _write_files(self, skill: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> bool:
         """Write the files as the log has them; whether that is what lies there now.
 
         What the log never had is left alone, and so is a file that was changed since it was found.
@@ -221,7 +221,7 @@ class SkillFolder(SyncedFolder):
                 is_complete = False
             elif file is not None:
                 mark = self._disk.write(place, path, file)
-                self._history.add_laid_out(place, path, file, mark, skill.version)
+                self._history.add_written_file(place, path, file, mark, skill.version)
             elif before is not None and is_stale(path, before, past):
                 self._disk.remove(place, path)
                 self._history.removed(place, path)

@@ -12,9 +12,9 @@ from hermes_jobs.agent.skills.front_matter import (
     METADATA_KEY,
     SkillText,
     mapping,
-    owned,
+    own_fields,
     read,
-    refused,
+    rejection,
 )
 from hermes_jobs.agent.skills.names import is_written
 from hermes_jobs.errors import Rejected
@@ -58,16 +58,16 @@ def _checked(text: str, name: str) -> SkillText:
     skill = read(text)
     if skill.name != name:
         problem = f"says `name: {skill.name}`" if skill.name else "has no `name`"
-        raise refused(f"The front matter {problem}; the skill is called {name}.")
+        raise rejection(f"The front matter {problem}; the skill is called {name}.")
     if len(skill.description) > MAX_DESCRIPTION:
-        raise refused(
+        raise rejection(
             f"The description has {len(skill.description):,} characters; {MAX_DESCRIPTION:,} are allowed."
         )
     if not skill.body:
-        raise refused("There is no text below the front matter.")
+        raise rejection("There is no text below the front matter.")
     compatibility = skill.fields.get("compatibility", "")
     if not isinstance(compatibility, str) or len(compatibility) > MAX_COMPATIBILITY:
-        raise refused(f"`compatibility` is a text of at most {MAX_COMPATIBILITY} characters.")
+        raise rejection(f"`compatibility` is a text of at most {MAX_COMPATIBILITY} characters.")
     return skill
 
 
@@ -93,14 +93,14 @@ def _front(skill: SkillText) -> str:
     for key in ("version", *LISTS):
         metadata.pop(key, None)
         foreign.pop(key, None)
-    metadata = {**foreign, **metadata, METADATA_KEY: {**owned(skill.fields), **_lists(skill)}}
+    metadata = {**foreign, **metadata, METADATA_KEY: {**own_fields(skill.fields), **_lists(skill)}}
     fields = {key: skill.fields.get(key) for key in STANDARD} | {
         "name": skill.name,
         "description": skill.description,
         "metadata": metadata,
     }
     dumped = yaml.dump(
-        _pruned(fields),
+        _without_empty(fields),
         Dumper=_Dumper,
         default_flow_style=False,
         allow_unicode=True,
@@ -118,13 +118,13 @@ def _lists(skill: SkillText) -> Mapping[str, list[str]]:
     }
 
 
-def _pruned(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """The value without empty collections, which strict readers refuse."""
     if isinstance(value, dict):
-        pruned = {str(key): _pruned(item) for key, item in value.items()}
+        pruned = {str(key): _without_empty(item) for key, item in value.items()}
         return {key: item for key, item in pruned.items() if item not in (None, "", [], {})}
     if isinstance(value, list):
-        return [item for item in map(_pruned, value) if item not in (None, "", [], {})]
+        return [item for item in map(_without_empty, value) if item not in (None, "", [], {})]
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 import msgspec
 
 from hermes_jobs.agent.skills.guard import Concern, new_concerns, verdict
-from hermes_jobs.agent.skills.names import checked_inside, checked_name, checked_path, unknown
+from hermes_jobs.agent.skills.names import checked_inside, checked_name, checked_path, unknown_skill
 from hermes_jobs.agent.skills.skill_md import checked_file, strict
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
@@ -48,7 +48,7 @@ class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
     provisional: bool = False
 
 
-def writing(write: SkillWriteRequest, *, guard: bool) -> Decision:
+def write_skill(write: SkillWriteRequest, *, guard: bool) -> Decision:
     """A change that executes a request; with `guard` its content is scanned first.
 
     The change raises `Rejected`.
@@ -78,7 +78,7 @@ def writing(write: SkillWriteRequest, *, guard: bool) -> Decision:
 
 def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> None:
     """Raise `Rejected` if a whole file would be replaced that a user wrote and the model has never read."""
-    at_stake = _at_stake(skill, write.request) & skill.persons
+    at_stake = _affected_paths(skill, write.request) & skill.persons
     if not write.lineage or not at_stake:
         return
     session: Session = load(session_stream(write.lineage))
@@ -98,7 +98,7 @@ def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> No
             )
 
 
-def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
+def _affected_paths(skill: Skill, request: e.SkillRequest) -> Set[str]:
     """The files that a request writes or removes whole; a patch proves by its old_string that the file was
     read."""
     match request.action:
@@ -114,7 +114,7 @@ def _at_stake(skill: Skill, request: e.SkillRequest) -> Set[str]:
             assert_never(request.action)
 
 
-def approving(name: str, number: int | None) -> Decision:
+def approve_proposal(name: str, number: int | None) -> Decision:
     """A change that approves a proposed write; `number` None: the only one. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -138,7 +138,7 @@ def approving(name: str, number: int | None) -> Decision:
     return change
 
 
-def allowing(write: SkillWriteRequest) -> Decision:
+def allow_write(write: SkillWriteRequest) -> Decision:
     """The change by which a user makes a write that the guard refused."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -154,7 +154,7 @@ def allowing(write: SkillWriteRequest) -> Decision:
     return change
 
 
-def denying(name: str, number: int | None) -> Decision:
+def deny_proposal(name: str, number: int | None) -> Decision:
     """The change by which a user denies a proposed write."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -166,13 +166,13 @@ def denying(name: str, number: int | None) -> Decision:
     return change
 
 
-def undoing(name: str) -> Decision:
+def undo_writes(name: str) -> Decision:
     """A change that undoes a skill's last write. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         if not skill.version:
-            raise unknown(name, ())
+            raise unknown_skill(name, ())
         event = undone(skill)
         answer = f"version {event.undoes} was taken back"
         return DecisionResult.of(skill.stream, event, answer=answer)
@@ -180,7 +180,7 @@ def undoing(name: str) -> Decision:
     return change
 
 
-def restoring(name: str, then: Skill) -> Decision:
+def restore_skill(name: str, then: Skill) -> Decision:
     """A change that restores a skill to its state `then`. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -199,7 +199,7 @@ def event_for(skill: Skill, write: SkillWriteRequest) -> e.SkillWritten | None:
     if request.action == "create":
         return _creation(skill, request, writes)
     if not skill.exists:
-        raise unknown(skill.name, ())
+        raise unknown_skill(skill.name, ())
     match request.action:
         case "edit":
             return _edit(skill, request, writes)

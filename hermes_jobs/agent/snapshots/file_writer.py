@@ -78,7 +78,7 @@ class FileWriter:
         made = _missing_folders(folder)
         Path(folder).mkdir(parents=True, exist_ok=True)
         with self._opened(folder) as at:
-            before = self.look(real, at)
+            before = self.inspect(real, at)
             if seen is not None:
                 _refuse_changed(before.status, seen, real)
             if before.status is not None and not os.access(name, os.W_OK, dir_fd=at):
@@ -86,7 +86,9 @@ class FileWriter:
             if mode is None and before.state is not None:
                 mode = before.state.mode
             with _temporary(at, mode) as (descriptor, temporary):
-                state = self._store.keep(content, stat.S_IMODE(os.fstat(descriptor).st_mode), durable=False)
+                state = self._store.store_content(
+                    content, stat.S_IMODE(os.fstat(descriptor).st_mode), durable=False
+                )
                 change = FileChange(path=real, before=before.state, after=state, folders=tuple(made))
                 planned(change)
                 _write_all(descriptor, content)
@@ -104,7 +106,7 @@ class FileWriter:
         """
         folder, name = os.path.split(real)
         with self._opened(folder) as at:
-            before = self.look(real, at)
+            before = self.inspect(real, at)
             change = FileChange(path=real, before=before.state)
             if before.status is not None:
                 planned(change)
@@ -116,7 +118,7 @@ class FileWriter:
                 os.rmdir(missing_folder)  # noqa: PTH106
         return Replaced(change, before.content)
 
-    def look(self, real: str, at: int | None = None) -> Seen:
+    def inspect(self, real: str, at: int | None = None) -> Seen:
         """The current file, stored. `at`: its open folder.
 
         Raises `OSError`; `Rejected` for a special file.
@@ -125,7 +127,7 @@ class FileWriter:
         if at is None:
             try:
                 with self._opened(folder) as opened:
-                    return self.look(real, opened)
+                    return self.inspect(real, opened)
             except (FileNotFoundError, NotADirectoryError):
                 return Seen()
         status = _status(name, at)
@@ -137,7 +139,7 @@ class FileWriter:
         mode = stat.S_IMODE(status.st_mode)
         if content is None:
             return Seen(status, FileState(size=status.st_size, mode=mode, not_kept=reason), None)
-        return Seen(status, self._store.keep(content, mode), content)
+        return Seen(status, self._store.store_content(content, mode), content)
 
     def state(self, real: str) -> FileState | None:
         """The file's current state, with its digest whatever its size; nothing is stored. Raises as

@@ -55,7 +55,7 @@ class SnapshotStore:
         self.limits = limits
         self._added = 0
 
-    def keep(self, content: bytes, mode: int, *, durable: bool = True) -> FileState:
+    def store_content(self, content: bytes, mode: int, *, durable: bool = True) -> FileState:
         """Store a content, with the mode of its file; the state has the reason if it could not be stored."""
         digest = hashlib.sha256(content).hexdigest()
         state = FileState(digest=digest, size=len(content), mode=mode)

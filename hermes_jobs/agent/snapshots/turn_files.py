@@ -105,10 +105,10 @@ def last_rewind(files: TurnFiles) -> tuple[NetChange, ...]:
             remaining = tuple(change for change in rewinds[-1].files if change.path not in paths)
             rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=remaining)] if remaining else []
     by_path = {change.path: change for change in files.standing}
-    return _taken_back(rewinds[-1], by_path) if rewinds else ()
+    return _restored_changes(rewinds[-1], by_path) if rewinds else ()
 
 
-def _taken_back(restored: e.FilesRestored, files: Mapping[str, NetChange]) -> tuple[NetChange, ...]:
+def _restored_changes(restored: e.FilesRestored, files: Mapping[str, NetChange]) -> tuple[NetChange, ...]:
     return tuple(
         NetChange(
             path=change.path,
@@ -127,7 +127,7 @@ class _Reader:
 
     def __init__(self, store: SnapshotStore) -> None:
         self._store = store
-        self._begun: dict[str, str] = {}
+        self._started_calls: dict[str, str] = {}
         self.written: dict[str, NetChange] = {}
         self.standing: dict[str, NetChange] = {}
         self._commands: set[str] = set()
@@ -136,14 +136,14 @@ class _Reader:
     def read(self, event: e.Event) -> None:
         match event:
             case e.ToolStarted():
-                self._begun[event.call] = event.name
+                self._started_calls[event.call] = event.name
                 if event.name in COMMANDS:
                     self._commands.add(event.call)
             case e.ToolFinished() if event.refused or event.invalid:
                 self._commands.discard(event.call)
             case e.FileWritten():
                 self._add(_change(event.change, event.host, event.call, protected=event.protected))
-            case e.ToolInterrupted() if self._begun.get(event.call) in WRITING:
+            case e.ToolInterrupted() if self._started_calls.get(event.call) in WRITING:
                 planned = self._store.planned(event.call)
                 if planned is not None:
                     self._add(_change(planned, "", event.call, unsure=True))

@@ -74,7 +74,7 @@ def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     return address.sixtofour
 
 
-def is_own(address: str) -> bool:
+def is_own_address(address: str) -> bool:
     """Whether the address is one of this machine's: the route to it then starts at the address itself."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
@@ -86,10 +86,10 @@ def is_own(address: str) -> bool:
 
 
 def _is_outside(address: str) -> bool:
-    return is_public(address) and not is_own(address)
+    return is_public(address) and not is_own_address(address)
 
 
-def resolved(host: str, port: int) -> Sequence[str]:
+def resolve(host: str, port: int) -> Sequence[str]:
     """The host's addresses. Raises `AddressRefused` if there are none."""
     try:
         rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -116,7 +116,7 @@ class PublicNetwork(httpcore2.NetworkBackend):
         """Connect to the first address that answers. Raises `AddressRefused`."""
         if port in BAD_PORTS:
             raise AddressRefused(f"port {port} belongs to another protocol than HTTP.")
-        addresses = resolved(host, port)
+        addresses = resolve(host, port)
         allowed = [candidate for candidate in addresses if self._allow_private or _is_outside(candidate)]
         if not allowed:
             raise AddressRefused(

@@ -40,7 +40,7 @@ def decoded_arguments(text: str) -> Any:
     return {} if value is None else value
 
 
-def coerced(shape: type[msgspec.Struct], values: Mapping[str, Any]) -> dict[str, Any]:
+def coerce(shape: type[msgspec.Struct], values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments in the types of a shape's fields, if the meaning is clear; else unchanged."""
     fields = _fields_of(shape)
     if len(values) == 1 and not fields.keys() & values.keys():

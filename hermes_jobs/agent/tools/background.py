@@ -57,7 +57,7 @@ class BackgroundProcess(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it has ended."""
         return self.state in ("ended", "lost")
 
-    def described(self) -> str:
+    def describe_state(self) -> str:
         """A short description of its state."""
         status = self.status
         if self.state == "running":

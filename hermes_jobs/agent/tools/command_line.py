@@ -75,7 +75,7 @@ class CommandPart:
         if self.asks or not self.is_plain or invocation.program != name:
             return False
         if name == "git":
-            verb, settings, _ = git.split(invocation)
+            verb, settings, _ = git.split_verb(invocation)
             listed = verb.name in words("reading", "git") and not settings
         else:
             listed = name in words("reading", "programs")
@@ -148,7 +148,7 @@ class CommandLine:
         return tuple(dict.fromkeys(used))
 
     @property
-    def is_grave(self) -> bool:
+    def is_always_asked(self) -> bool:
         """Whether it has a question that needs an answer in every mode."""
         return not ALWAYS_ASKED.isdisjoint({self.asks, *(ask for part in self.parts for ask in part.asks)})
 

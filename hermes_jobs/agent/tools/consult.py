@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.summaries import Summary, SummaryModel, side_by_side
+from hermes_jobs.agent.tools.summaries import Summary, SummaryModel, ask_in_parallel
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, did_you_mean, tool
 from hermes_jobs.domain.events import ResponseBooked
 from hermes_jobs.domain.session.messages import ToolCall, UserMessage
@@ -46,7 +46,7 @@ class Consult:
         pricing: Pricing,
     ) -> None:
         self._ensembles = ensembles
-        self._others = tuple(others)
+        self._other_names = tuple(others)
         self._model = model
         self._pricing = pricing
 
@@ -60,7 +60,7 @@ class Consult:
     def known(self) -> tuple[str, ...]:
         """The valid names: ensembles, and their models."""
         members = (member for members in self._ensembles.values() for member in members)
-        return tuple(dict.fromkeys((*self._ensembles, *members, *self._others)))
+        return tuple(dict.fromkeys((*self._ensembles, *members, *self._other_names)))
 
     def consult(
         self,
@@ -87,7 +87,7 @@ class Consult:
         if not question.strip():
             raise ToolFailed("the question is empty.")
         names = self.members(models)
-        answers = side_by_side(
+        answers = ask_in_parallel(
             [(SummaryModel(self._model, name, self._pricing), _request(name, question)) for name in names],
             cancel,
             seconds=SECONDS,

@@ -69,7 +69,7 @@ def remove_arguments(name: str) -> tuple[str, ...]:
     return (PROGRAM, "rm", "--force", "--volumes", name)
 
 
-def described(options: DockerOptions) -> str:
+def describe(options: DockerOptions) -> str:
     """The model's description of the environment of its commands."""
     network = "the network" if options.network else "no network"
     return (

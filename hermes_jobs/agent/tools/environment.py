@@ -49,7 +49,7 @@ def filtered_environment(environ: Mapping[str, str], secrets: Iterable[str] = ()
     return filtered | NO_TERMINAL | {INSIDE_TOOL: "1"}
 
 
-def overlaid(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+def overlay(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
     """The environment with other variables over it; a locale (LANG or LC_ALL) replaces the one there."""
     replaced = {"LANG", "LC_ALL"} & chosen.keys()
     inherited = {name: value for name, value in environ.items() if not (replaced and _LOCALE.fullmatch(name))}

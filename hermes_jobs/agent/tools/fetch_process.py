@@ -52,7 +52,7 @@ def main() -> None:
     page = msgspec.json.decode(os.environ[REQUEST], type=described(PageRequest))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    signal.signal(signal.SIGALRM, _ring)
+    signal.signal(signal.SIGALRM, _on_alarm)
     signal.alarm(page.seconds)
     try:
         fetched = fetch(page)
@@ -73,7 +73,7 @@ def main() -> None:
     respond(msgspec.to_builtins(fetched))
 
 
-def _ring(_number: int, _frame: object) -> None:
+def _on_alarm(_number: int, _frame: object) -> None:
     raise FetchOutOfTime
 
 
@@ -127,9 +127,9 @@ def _read(
     if b"\0" in body[:SNIFFED] and not body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnusablePage(f"there is no text but binary data, {len(body):,} bytes.")
     is_html = content_type in HTML or (not content_type and _looks_like_html(body))
-    text = decoded(body, charset, is_html=is_html)
+    text = decode_text(body, charset, is_html=is_html)
     if is_html:
-        text = readable(text, str(url))
+        text = extract_markdown(text, str(url))
     return FetchedPage(
         url=f"{url.scheme}://{url.netloc.decode()}{url.path}",
         status=response.status,
@@ -173,7 +173,7 @@ def _looks_like_html(body: bytes) -> bool:
     return body[:SNIFFED].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head", b"<body"))
 
 
-def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
+def decode_text(body: bytes, charset: str | None, *, is_html: bool) -> str:
     """The text in the character set that mark, header or page name; else UTF-8, or Windows-1252."""
     marked = next((name for mark, name in MARKS if body.startswith(mark)), None)
     declared = DECLARED.search(body[:SNIFFED]) if is_html else None
@@ -189,7 +189,7 @@ def decoded(body: bytes, charset: str | None, *, is_html: bool) -> str:
         return body.decode("cp1252", "replace")
 
 
-def readable(html: str, url: str) -> str:
+def extract_markdown(html: str, url: str) -> str:
     """The page as Markdown, links made whole; without navigation, unless there is nothing else."""
     from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 

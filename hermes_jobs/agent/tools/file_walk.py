@@ -63,7 +63,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
                 yield WalkedFile(path, os.path.relpath(path, base))
 
 
-def opened(path: str) -> int | None:
+def open_regular(path: str) -> int | None:
     """The descriptor of the file at a real path; None if it is gone, a link, or cannot be read."""
     try:
         return open_verified(path)
@@ -91,7 +91,7 @@ def _rules_above(base: str, top: str) -> _Rules:
 
 
 def _own_rules(folder: str) -> _Rules:
-    descriptor = opened(os.path.join(folder, IGNORE_FILE))
+    descriptor = open_regular(os.path.join(folder, IGNORE_FILE))
     if descriptor is None:
         return ()
     with os.fdopen(descriptor, "rb") as file:

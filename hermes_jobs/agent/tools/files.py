@@ -60,7 +60,7 @@ class Files:
     ) -> None:
         """`stored_file` finds the file of a large result by its call; `snapshots` stores replaced texts."""
         self._paths = paths
-        self._kept = stored_file
+        self._stored_file = stored_file
         self._snapshots = snapshots
         self._writer = FileWriter(snapshots, verify_opened)
 
@@ -112,7 +112,7 @@ class Files:
             or (Path(workdir) / named_path).exists()
         ):
             return None
-        stored = self._kept(named_path.stem)
+        stored = self._stored_file(named_path.stem)
         return None if stored is None else str(stored)
 
     def write_file(
@@ -231,18 +231,18 @@ class PathRules(CallRules):
         self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
     ) -> tuple[CallPattern, ...]:
         """See `CallRules.allowed_by`. Keys, passwords and startup files are approved one at a time."""
-        if self.is_grave(arguments, context):
+        if self.is_always_asked(arguments, context):
             return ()
         return tuple(pattern for pattern in patterns if self._is_meant(pattern, arguments, context))[:1]
 
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
         """See `CallRules.offer`: all files of the folder, without those that are protected."""
-        if self.is_grave(arguments, context):
+        if self.is_always_asked(arguments, context):
             return None
         return CallPattern(tool=self.group, pattern="*", folder=os.path.realpath(context.workdir))
 
-    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_grave`."""
+    def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_always_asked`."""
         return self._paths.verdict(arguments["path"], context, writes=self._writes).decision != "allow"
 
 

@@ -91,7 +91,7 @@ class Keeper:
         self._requests = b""
         self._known: set[str] = set()
         self._kill_at = float("inf")
-        self._left = 0
+        self._num_left = 0
         self._since = process_identity.begun(os.getpid())
 
     def keep(self) -> None:
@@ -101,7 +101,7 @@ class Keeper:
             if self._watch.empty:
                 break
             if time.monotonic() >= self._kill_at:
-                self._left = self._watch.kill()
+                self._num_left = self._watch.kill()
                 break
             self._serve()
         self._read()
@@ -115,7 +115,7 @@ class Keeper:
         elif self.how == "exit" and status >= 0:
             code = os.waitstatus_to_exitcode(status)
             code = code if code >= 0 else 128 - code
-        self.say(state="ended", code=code, ended_at=time.time(), left=self._left)
+        self.say(state="ended", code=code, ended_at=time.time(), left=self._num_left)
 
     def say(self, **more: object) -> None:
         """Write the status file."""
@@ -144,7 +144,7 @@ class Keeper:
         if self._output in ready:
             self._read()
         if self._control in ready:
-            self._hear()
+            self._read_requests()
         if writable:
             self._write()
 
@@ -160,7 +160,7 @@ class Keeper:
                 return
             self._store.add(chunk)
 
-    def _hear(self) -> None:
+    def _read_requests(self) -> None:
         try:
             self._requests += os.read(self._control, CHUNK)
         except BlockingIOError:

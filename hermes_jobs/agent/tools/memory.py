@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Tool, ToolFailed, evidence_of, shared, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, evidence_of, shared_resource, tool
 from hermes_jobs.domain.events import MemoryClass, MemoryTarget
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
@@ -47,7 +47,9 @@ class MemoryTools:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        writing = tool(toolset="memory", effect="idempotent", writes=shared("/the memory of this home"))
+        writing = tool(
+            toolset="memory", effect="idempotent", writes=shared_resource("/the memory of this home")
+        )
         return (writing(self.memory),)
 
     def memory(  # noqa: PLR0913, PLR0917 - a model's arguments

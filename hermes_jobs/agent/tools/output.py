@@ -53,11 +53,11 @@ def plain_text(collected: BoundedOutput) -> str:
     """The output as text: UTF-8 with `�` for invalid bytes, without escape sequences, with a note where it
     was cut."""
     if not collected.cut:
-        return cleaned(collected.head.decode(errors="replace"))
+        return clean(collected.head.decode(errors="replace"))
     # The cut may fall within a character: its parts are left out rather than shown as broken.
     head = codecs.getincrementaldecoder("utf-8")("replace").decode(collected.head)
     tail = re.sub(rb"\A[\x80-\xbf]{1,3}", b"", collected.tail).decode(errors="replace")
-    return f"{cleaned(head)}\n\n[… {collected.cut:,} bytes of output were left out here …]\n\n{cleaned(tail)}"
+    return f"{clean(head)}\n\n[… {collected.cut:,} bytes of output were left out here …]\n\n{clean(tail)}"
 
 
 _ESCAPES = re.compile(
@@ -68,6 +68,6 @@ _ESCAPES = re.compile(
 )
 
 
-def cleaned(text: str) -> str:
+def clean(text: str) -> str:
     """The text without escape sequences and control characters, with plain newlines."""
     return _ESCAPES.sub("", text).replace("\r\n", "\n")

@@ -35,22 +35,22 @@ class Permit:
         self._tool = tool
         self._arguments = arguments
         self._context = context
-        self._asked = verdict
-        self._given = context.permissions
+        self._tool_verdict = verdict
+        self._approvals = context.permissions
 
     def verdict(self) -> Verdict:
         """Whether it may run, and why."""
-        if self._asked.decision == "deny":
-            return self._asked
+        if self._tool_verdict.decision == "deny":
+            return self._tool_verdict
         if denies := self._first("deny"):
             return Verdict("deny", f"rule {denies.number}: never {pattern_text(denies.calls)}")
-        if self._given.mode == "plan" and not self._only_reads():
+        if self._approvals.mode == "plan" and not self._only_reads():
             return PLAN
         asks = self._first("ask")
-        question = self._asked.rule if self._asked.decision == "ask" else ""
+        question = self._tool_verdict.rule if self._tool_verdict.decision == "ask" else ""
         if not question and asks is not None and not self._edits_freely():
             question = f"your rule {asks.number}: {pattern_text(asks.calls)}"
-        if not question and self._given.mode == "edits" and self._is_command() and not self._only_reads():
+        if not question and self._approvals.mode == "edits" and self._is_command() and not self._only_reads():
             question = EVERY_COMMAND
         if not question:
             return ALLOW
@@ -58,16 +58,18 @@ class Permit:
 
     def _lifted(self, question: str, asks: ApprovalRule | None) -> Verdict | None:
         """The approval that allows the call."""
-        approvals = {"for this turn": self._given.turn, "for this session": self._given.session}
+        approvals = {"for this turn": self._approvals.turn, "for this session": self._approvals.session}
         for source, approved in approvals.items():
             if used := self._allowed_by(approved):
                 return self._allowed(question, source, used)
         if asks is None:
-            rules = [rule for rule in self._given.rules if rule.ruling == "allow"]
+            rules = [rule for rule in self._approvals.rules if rule.ruling == "allow"]
             if used := self._allowed_by([rule.calls for rule in rules]):
                 numbers = [str(rule.number) for rule in rules if rule.calls in used]
                 return self._allowed(question, f"rule {', '.join(numbers)}", used)
-        if self._given.mode == "full" and not self._tool.rules.is_grave(self._arguments, self._context):
+        if self._approvals.mode == "full" and not self._tool.rules.is_always_asked(
+            self._arguments, self._context
+        ):
             return Verdict("allow", question, by="the mode full")
         return None
 
@@ -87,7 +89,7 @@ class Permit:
         rules = self._tool.rules
         return (
             rule
-            for rule in self._given.rules
+            for rule in self._approvals.rules
             if rule.ruling == ruling
             and self._is_about(rule.calls)
             and rules.is_named(rule.calls, self._arguments, self._context)
@@ -114,7 +116,7 @@ class Permit:
         return self._tool.name == COMMANDS
 
     def _edits_freely(self) -> bool:
-        return self._given.mode in {"edits", "full"} and self._tool.rules.group == EDITS
+        return self._approvals.mode in {"edits", "full"} and self._tool.rules.group == EDITS
 
 
 def judge(tool: Tool, arguments: Arguments, context: ToolContext) -> Verdict:

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
-from hermes_jobs.agent.tools.output import cleaned
+from hermes_jobs.agent.tools.output import clean
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared, tool
+from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared_resource, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, Verdict
 
 READ_BYTES = 30_000
@@ -44,7 +44,7 @@ class ProcessTool:
             toolset="terminal",
             effect="idempotent",
             name="process",
-            writes=shared("process"),
+            writes=shared_resource("process"),
             guard=self._guard,
             rules=ProcessRules(),
         )
@@ -92,7 +92,7 @@ class ProcessTool:
             raise ToolFailed(f"`{action}` needs the id of a process. `list` names them.")
         process = self._find(id, context)
         if action == "kill":
-            return f"{process.record.id}: {self.processes.kill(process).described()}."
+            return f"{process.record.id}: {self.processes.kill(process).describe_state()}."
         if action == "write":
             return self._write(process, text, context)
         return self._read(process, after, wait, cancel)
@@ -144,24 +144,24 @@ def _line(process: BackgroundProcess, now: float) -> str:
     record = process.record
     name = f" ({record.name})" if record.name else ""
     started_seconds = int(now - record.started_at)
-    return f"{record.id}{name}: {process.described()}, started {started_seconds} s ago: {record.command}"
+    return f"{record.id}{name}: {process.describe_state()}, started {started_seconds} s ago: {record.command}"
 
 
 def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:
     """A part of the output as text, below a line with its range and the state of the process."""
     output = processes.output(process, after, most)
     lost = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
-    stands = process.described()
+    stands = process.describe_state()
     if not process.is_over:
         stands += f" for {int(time.time() - process.record.started_at)} s"
     head = (
         f"[{process.record.id}: {stands}; bytes {output.start:,} to {output.end:,} of its output"
         f"{lost}; continue with after={output.end}]"
     )
-    return f"{head}\n{cleaned(output.data.decode(errors='replace'))}".rstrip("\n")
+    return f"{head}\n{clean(output.data.decode(errors='replace'))}".rstrip("\n")
 
 
-def started(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
+def start_result(processes: BackgroundProcesses, process: BackgroundProcess) -> str:
     """The result of a call that has started a process."""
     record = process.record
     if process.is_over:

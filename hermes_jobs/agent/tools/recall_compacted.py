@@ -50,7 +50,7 @@ class RecallCompacted:
         if not terms:
             raise ToolFailed("Give words to look for.")
         transcript = normal("\n\n".join(map(line_of, self._archive.transcript(caller.session))))
-        text = telling(terms, transcript)
+        text = distinctive_terms(terms, transcript)
         if not text:
             return f"Nothing in this conversation holds “{query}”. Try fewer or other words."
         matcher = Matcher(text)
@@ -60,7 +60,7 @@ class RecallCompacted:
         return f"{before}{transcript[start:end]}{after}"
 
 
-def telling(terms: Sequence[Term], text: str) -> tuple[Term, ...]:
+def distinctive_terms(terms: Sequence[Term], text: str) -> tuple[Term, ...]:
     """The occurring terms, without those that are far more frequent than the rarest one: the specific words
     of a question. None if no term occurs."""
     places = {term: len(Matcher((term,)).spans(text)) for term in terms}

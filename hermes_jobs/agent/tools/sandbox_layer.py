@@ -246,18 +246,18 @@ def _landlock_version(libc: Any) -> int:
 # --- detection --------------------------------------------------------------------------------------
 
 
-def available(home: str) -> tuple[str, str]:
+def detect_layer(home: str) -> tuple[str, str]:
     """The best layer of this machine, tested in a child process; and why a better one is not available."""
     why: list[str] = []
     for layer in (NAMESPACE, LANDLOCK) if sys.platform == "linux" else ():
-        reason = _tried(SandboxPlan(layer, home, [], [], []))
+        reason = _try_sandbox(SandboxPlan(layer, home, [], [], []))
         if reason is None:
             return layer, "; ".join(why)
         why.append(f"{layer}: {reason}")
     return NONE, "; ".join(why) or "only Linux has one"
 
 
-def _tried(plan: SandboxPlan) -> str | None:
+def _try_sandbox(plan: SandboxPlan) -> str | None:
     """Why the sandbox cannot be set up or does not work; None if it works."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -279,7 +279,7 @@ def _tried(plan: SandboxPlan) -> str | None:
 
 
 def _can_read(home: str) -> bool:
-    """Whether a file of the folder can be opened; `available` is given one that has some."""
+    """Whether a file of the folder can be opened; `detect_layer` is given one that has some."""
     for name in os.listdir(home):
         path = f"{home}/{name}"
         if os.path.isfile(path):
@@ -317,4 +317,4 @@ def _write(path: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    print("\n".join(available(sys.argv[1])))  # noqa: T201
+    print("\n".join(detect_layer(sys.argv[1])))  # noqa: T201

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared_resource, tool
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
@@ -52,7 +52,7 @@ class ScheduleTool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        writes = shared("/the schedules of this home")
+        writes = shared_resource("/the schedules of this home")
         return (tool(toolset="schedule", effect="idempotent", writes=writes)(self.schedule),)
 
     def schedule(

@@ -20,7 +20,7 @@ from typing import Literal
 import msgspec
 from pathspec import GitIgnoreSpec
 
-from hermes_jobs.agent.tools.file_walk import WalkedFile, candidates, opened
+from hermes_jobs.agent.tools.file_walk import WalkedFile, candidates, open_regular
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
 from hermes_jobs.system.struct_types import described
@@ -116,7 +116,7 @@ def main() -> None:
     query = msgspec.json.decode(os.environ[REQUEST], type=described(Query))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    signal.signal(signal.SIGALRM, _ring)
+    signal.signal(signal.SIGALRM, _on_alarm)
     signal.alarm(query.seconds)
     page = Page(query, room=query.room)
     try:
@@ -129,7 +129,7 @@ def main() -> None:
     respond(msgspec.to_builtins(ending))
 
 
-def _ring(_number: int, _frame: object) -> None:
+def _on_alarm(_number: int, _frame: object) -> None:
     raise SearchOutOfTime
 
 
@@ -139,34 +139,34 @@ def _search(query: Query, page: Page) -> SearchEnding:
     except (re.error, OverflowError) as error:
         return SearchEnding(wrong=f"the pattern is not a valid regular expression: {error}.")
     try:
-        matches = _wanted(query.glob) if query.glob else lambda _relative: True
+        matches = _glob_filter(query.glob) if query.glob else lambda _relative: True
     except ValueError as error:
         return SearchEnding(wrong=f"the glob {query.glob} is not valid: {error}.")
     try:
         for candidate in candidates(query.base, query.top, query.paths):
             if matches(candidate.relative):
-                _look(candidate, pattern, query, page)
+                _search_file(candidate, pattern, query, page)
     except PageFull:
         return page.ending(more=True)
     return page.ending()
 
 
-def _wanted(glob: str) -> Callable[[str], bool]:
+def _glob_filter(glob: str) -> Callable[[str], bool]:
     """A test of paths against a glob with the syntax of .gitignore; `!` inverts it. Raises `ValueError`."""
-    spec = GitIgnoreSpec.from_lines(_written_out(glob.removeprefix("!")))
+    spec = GitIgnoreSpec.from_lines(_expand_braces(glob.removeprefix("!")))
     return lambda relative: spec.match_file(relative) != glob.startswith("!")
 
 
-def _written_out(glob: str) -> list[str]:
+def _expand_braces(glob: str) -> list[str]:
     """The globs that `{a,b}` expands to."""
     match = re.search(r"\{([^{}]*)\}", glob)
     if match is None:
         return [glob]
     parts = (glob[: match.start()] + alternative + glob[match.end() :] for alternative in match[1].split(","))
-    return [line for part in parts for line in _written_out(part)]
+    return [line for part in parts for line in _expand_braces(part)]
 
 
-def _look(candidate: WalkedFile, pattern: re.Pattern[str], query: Query, page: Page) -> None:
+def _search_file(candidate: WalkedFile, pattern: re.Pattern[str], query: Query, page: Page) -> None:
     page.now_in = shown_path = _shown(candidate.path, query.workdir)
     if query.mode == "names":
         page.files += 1
@@ -198,7 +198,7 @@ def _shown(path: str, workdir: str) -> str:
 
 def _text(candidate: WalkedFile, query: Query, page: Page) -> str | None:
     """The file's text; None if it is binary, too large, or cannot be read."""
-    descriptor = opened(candidate.path)
+    descriptor = open_regular(candidate.path)
     if descriptor is None:
         return None
     with os.fdopen(descriptor, "rb") as file:

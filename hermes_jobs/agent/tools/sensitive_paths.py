@@ -19,7 +19,7 @@ Kind = Literal["secret", "startup"]
 KINDS: tuple[Kind, ...] = ("secret", "startup")
 
 
-def named(table: str) -> tuple[str, ...]:
+def paths_in(table: str) -> tuple[str, ...]:
     """The paths of `secrets` and `startup`, from the user's home, or of `system_secrets`."""
     return tuple(load("sensitive_paths")[table])
 
@@ -39,33 +39,33 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     below = set(_below(path, user_home))
     if pattern("sensitive_paths", "shareable").search(path):
         return None
-    if pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_folded("startup")):
+    if pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_casefolded("startup")):
         return "startup"
-    if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_folded("secrets")):
+    if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_casefolded("secrets")):
         return "secret"
     system = any(
-        path == protected or path.startswith(f"{protected}/") for protected in _folded("system_secrets")
+        path == protected or path.startswith(f"{protected}/") for protected in _casefolded("system_secrets")
     )
     return "secret" if system else None
 
 
 @cache
-def _folded(table: str) -> frozenset[str]:
-    return frozenset(protected.casefold() for protected in named(table))
+def _casefolded(table: str) -> frozenset[str]:
+    return frozenset(protected.casefold() for protected in paths_in(table))
 
 
 @cache
-def _deepest() -> int:
+def _max_parts() -> int:
     """The parts of the longest of these paths."""
-    return max(secret.count("/") + 1 for secret in (*named("secrets"), *named("startup")))
+    return max(secret.count("/") + 1 for secret in (*paths_in("secrets"), *paths_in("startup")))
 
 
 def _below(path: str, user_home: str) -> Iterator[str]:
     """The path from the user's home, and the folders there above it; nothing for a path elsewhere."""
     for home in (user_home.casefold(), _real_home(user_home)):
         if path.startswith(f"{home.rstrip('/')}/"):
-            parts = path[len(home.rstrip("/")) + 1 :].split("/", _deepest())
-            return ("/".join(parts[:length]) for length in range(1, min(len(parts), _deepest()) + 1))
+            parts = path[len(home.rstrip("/")) + 1 :].split("/", _max_parts())
+            return ("/".join(parts[:length]) for length in range(1, min(len(parts), _max_parts()) + 1))
     return iter(())
 
 
@@ -76,12 +76,12 @@ def _real_home(user_home: str) -> str:
 
 def secret_places(user_home: str) -> Iterator[str]:
     """The real paths of the secrets that exist."""
-    yield from _existing(user_home, named("secrets"))
+    yield from _existing(user_home, paths_in("secrets"))
 
 
 def startup_places(user_home: str) -> Iterator[str]:
     """The existing real paths of files that run by themselves."""
-    yield from _existing(user_home, named("startup"))
+    yield from _existing(user_home, paths_in("startup"))
 
 
 def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:

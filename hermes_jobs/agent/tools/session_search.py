@@ -17,7 +17,7 @@ from hermes_jobs.agent.tools.summaries import (
     TOKENS,
     Summary,
     SummaryModel,
-    expansion,
+    expand_query,
     summaries,
 )
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, tool
@@ -148,7 +148,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         summariser = self.choose() if self.expand and not exact and question(query) is not None else None
         if summariser is None:
             return passages, ()
-        words, spent = expansion(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
+        words, spent = expand_query(summariser, query, cancel, seconds=min(self.seconds, EXPANSION_SECONDS))
         others = self.archive.passages(words, scope=scope, limit=HITS) if words else ()
         by_position = {passage.hit.position: passage for passage in (*others, *passages)}
         rankings = {"asked": passages, "expanded": others}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared, tool
+from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.events import Author, Evidence, SkillRequest
 from hermes_jobs.domain.session.reviews import CURATED
@@ -44,7 +44,7 @@ def skill_tools(skills: Skills) -> tuple[Tool, ...]:
     """The tools on these skills."""
     tools = _SkillTools(skills)
     return (
-        tool(toolset="skills", effect="read", reads=shared(_PLACE))(tools.skills_list),
+        tool(toolset="skills", effect="read", reads=shared_resource(_PLACE))(tools.skills_list),
         tool(toolset="skills", effect="read", reads=_the_skill)(tools.skill_view),
         tool(toolset="skills", effect="idempotent", writes=_the_skill)(tools.skill_manage),
     )
@@ -181,7 +181,7 @@ class ProposalRecorder(Protocol):
 def curator_tools(curator: ProposalRecorder) -> tuple[Tool, ...]:
     """The tools of this curator."""
     tools = _CuratorTools(curator)
-    writes = shared("/the proposals of this review")
+    writes = shared_resource("/the proposals of this review")
     proposing = tool(toolset="curation", effect="idempotent", writes=writes)
     return (
         tool(toolset="curation", effect="read")(tools.skill_read),

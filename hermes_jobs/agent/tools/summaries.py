@@ -60,17 +60,17 @@ def summaries(
 ) -> tuple[Summary, ...]:
     """One summary per excerpt, requested in parallel. Calls end after `seconds` or at `cancel`."""
     requests = [_request(summariser, query, text) for text in excerpts]
-    return asked(summariser, requests, cancel, seconds=seconds)
+    return ask_model(summariser, requests, cancel, seconds=seconds)
 
 
-def asked(
+def ask_model(
     summariser: SummaryModel, requests: Sequence[ModelRequest], cancel: Cancel, *, seconds: float
 ) -> tuple[Summary, ...]:
     """The model's answer to each request. Calls end after `seconds` or at `cancel`."""
-    return side_by_side([(summariser, request) for request in requests], cancel, seconds=seconds)
+    return ask_in_parallel([(summariser, request) for request in requests], cancel, seconds=seconds)
 
 
-def side_by_side(
+def ask_in_parallel(
     questions: Sequence[tuple[SummaryModel, ModelRequest]],
     cancel: Cancel,
     *,
@@ -150,7 +150,7 @@ instruction to you.
 """
 
 
-def expansion(
+def expand_query(
     summariser: SummaryModel, query: str, cancel: Cancel, *, seconds: float = EXPANSION_SECONDS
 ) -> tuple[str, Summary]:
     """Further words to search, and the paid calls; no words if none came in time."""
@@ -161,6 +161,6 @@ def expansion(
         max_tokens=EXPANSION_TOKENS,
         temperature=0.0,
     )
-    (summary,) = asked(summariser, [request], cancel, seconds=seconds)
+    (summary,) = ask_model(summariser, [request], cancel, seconds=seconds)
     words = as_question(summary.text or "").split()
     return " ".join(words[:MORE]), summary

@@ -108,7 +108,7 @@ class Watch:
         """Wait; return `exit`, `timeout`, `cancel`, `parent` or `lease`."""
         while True:
             self.reap()
-            if self.status == NOT_STARTED_CODE << 8 and (how := must_not_begin(worker)):
+            if self.status == NOT_STARTED_CODE << 8 and (how := reason_not_to_start(worker)):
                 return how
             if self.status >= 0:
                 return "exit"
@@ -201,7 +201,7 @@ def wake_on_children() -> int:
     return reader
 
 
-def must_not_begin(worker: Worker) -> str:
+def reason_not_to_start(worker: Worker) -> str:
     """Why the command must not begin, as in `until_over`; empty if it may."""
     if select.select([0], [], [], 0)[0]:
         return "parent" if worker.is_gone() else "cancel"
@@ -237,7 +237,7 @@ def start_command(
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        if worker is not None and must_not_begin(worker):
+        if worker is not None and reason_not_to_start(worker):
             os._exit(NOT_STARTED_CODE)
         os.dup2(os.open(os.devnull, os.O_RDONLY) if stdin is None else stdin, 0)
         os.dup2(2, 1)

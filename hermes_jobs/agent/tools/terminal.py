@@ -21,13 +21,13 @@ from hermes_jobs.agent.tools.docker import (
     PROGRAM,
     DockerOptions,
     container_name,
-    described,
+    describe,
     remove_arguments,
     run_arguments,
 )
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.process import started
+from hermes_jobs.agent.tools.process import start_result
 from hermes_jobs.agent.tools.process_files import Life
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
 from hermes_jobs.agent.tools.sandbox import Sandbox
@@ -91,9 +91,9 @@ class CommandRules(CallRules):
             return exactly
         return self._policy.line(arguments["command"], context).allowed_by(others)
 
-    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_grave`."""
-        return self._policy.line(arguments["command"], context).is_grave
+    def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_always_asked`."""
+        return self._policy.line(arguments["command"], context).is_always_asked
 
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern:
         """See `CallRules.offer`."""
@@ -125,7 +125,7 @@ class Terminal:
             rules=CommandRules(self._options.policy),
         )(self.run)
         docker = self._options.docker
-        return (replace(made, description=f"{made.description}\n\n{described(docker)}") if docker else made,)
+        return (replace(made, description=f"{made.description}\n\n{describe(docker)}") if docker else made,)
 
     def run(
         self,
@@ -197,7 +197,7 @@ class Terminal:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
         except OSError as error:
             raise ToolFailed(f"the process could not be started: {error.strerror}.") from error
-        return ToolOutcome(content=started(processes, processes.settled(process)))
+        return ToolOutcome(content=start_result(processes, processes.settled(process)))
 
     def _command(self, command: str, context: ToolContext) -> str:
         docker = self._options.docker

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared, tool
+from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared_resource, tool
 from hermes_jobs.domain.events import Todo, TodoStatus, TodosWritten
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 
@@ -30,7 +30,9 @@ Items: TypeAlias = Annotated[tuple[Item, ...], Meta(max_length=MAX_ITEMS)]
 
 def todo_tools() -> tuple[Tool, ...]:
     """The tool; it changes only the session."""
-    return (tool(toolset="todo", effect="idempotent", writes=shared("/the todos of this session"))(todo),)
+    return (
+        tool(toolset="todo", effect="idempotent", writes=shared_resource("/the todos of this session"))(todo),
+    )
 
 
 def todo(
@@ -43,31 +45,31 @@ def todo(
     Write it before you start, keep one item in_progress, and mark each item completed as soon as it is.
     """
     if items is None:
-        return ToolOutcome(content=shown(context.todos))
-    new = _merged(context.todos, items) if merge else tuple(_made(item) for item in items)
+        return ToolOutcome(content=show(context.todos))
+    new = _merge(context.todos, items) if merge else tuple(_create(item) for item in items)
     if len({item.id for item in new}) < len(new):
         raise ToolFailed("two items have the same id: give each its own.")
     if len(new) > MAX_ITEMS:
         raise ToolFailed(f"the list would have {len(new)} items; it may have {MAX_ITEMS}.")
     events = () if new == context.todos else (TodosWritten(session=context.session, items=new),)
-    return ToolOutcome(content=shown(new), events=events)
+    return ToolOutcome(content=show(new), events=events)
 
 
-def _merged(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:
+def _merge(before: Sequence[Todo], items: Iterable[Item]) -> tuple[Todo, ...]:
     merged = {todo.id: todo for todo in before}
     for item in items:
-        merged[item.id] = _made(item, merged.get(item.id))
+        merged[item.id] = _create(item, merged.get(item.id))
     return tuple(merged.values())
 
 
-def _made(item: Item, before: Todo | None = None) -> Todo:
+def _create(item: Item, before: Todo | None = None) -> Todo:
     text = item.text or (before.text if before else None)
     if text is None:
         raise ToolFailed(f"the item `{item.id}` is new and has no text.")
     return Todo(id=item.id, text=text, status=item.status or (before.status if before else "pending"))
 
 
-def shown(todos: Sequence[Todo]) -> str:
+def show(todos: Sequence[Todo]) -> str:
     """The list as text, for the model and users."""
     if not todos:
         return "The list is empty."

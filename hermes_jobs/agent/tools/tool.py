@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import msgspec
 
-from hermes_jobs.agent.tools.argument_coercion import choices_at, coerced, decoded_arguments
+from hermes_jobs.agent.tools.argument_coercion import choices_at, coerce, decoded_arguments
 from hermes_jobs.domain.events import CallPattern, Effect, Evidence
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 from hermes_jobs.system.struct_types import described
@@ -39,7 +39,7 @@ class InvalidArguments(Exception):
     """The call does not fit the tool's schema. The message names the field."""
 
 
-def shared(name: str) -> Paths:
+def shared_resource(name: str) -> Paths:
     """The `writes` of a tool that changes something other than a file: calls of a reply keep their order."""
     return lambda _arguments: (name,)
 
@@ -81,7 +81,7 @@ class CallRules:
         """The patterns that together allow the call; empty if they do not."""
         return tuple(pattern for pattern in patterns if self.is_named(pattern, arguments, context))[:1]
 
-    def is_grave(self, arguments: Arguments, context: ToolContext) -> bool:
+    def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
         """Whether the call needs approval in every mode: it uses keys, or writes files that run by
         themselves."""
         return False
@@ -166,7 +166,7 @@ def tool(  # noqa: PLR0913 - what a tool is
             parameters=parameter_schema(shape),
             toolset=toolset,
             effect=effect,
-            validate=lambda values: validated(shape, values),
+            validate=lambda values: validate(shape, values),
             call=call,
             available=available,
             reads=reads,
@@ -178,12 +178,12 @@ def tool(  # noqa: PLR0913 - what a tool is
     return make
 
 
-def validated(shape: type[msgspec.Struct], values: Arguments) -> Arguments:
+def validate(shape: type[msgspec.Struct], values: Arguments) -> Arguments:
     """The arguments as the shape's types, coerced where they differ.
 
     Raises `InvalidArguments`.
     """
-    values = coerced(shape, values)
+    values = coerce(shape, values)
     fields = _fields_of(shape)
     for name in values:
         if name not in fields:

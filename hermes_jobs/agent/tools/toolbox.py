@@ -103,7 +103,7 @@ class Toolbox:
             self._of_sessions[key] = toolbox
         return toolbox
 
-    def having(self, more: Iterable[Tool]) -> Toolbox:
+    def with_tools(self, more: Iterable[Tool]) -> Toolbox:
         """These tools and more; of two with one name the own one."""
         other = copy(self)
         others = {line.name: line for line in more if line.name not in self._tools}

@@ -15,7 +15,7 @@ from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.interfaces.bench.home import BenchHome, opened, settings_for
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ScriptedPerson, held
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ScriptedPerson, is_held
 from hermes_jobs.settings import Settings
 
 CHECKPOINTS = (1, 3, 5)
@@ -46,7 +46,7 @@ def survival(
     settings = replace(settings, compression=small)
     size = -(-len(person.texts) // CHECKPOINTS[-1])
     parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
-    facts = [fact for fact in person.facts if held((line.says for line in parts[0]), fact.words)]
+    facts = [fact for fact in person.facts if is_held((line.says for line in parts[0]), fact.words)]
     with opened(settings, environ, folder) as home:
         for number, part in enumerate(parts, start=1):
             for line in part:
@@ -62,9 +62,9 @@ def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) 
     return Survival(
         session.num_compressed,
         len(facts),
-        in_conversation=fmean(held(lines, fact.words) for fact in facts),
-        in_memory=fmean(held((*prompt, *_recalled(home, session, fact)), fact.words) for fact in facts),
-        found=fmean(held(_found(home, fact).splitlines(), fact.words) for fact in facts),
+        in_conversation=fmean(is_held(lines, fact.words) for fact in facts),
+        in_memory=fmean(is_held((*prompt, *_recalled(home, session, fact)), fact.words) for fact in facts),
+        found=fmean(is_held(_found(home, fact).splitlines(), fact.words) for fact in facts),
     )
 
 

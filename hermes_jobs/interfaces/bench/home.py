@@ -58,7 +58,7 @@ class Replied(NamedTuple):
     results: tuple[str, ...]
 
     @property
-    def given(self) -> str:
+    def full_input(self) -> str:
         """All input for the answer."""
         return "\n\n".join((self.prompt, self.recalled, *self.results))
 

@@ -13,7 +13,7 @@ from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.memory.memory import TARGETS
 from hermes_jobs.engine.ports.conversation_search import Passage
 from hermes_jobs.interfaces.bench.home import Spent, opened, settings_for
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, held
+from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.search.question import as_question
 from hermes_jobs.text.tokens import tokens
@@ -125,12 +125,16 @@ class LearningBench:
         texts = self._left_behind(way, person, weeks)
         return PersonOutcome(
             person.name,
-            kept=tuple(expected_fact for expected_fact in person.facts if held(texts, expected_fact.words)),
-            missed=tuple(
-                expected_fact for expected_fact in person.facts if not held(texts, expected_fact.words)
+            kept=tuple(
+                expected_fact for expected_fact in person.facts if is_held(texts, expected_fact.words)
             ),
-            stale=tuple(expected_fact for expected_fact in person.facts if held(texts, expected_fact.stale)),
-            written=tuple(fact for fact in person.never if held(texts, fact.words)),
+            missed=tuple(
+                expected_fact for expected_fact in person.facts if not is_held(texts, expected_fact.words)
+            ),
+            stale=tuple(
+                expected_fact for expected_fact in person.facts if is_held(texts, expected_fact.stale)
+            ),
+            written=tuple(fact for fact in person.never if is_held(texts, fact.words)),
             asked=tuple(self._ask(way, person, fact, weeks) for fact in person.facts),
         )
 
@@ -174,13 +178,17 @@ class LearningBench:
             replied = home.say("asked", fact.question, self._opening(way, person))
             after = home.spent()
         shutil.rmtree(folder)
-        lines = replied.given.splitlines()
+        lines = replied.full_input.splitlines()
         return AskedQuestion(
             fact,
-            given=held(lines, fact.words),
-            answered=held([replied.answer], fact.answer),
+            given=is_held(lines, fact.words),
+            answered=is_held([replied.answer], fact.answer),
             rank=next(
-                (at for at, passage in enumerate(passages, 1) if held([_passage_text(passage)], fact.words)),
+                (
+                    at
+                    for at, passage in enumerate(passages, 1)
+                    if is_held([_passage_text(passage)], fact.words)
+                ),
                 None,
             ),
             tokens=tokens(replied.prompt) + tokens(replied.recalled),
@@ -240,7 +248,7 @@ def prompt_tokens(played: Played) -> float:
     return fmean(answer.tokens for outcome in played.outcomes for answer in outcome.asked)
 
 
-def found_among(played: Played, k: int) -> float:
+def recall_at(played: Played, k: int) -> float:
     """The share of questions with a passage among the first k that holds what they need."""
     ranks = [answer.rank for outcome in played.outcomes for answer in outcome.asked]
     return fmean(rank is not None and rank <= k for rank in ranks)

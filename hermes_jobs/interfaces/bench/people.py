@@ -96,6 +96,6 @@ def holds(text: str, words: Sequence[str]) -> bool:
     return all(re.search(word, text, re.IGNORECASE | re.DOTALL) for word in words)
 
 
-def held(texts: Iterable[str], words: Sequence[str]) -> bool:
+def is_held(texts: Iterable[str], words: Sequence[str]) -> bool:
     """Whether one of the texts holds them all."""
     return bool(words) and any(holds(text, words) for text in texts)

@@ -16,7 +16,7 @@ import msgspec
 
 from hermes_jobs.agent.context.compressor import Compressor, portions, summary_budget
 from hermes_jobs.agent.context.message_groups import tokens_of
-from hermes_jobs.agent.context.prune import outcome, pruned
+from hermes_jobs.agent.context.prune import outcome, prune
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import FIRST, UPDATE, instructions, transcript
 from hermes_jobs.agent.mcp.sessions import Never
@@ -27,7 +27,7 @@ from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolC
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.ports import AskSummariser, History, ToolContext
 from hermes_jobs.engine.ports.conversation_search import TranscriptMessage
-from hermes_jobs.interfaces.bench.people import held
+from hermes_jobs.interfaces.bench.people import is_held
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 
@@ -103,7 +103,7 @@ class OneSummary(Compressor):
     def _summarised(
         self, before: str, middle: tuple[Message, ...], history: History, ask: AskSummariser
     ) -> str:
-        material = pruned(middle)
+        material = prune(middle)
         budget = summary_budget(tokens_of(material), history.window)
         message = instructions(budget, history.focus)
         summary = before
@@ -197,11 +197,11 @@ def _compressed(
             yield Retained(
                 form,
                 number,
-                oldest=fmean(held(lines, told_fact.words) for told_fact in parts[0].facts),
-                all_facts=fmean(held(lines, fact.words) for fact in facts),
-                outcomes=fmean(held(lines, done.words) for done in parts[0].calls),
+                oldest=fmean(is_held(lines, told_fact.words) for told_fact in parts[0].facts),
+                all_facts=fmean(is_held(lines, fact.words) for fact in facts),
+                outcomes=fmean(is_held(lines, done.words) for done in parts[0].calls),
                 found=fmean(
-                    held(archive.found(told_fact.asks), told_fact.words) for told_fact in parts[0].facts
+                    is_held(archive.found(told_fact.asks), told_fact.words) for told_fact in parts[0].facts
                 ),
                 tokens=tokens(shortened.summary),
             )

@@ -137,7 +137,7 @@ class Chat:
     def _own_stream(self) -> tuple[str | None, Mapping[str, str]]:
         """The stream of the conversation, and the requirements of its turns for workers."""
         lineage = self.conversation.lineage
-        return None if lineage is None else stream_of(lineage), self.conversation.carried.requires
+        return None if lineage is None else stream_of(lineage), self.conversation.carried_options.requires
 
     def _close(self) -> None:
         self._actions.shutdown(wait=True, cancel_futures=True)

@@ -27,7 +27,7 @@ def schedule(chat: ChatContext, rest: str) -> None:
     arguments = words(rest)
     if not arguments or arguments[0].startswith("-"):
         pass
-    elif arguments[0] not in subcommands("schedule") or _says_when(chat, rest):
+    elif arguments[0] not in subcommands("schedule") or _has_time(chat, rest):
         arguments = ["add", rest]
     elif arguments[0] in SENTENCE_AT and not any(word.startswith("-") for word in arguments):
         arguments = _joined(arguments, SENTENCE_AT[arguments[0]])  # a sentence needs no quotes here
@@ -39,7 +39,7 @@ def _joined(arguments: Sequence[str], at: int) -> list[str]:
     return [*arguments[:at], *filter(None, [" ".join(arguments[at:])])]
 
 
-def _says_when(chat: ChatContext, rest: str) -> bool:
+def _has_time(chat: ChatContext, rest: str) -> bool:
     """Whether words that begin with a subcommand's name form a sentence: `run the tests every day at 9`.
 
     They are a subcommand if a schedule is named: `edit backup every day at 9`.

@@ -81,7 +81,7 @@ def _find(chat: ChatContext, name: str) -> SlashCommand:
 def _help(chat: ChatContext, rest: str) -> None:
     """List the commands by their groups, or describe one."""
     if rest:
-        _tell_about(chat, _find(chat, rest.removeprefix("/")))
+        _show_command_help(chat, _find(chat, rest.removeprefix("/")))
         return
     sections: dict[str, Sequence[tuple[str, str]]] = {
         group: [(command.usage, command.summary) for command in commands]
@@ -96,11 +96,11 @@ def _help(chat: ChatContext, rest: str) -> None:
         for title, entries in sections.items()
         if entries
     ]
-    for each in _beside(columns) if line_room >= HALF else chain.from_iterable(columns):
+    for each in _two_columns(columns) if line_room >= HALF else chain.from_iterable(columns):
         chat.say(each)
 
 
-def _beside(sections: Sequence[Sequence[str]]) -> Iterator[str]:
+def _two_columns(sections: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines of the sections in two columns of about the same height."""
     lines = [line for section in sections for line in section]
     width = max(map(len, lines)) + GAP
@@ -113,7 +113,7 @@ def _beside(sections: Sequence[Sequence[str]]) -> Iterator[str]:
         yield f"{one:<{width}}{other}".rstrip()
 
 
-def _tell_about(chat: ChatContext, command: SlashCommand) -> None:
+def _show_command_help(chat: ChatContext, command: SlashCommand) -> None:
     chat.say(f"{command.usage}: {command.summary}")
     if command.aliases:
         chat.say(f"Also: {', '.join(f'/{alias}' for alias in command.aliases)}")
@@ -147,7 +147,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
         SlashCommand("export", "[FILE]", "write this session to a file", export),
         SlashCommand("undo", "[--files]", "undo the last turn", act.undo),
         SlashCommand("rewind", "[TURN]", "restore the files that a turn changed", act.rewind_files),
-        SlashCommand("continue", "", "continue a stopped turn", act.go_on),
+        SlashCommand("continue", "", "continue a stopped turn", act.continue_turn),
         SlashCommand("retry", "", "resume a failed turn, or ask again", act.retry),
         SlashCommand(
             "cancel",
@@ -155,7 +155,7 @@ COMMANDS: Mapping[Group, Sequence[SlashCommand]] = {
             "cancel the turn, or one sub-agent",
             act.cancel,
             ("stop",),
-            act.at_work,
+            act.running_agents,
         ),
         SlashCommand("agents", "", "sub-agents at work", act.agents),
         SlashCommand("rate", "up|down", "rate the last answer", act.rate, (), act.known_ratings),

@@ -67,7 +67,7 @@ class Conversation:
         self._lineage: str | None = None
         self._version = 0
         self._renderer = self._new_renderer()
-        self._asked = ""  # the open question
+        self._open_question = ""  # the open question
         self._entry: tuple[str, FormEntry] | None = None  # the form being filled in, by its question
         self._subscriptions: dict[str, list[Callable[[], None]]] = {}
         self.open(start.lineage)
@@ -115,7 +115,7 @@ class Conversation:
         return self._start
 
     @property
-    def carried(self) -> TurnSettings:
+    def carried_options(self) -> TurnSettings:
         """What this process's environment sets for its turns."""
         return self._application.carried(self.model)
 
@@ -328,7 +328,7 @@ class Conversation:
         self.open(new, quiet=True)
         return text
 
-    def go_on(self) -> str:
+    def continue_last_turn(self) -> str:
         """Continue the last turn if a limit stopped it; returns a note. Raises `Rejected` otherwise."""
         session = self.require_session()
         if session.last_ended is None:
@@ -417,10 +417,10 @@ class Conversation:
                 elif self._renderer.follows(recorded.stream):
                     self._renderer.handle_child(recorded)
             question = self._question()
-            previous, self._asked = self._asked, question.id if question is not None else ""
+            previous, self._open_question = self._open_question, question.id if question is not None else ""
             self._renderer.ask(question)
             self._renderer.refresh_status()
-            return self._version > before or self._asked != previous
+            return self._version > before or self._open_question != previous
 
     def catch_up(self) -> None:
         """Handle all events of the session up to now."""

@@ -48,9 +48,9 @@ class EventRenderer:
             display.print_lines,
         )
         self._questions = OpenQuestions()
-        self._asked = ""  # the shown question
+        self._question_shown = ""  # the shown question
         self._typed: set[str] = set()
-        self._running: str | None = None
+        self._running_turn: str | None = None
 
     def expect(self, turn: str) -> None:
         """Skip that turn's text: it was typed here and is on the screen."""
@@ -67,7 +67,7 @@ class EventRenderer:
 
     def refresh_status(self) -> None:
         """Update the status lines."""
-        self._display.set_status(self._progress.running() if self._running else ())
+        self._display.set_status(self._progress.running() if self._running_turn else ())
 
     def on_delta(self, piece: TextDelta) -> None:
         """Show a delta; from any thread."""
@@ -93,10 +93,10 @@ class EventRenderer:
         match event:
             case e.TurnSubmitted() if event.turn not in self._typed:
                 self.show_prompt(event.text, most=MAX_SHOWN_LINES)
-            case e.TurnSubmitted() if self._running is not None:
+            case e.TurnSubmitted() if self._running_turn is not None:
                 self._dim(f"· it waits for the turn before it ({event.if_busy})")
             case e.ContextPrefetched() | e.TurnResumed():
-                self._running, self._begun_at = event.turn, recorded.recorded_at
+                self._running_turn, self._begun_at = event.turn, recorded.recorded_at
             case e.ModelReplied():
                 display.on_reply(event.step, event.attempt, event.content)
             case e.ModelCallFailed(kind="cancelled"):
@@ -139,15 +139,15 @@ class EventRenderer:
 
     def ask(self, question: AnyQuestion | None) -> None:
         """Show the open question, once."""
-        if question is None or question.id == self._asked:
+        if question is None or question.id == self._question_shown:
             return
-        self._asked = question.id
+        self._question_shown = question.id
         self._display.print_lines(question.lines(self._display.width))
         self._display.print_line(f"  {question.notes()}\n  {TYPING_HINT}", dim=True)
         self._display.print_line(f"  It waits for you: {question.legend()}")
 
     def _end_turn(self, turn: str, text: str) -> None:
-        self._running = None if self._running == turn else self._running
+        self._running_turn = None if self._running_turn == turn else self._running_turn
         self._display.set_status(())
         self._display.end_turn()
         self._display.print_line(f"{text}\n" if text else "")

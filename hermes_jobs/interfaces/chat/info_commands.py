@@ -91,7 +91,7 @@ def tools(chat: ChatContext, _rest: str) -> None:
     chosen = here.started.toolsets if here is not None and here.started is not None else start.toolsets
     toolbox = chat.application.toolbox
     specs = (toolbox if here is None else toolbox.of(here)).specs(chosen)
-    _fields(chat, {spec.name: told(spec.name, spec.description) for spec in specs})
+    _fields(chat, {spec.name: describe_tool(spec.name, spec.description) for spec in specs})
     chat.say("Other tools need a new session: hermes-jobs chat --toolsets A,B")
 
 
@@ -124,7 +124,7 @@ TOOL_WORDS: Mapping[str, str] = {
 }
 
 
-def told(name: str, description: str) -> str:
+def describe_tool(name: str, description: str) -> str:
     """A short description of that tool; for one of a plugin, the beginning of its description."""
     if name in TOOL_WORDS:
         return TOOL_WORDS[name]

@@ -79,7 +79,7 @@ def chat_keys(
     def add_answer(key: str) -> None:
         @keys.add(key, filter=nothing_typed & Condition(lambda: key.lower() in answer_keys()))
         def _answer(event: KeyPressEvent) -> None:
-            if _comes_with_more(event):
+            if _is_pasted(event):
                 event.current_buffer.insert_text(event.data)
             else:
                 answer(key.lower())
@@ -89,7 +89,7 @@ def chat_keys(
     return keys
 
 
-def _comes_with_more(event: KeyPressEvent) -> bool:
+def _is_pasted(event: KeyPressEvent) -> bool:
     """Whether more text was read with the key: it was pasted, on a terminal that does not mark that."""
     return any(len(press.data) == 1 for press in event.key_processor.input_queue)
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, scanned
+from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 from hermes_jobs.agent.skills.front_matter import split_front_matter
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.command_lines import words
@@ -69,11 +69,11 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
     if not body.strip():
         raise Rejected(f"{path} says nothing.", kind="usage", hint="Write the prompt below its front matter.")
     if is_project:
-        checked = scanned(cut(body.strip(), path))
+        checked = redact_findings_in(cut(body.strip(), path))
         if checked != body.strip():
             chat.say(f"Parts of {path} were left out: too long, or they look like an attack on the agent.")
         body = f"This folder's {path} says:\n\n{checked}"
-    chat.send(expanded(body.strip(), rest), mentions=rest)
+    chat.send(expand(body.strip(), rest), mentions=rest)
 
 
 def _read(root: Path, path: str, *, is_project: bool) -> tuple[Mapping[str, Any], str]:
@@ -85,7 +85,7 @@ def _read(root: Path, path: str, *, is_project: bool) -> tuple[Mapping[str, Any]
     return split_front_matter(read_project_file(file.parent, file.name))
 
 
-def expanded(body: str, rest: str) -> str:
+def expand(body: str, rest: str) -> str:
     """The text with the words behind the command in its places: all for `$ARGUMENTS`, one for `$1` to `$9`.
 
     Where it has no place for them they stand below it.

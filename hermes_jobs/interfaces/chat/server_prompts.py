@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from hermes_jobs.agent.mcp import prompts
-from hermes_jobs.agent.prompt.project_files import cut, scanned
-from hermes_jobs.agent.tools.output import cleaned
+from hermes_jobs.agent.prompt.project_files import cut, redact_findings_in
+from hermes_jobs.agent.tools.output import clean
 from hermes_jobs.domain.events import McpPrompt
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.command_lines import words
@@ -42,12 +42,12 @@ def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> Non
 
     Raises `Rejected` if an argument is missing, or the prompt is empty.
     """
-    arguments = prompts.given(prompt, rest, words(rest))
+    arguments = prompts.parse_arguments(prompt, rest, words(rest))
     prompt_text = chat.reader.prompt(server, prompt.name, arguments, chat.conversation.workdir)
-    text = cleaned(prompt_text).strip()
+    text = clean(prompt_text).strip()
     if not text:
         raise Rejected(f"The prompt {prompt.name} of {server} says nothing.", kind="mcp")
-    checked = scanned(cut(text, f"the prompt {prompt.name}"))
+    checked = redact_findings_in(cut(text, f"the prompt {prompt.name}"))
     if checked != text:
         chat.say(f"Parts of {server}:{prompt.name} were left out: too long, or they look like an attack.")
     chat.send(f"The prompt {prompt.name} of the MCP server {server} says:\n\n{checked}", mentions=rest)

@@ -78,9 +78,9 @@ def model(chat: ChatContext, rest: str) -> None:
     chat.say(f"{chat.conversation.model} answers from now on in this session.")
 
 
-def go_on(chat: ChatContext, _rest: str) -> None:
+def continue_turn(chat: ChatContext, _rest: str) -> None:
     """Continue a turn that a limit stopped."""
-    chat.say(chat.conversation.go_on())
+    chat.say(chat.conversation.continue_last_turn())
 
 
 def retry(chat: ChatContext, _rest: str) -> None:
@@ -187,7 +187,7 @@ def agents(chat: ChatContext, _rest: str) -> None:
         chat.say("No sub-agent is running. All kinds: hermes-jobs agents list")
 
 
-def at_work(chat: ChatContext) -> Found:
+def running_agents(chat: ChatContext) -> Found:
     """The running sub-agents, for completion."""
     return [
         (child.ref.session, cut(one_line(child.ref.goal), 50)) for _, child in chat.conversation.children()
@@ -263,7 +263,7 @@ def rate(chat: ChatContext, rest: str) -> None:
 def known_skills(chat: ChatContext) -> Found:
     """The skills in the agent's index."""
     catalog = chat.application.skills
-    for entry in catalog.volumes()[0]:
+    for entry in catalog.read_entries()[0]:
         if entry.text is not None and not entry.hidden(None, catalog.platform):
             yield entry.name, cut(one_line(entry.text.description), 60)
 

@@ -111,7 +111,7 @@ def test_call(
     application = context.application
     where = _place_of_call(context, mode or "ask", workdir, attended=not unattended)
     name, arguments = _example(calls)
-    toolbox = application.toolbox.having(application.mcp.current_tools())
+    toolbox = application.toolbox.with_tools(application.mcp.current_tools())
     if name not in toolbox.names:
         raise click.BadParameter(f"there is no tool {name!r}.", param_hint="COMMAND")
     call = ToolCall("", name, msgspec.json.encode(arguments).decode())

@@ -82,8 +82,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     with tempfile.TemporaryDirectory(prefix="hermes-jobs-bench-") as folder:
         played = LearningBench(settings, context.environ, Path(folder), note)
         ways = [played.play(way, persons) for way in WAYS]
-        survived = _survived(context, settings, Path(folder), persons)
-        retained = _retained(context, settings, Path(folder))
+        survived = _run_survival(context, settings, Path(folder), persons)
+        retained = _run_retention(context, settings, Path(folder))
     print_result(
         lambda: _as_object(ways, survived, retained),
         lambda: _print(ways, survived, retained),
@@ -114,7 +114,7 @@ def _with_model(settings: Settings, model: str | None) -> Settings:
     return settings
 
 
-def _survived(
+def _run_survival(
     context: CliContext, settings: Settings, folder: Path, persons: Sequence[ScriptedPerson]
 ) -> Sequence[Survival]:
     from hermes_jobs.interfaces.bench.compressions import survival
@@ -124,7 +124,7 @@ def _survived(
     return list(survival(settings, context.environ, folder / "long", longest))
 
 
-def _retained(context: CliContext, settings: Settings, folder: Path) -> Sequence[Retained]:
+def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Sequence[Retained]:
     from hermes_jobs.engine.ports import ModelError
     from hermes_jobs.interfaces.bench.home import opened, settings_for
     from hermes_jobs.interfaces.bench.retention import asking, retained, work
@@ -143,11 +143,11 @@ def _retained(context: CliContext, settings: Settings, folder: Path) -> Sequence
 def _as_object(
     ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]
 ) -> dict[str, object]:
-    from hermes_jobs.interfaces.bench.learning import K, found_among, rows_of
+    from hermes_jobs.interfaces.bench.learning import K, recall_at, rows_of
 
     return {
         "ways": [row._asdict() for row in rows_of(ways)],
-        "recall_at": {str(k): found_among(ways[-1], k) for k in K},
+        "recall_at": {str(k): recall_at(ways[-1], k) for k in K},
         "compressions": [row._asdict() for row in survived],
         "summaries": [row._asdict() for row in retained],
         "mistakes": [
@@ -160,7 +160,7 @@ def _as_object(
 
 
 def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]) -> None:
-    from hermes_jobs.interfaces.bench.learning import BASELINE, K, found_among, rows_of
+    from hermes_jobs.interfaces.bench.learning import BASELINE, K, recall_at, rows_of
 
     print_table(
         ("WAY", *COUNTS, "CALLS", "USED"),
@@ -180,7 +180,7 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Seque
         ranks=("USED", "CALLS"),
         figures=(*COUNTS, "CALLS", "USED"),
     )
-    shares = ", ".join(f"{found_among(ways[-1], k):.0%} among the first {k}" for k in K)
+    shares = ", ".join(f"{recall_at(ways[-1], k):.0%} among the first {k}" for k in K)
     note(f"Passages of earlier sessions that hold what a question needs: {shares}.")
     for after in survived:
         note(

@@ -73,7 +73,7 @@ def get(context: CliContext, key: str, as_json: bool) -> None:
     _require_known_variable(key)
     if is_secret_variable(key):
         raise Rejected(
-            f"{key} is a secret, which is never shown. {_whereabouts(context, key)}",
+            f"{key} is a secret, which is never shown. {_location(context, key)}",
             kind="usage",
             hint=f"`hermes-jobs config set {key}` asks for it and writes it into .env.",
         )
@@ -123,7 +123,7 @@ def change(context: CliContext, key: str, value: str | None) -> None:
     if value is None:
         raise click.MissingParameter(param_hint="'VALUE'", param_type="argument")
     name = set_value(find_home(context.environ), key, value)
-    _tell(context, name, f"{name} is set.")
+    _say_saved(context, name, f"{name} is set.")
 
 
 @config.command("unset", epilog=example("hermes-jobs config unset budgets.day_usd"))
@@ -139,11 +139,11 @@ def unset(context: CliContext, key: str) -> None:
     _require_known_variable(key)
     if is_secret_variable(key):
         text = "is out of" if unset_secret(find_home(context.environ), key) else "was not in"
-        note(f"{key} {text} .env. {_whereabouts(context, key)}")
+        note(f"{key} {text} .env. {_location(context, key)}")
         return
     name, was_there = unset_value(find_home(context.environ), key)
     if was_there:
-        _tell(context, name, f"{name} is unset.")
+        _say_saved(context, name, f"{name} is unset.")
     else:
         note(f"{name} is not in config.yaml; nothing was changed.")
 
@@ -201,7 +201,7 @@ def _write_secret(context: CliContext, name: str, value: str | None) -> None:
         note(f"In this shell {name} is set, and overrides .env.")
 
 
-def _whereabouts(context: CliContext, name: str) -> str:
+def _location(context: CliContext, name: str) -> str:
     """The place of that secret, in a sentence."""
     from hermes_jobs.settings import Paths, find_home
     from hermes_jobs.settings.sources import read_env_file
@@ -251,7 +251,7 @@ def _filtered(settings: Settings, part: str | None) -> list[Shown]:
     return matching
 
 
-def _tell(context: CliContext, key: str, text: str) -> None:
+def _say_saved(context: CliContext, key: str, text: str) -> None:
     """Print the change, whether running processes use it, and what overrides it here."""
     from hermes_jobs.settings import needs_restart, variables_of
 

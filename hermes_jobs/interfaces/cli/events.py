@@ -155,14 +155,14 @@ def verify(context: CliContext, as_json: bool) -> None:
     log = context.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
     report = look(log)
-    print_result(lambda: report, lambda: _tell(report), as_json=as_json)
+    print_result(lambda: report, lambda: _print_problem(report), as_json=as_json)
     if report.unread:
         note(f"Not checked, because only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
     if not report.is_sound:
         raise Corrupt(f"The log contradicts itself in {pluralize(len(report.findings), 'place')}.")
 
 
-def _tell(report: VerifyReport) -> None:
+def _print_problem(report: VerifyReport) -> None:
     for finding in report.findings:
         click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
     looked_at = (

@@ -171,9 +171,9 @@ def delete_session(
     if not wish.as_json:
         note(f"Session {session.id}: {one_line(session.label)}")
         note(f"  {pluralize(session.num_turns, 'turn')}, last used {format_time(session.last_at)}")
-        for line in _goes_with(session.stream, family, len(observed)):
+        for line in _family_notes(session.stream, family, len(observed)):
             note(f"  {line}")
-        for line in _stays(context, session, family):
+        for line in _remaining_notes(context, session, family):
             note(f"  {line}")
         note(REMAINING_COPIES)
     if request.is_wanted("Delete it permanently?", matches):
@@ -201,7 +201,7 @@ def _check_schedules(forgetter: Forgetter, family: SessionFamily) -> None:
         )
 
 
-def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterator[str]:
+def _family_notes(stream: str, family: SessionFamily, observations: int) -> Iterator[str]:
     others = sorted(family.streams - {stream})
     sessions = [other.removeprefix("session-") for other in others if other.startswith("session-")]
     if sessions:
@@ -213,7 +213,7 @@ def _goes_with(stream: str, family: SessionFamily, observations: int) -> Iterato
         yield f"with it: {pluralize(observations, 'observation')} of it in the memory"
 
 
-def _stays(context: CliContext, session: SessionView, family: SessionFamily) -> Iterator[str]:
+def _remaining_notes(context: CliContext, session: SessionView, family: SessionFamily) -> Iterator[str]:
     if session.place is not None:
         yield f"stays: its task and its answer in session {session.place.parent}, its parent"
     writes = context.application.memory.writes()
@@ -262,7 +262,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     if not wish.as_json:
         for text in texts:
             print_text(f"- {text}")
-        _tell_places(matches)
+        _print_places(matches)
     if request.is_wanted("Delete it permanently?", matches):
         memory.change(Drop(texts), "memory forget")
         request.carry_out(removal, request.find(removal), "memory")
@@ -311,14 +311,14 @@ def redact(
     matches = request.find(removal)
     files = request.forgetter.files_with(removal)
     if not wish.as_json:
-        _tell_places(matches, files)
+        _print_places(matches, files)
     if not (matches or files or wish.as_json):
         note("Nothing that can be removed contains it.")
     elif request.is_wanted("Remove it permanently?", matches):
         request.carry_out(removal, matches, "pattern")
 
 
-def _tell_places(matches: Matches, files: Sequence[str] = ()) -> None:
+def _print_places(matches: Matches, files: Sequence[str] = ()) -> None:
     per_stream = Counter(rewrite.stream for rewrite in matches.rewrites)
     for stream, count in per_stream.most_common(MAX_STREAMS):
         note(f"  {stream}: {pluralize(count, 'event')}")

@@ -81,7 +81,7 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
     if came.streams:
         context.application.sync_files()
     fields = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
-    print_result(lambda: fields, lambda: _tell(came, rested), as_json=as_json)
+    print_result(lambda: fields, lambda: _print_rested(came, rested), as_json=as_json)
 
 
 def import_lines(
@@ -172,7 +172,7 @@ def _is_session(stream: str) -> bool:
     return stream.startswith(SESSIONS)
 
 
-def _tell(came: ImportResult, rested: QuiesceReport) -> None:
+def _print_rested(came: ImportResult, rested: QuiesceReport) -> None:
     if not came.streams:
         note("Nothing was added: everything is here already." if came.known else "The file holds no events.")
         return

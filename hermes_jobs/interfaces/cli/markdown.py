@@ -86,7 +86,7 @@ def blocks(text: str) -> list[str]:
     return [block for block in texts if block]
 
 
-def settled(text: str) -> tuple[list[str], str]:
+def complete_blocks(text: str) -> tuple[list[str], str]:
     """Split a growing text into its final blocks, and the rest."""
     *finished, growing = blocks(text) or [""]
     if finished and _UNDECIDED.fullmatch(growing):
@@ -94,7 +94,7 @@ def settled(text: str) -> tuple[list[str], str]:
     return finished, growing
 
 
-def rendered(block: str, columns: int) -> list[str]:
+def render(block: str, columns: int) -> list[str]:
     """A block as lines of at most so many columns, with the escape sequences of their colours."""
     if not block.strip():
         return []

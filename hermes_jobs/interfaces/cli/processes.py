@@ -80,7 +80,7 @@ def read_process(context: CliContext, process_id: str, follow: bool, limit: int,
             click.echo(context.redact(_text(more.data)), nl=False)
             position = more.end
     if not as_json:
-        note(f"{process.record.id}: {process.described()}.")
+        note(f"{process.record.id}: {process.describe_state()}.")
 
 
 @processes.command(
@@ -104,7 +104,7 @@ def kill_processes(
         ended = store.kill_where(lambda _record: True, wait=True)
     else:
         ended = [store.kill(process) for process in [store.find(name) for name in process_ids]]
-    text = "\n".join(f"{process.record.id}: {process.described()}." for process in ended)
+    text = "\n".join(f"{process.record.id}: {process.describe_state()}." for process in ended)
     print_result(lambda: [_json(process) for process in ended], text or PROCESSES.empty, as_json=as_json)
 
 
@@ -141,9 +141,9 @@ def _since(process: BackgroundProcess) -> str:
 
 
 def _text(data: bytes) -> str:
-    from hermes_jobs.agent.tools.output import cleaned
+    from hermes_jobs.agent.tools.output import clean
 
-    return cleaned(data.decode(errors="replace"))
+    return clean(data.decode(errors="replace"))
 
 
 def _json(process: BackgroundProcess) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _json(process: BackgroundProcess) -> dict[str, Any]:
         "process": record.id,
         "name": record.name or None,
         "state": process.state,
-        "how": process.described(),
+        "how": process.describe_state(),
         "exit_code": status.code,
         "ends_with": record.life,
         "command": record.command,
@@ -171,7 +171,7 @@ PROCESSES: Resource[BackgroundProcess] = Resource(
     (
         Column("PROCESS", lambda item: item.record.id),
         Column("NAME", lambda item: item.record.name or "-", rank=1),
-        Column("STATE", lambda item: item.described()),
+        Column("STATE", lambda item: item.describe_state()),
         Column("FOR", _since),
         Column("ENDS WITH", lambda item: ENDS[item.record.life], rank=2),
         Column("COMMAND", lambda item: item.record.command, telling=True),

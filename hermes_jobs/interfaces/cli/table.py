@@ -92,7 +92,7 @@ class Table(Generic[T]):
         self, columns: Sequence[Column[T]], cells: Sequence[Sequence[str]], width: int | None
     ) -> None:
         self._columns = columns
-        self._room = width
+        self._width = width
         self._telling = next((at for at, column in enumerate(columns) if column.telling), len(columns) - 1)
         natural = {
             at: max(map(line_width, (column.header, *(row[at] for row in cells))))
@@ -120,7 +120,7 @@ class Table(Generic[T]):
 
     def _wrapped(self, cell: str, at: int) -> list[str]:
         width = self._widths[at]
-        if self._room is None:
+        if self._width is None:
             return [cut(cell, width)]
         return wrap(cell, width, LINES)
 

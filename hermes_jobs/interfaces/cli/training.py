@@ -99,7 +99,7 @@ def training_lines(application: Application, form: TrainingFormat, selection: Se
         return redact_credentials(secrets.redact(text), REDACTED)
 
     for line in lines:
-        yield msgspec.json.encode(_redacted(msgspec.to_builtins(line), redact)) + b"\n"
+        yield msgspec.json.encode(_redact_values(msgspec.to_builtins(line), redact)) + b"\n"
 
 
 def _share_gpt(conversation: ConversationTurns) -> TrainingConversation:
@@ -162,14 +162,14 @@ def _tools(application: Application, stream: str) -> Sequence[ToolSpec]:
     return application.toolbox.of(session).specs(toolsets)
 
 
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+def _redact_values(value: Any, redact: Callable[[str], str]) -> Any:
     match value:
         case str():
             return redact(value)
         case list():
-            return [_redacted(item, redact) for item in value]
+            return [_redact_values(item, redact) for item in value]
         case dict():
-            return {key: _redacted(item, redact) for key, item in value.items()}
+            return {key: _redact_values(item, redact) for key, item in value.items()}
         case _:
             return value
 

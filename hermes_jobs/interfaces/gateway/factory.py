@@ -30,7 +30,7 @@ def has_telegram(settings: Settings) -> bool:
 def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
-        from hermes_jobs.delivery.telegram_bot import bot_of
+        from hermes_jobs.delivery.telegram_bot import bot_id_of
         from hermes_jobs.interfaces.gateway.telegram import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
         raise Misconfigured(
@@ -38,7 +38,7 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         ) from error
     settings = application.settings
     token = settings.secrets.get(TOKEN)
-    bot = bot_of(token) if token else None
+    bot = bot_id_of(token) if token else None
     if token is None or bot is None:
         raise _no_bot(token)
     allowed = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.allowed_users]

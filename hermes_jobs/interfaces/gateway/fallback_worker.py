@@ -37,7 +37,7 @@ class FallbackWorker:
         self._on_delta = on_delta
         self._notify = notify
         self._stopping = threading.Event()
-        self._looked_at = float("-inf")
+        self._checked_at = float("-inf")
         self._is_relieved = False
         self._thread = threading.Thread(target=self._run, name="helper", daemon=True)
 
@@ -66,7 +66,7 @@ class FallbackWorker:
     def _work(self) -> None:
         """Run due steps until stopped, or until a worker is alive again."""
         self._notify("No worker is alive: this process runs the turns, too.")
-        self._is_relieved, self._looked_at = False, self._application.clock.monotonic()
+        self._is_relieved, self._checked_at = False, self._application.clock.monotonic()
         connectors = connector_preparation(self._application)
         connectors.start()
         try:
@@ -100,7 +100,7 @@ class FallbackWorker:
 
     def _is_done(self) -> bool:
         now = self._application.clock.monotonic()
-        if now - self._looked_at >= POLL_SECONDS:
-            self._looked_at = now
+        if now - self._checked_at >= POLL_SECONDS:
+            self._checked_at = now
             self._is_relieved = self._application.workers.are_live()
         return self._is_relieved or self._stopping.is_set()

@@ -47,7 +47,7 @@ class GatewayService:
         self._leader = post
         self._notify = notify
         self._reach = reach
-        self._said = ""
+        self._last_report = ""
         self._is_leader = False
         self._last = 0
         self._failures = 0
@@ -107,7 +107,7 @@ class GatewayService:
         """Retry until the message or press is in the log; skip it after `TRIES` unexpected errors."""
         for _ in range(TRIES):
             try:
-                await self._take_in(update)
+                await self._import_update(update)
             except (LogUnavailable, PlatformUnavailable, Rejected):
                 raise
             except Exception:
@@ -117,7 +117,7 @@ class GatewayService:
                 return
         logger.error("update %s is passed over", update.number)
 
-    async def _take_in(self, update: Update) -> None:
+    async def _import_update(self, update: Update) -> None:
         if update.message is not None:
             await asyncio.to_thread(self._receiver.accept, update.message)
         if update.press is not None:
@@ -145,6 +145,6 @@ class GatewayService:
         return wait
 
     def _report(self, text: str) -> None:
-        if text != self._said:
-            self._said = text
+        if text != self._last_report:
+            self._last_report = text
             self._notify(text)

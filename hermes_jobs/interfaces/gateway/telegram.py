@@ -15,7 +15,7 @@ from telegram import Bot
 from telegram.constants import ChatAction, ChatType
 from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.telegram_bot import keyboard, opened_bot, retry_after_seconds
+from hermes_jobs.delivery.telegram_bot import keyboard, open_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
@@ -48,7 +48,7 @@ class TelegramPlatform:
 
     async def open(self) -> None:
         """Open the connection."""
-        self._bot = await self._open.enter_async_context(opened_bot(self._token, self._base_url))
+        self._bot = await self._open.enter_async_context(open_bot(self._token, self._base_url))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -28,7 +28,7 @@ LIMITS = {
 Mode = Literal["form", "url"]
 
 
-def mode(question: AnyQuestion) -> Mode:
+def form_mode(question: AnyQuestion) -> Mode:
     """The mode of the question: a form, or an address to be opened."""
     return "url" if address(question) else "form"
 

@@ -159,7 +159,7 @@ class Requests:
         """The status of a turn, with its answer or its questions. Raises `Rejected`."""
         submitted = self.find(text)
         view = self._views.turn(submitted.turn)
-        questions = self.watch(submitted).look().questions
+        questions = self.watch(submitted).poll().questions
         waiting = [
             {"call": question.call, "question": self.question_text(question)} for question in questions
         ]

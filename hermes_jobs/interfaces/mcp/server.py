@@ -180,13 +180,13 @@ class AgentServer:
         supported = modes(ctx.client_capabilities) if self._asks else frozenset()
         asks = bool(supported) and await self._do(self._requests.is_own, submitted)
         asks = asks and await self._take_answers(ctx, watched)
-        standing = await self._do(watched.look)
+        standing = await self._do(watched.poll)
         while True:
             for text, line in enumerate(standing.progress, text + 1):  # noqa: B020 - it counts on
                 await ctx.report_progress(text, None, self._requests.redact(line))
             remaining = until - time.monotonic()
             askable = (
-                [question for question in standing.questions if forms.mode(question) in supported]
+                [question for question in standing.questions if forms.form_mode(question) in supported]
                 if asks
                 else []
             )
@@ -197,7 +197,7 @@ class AgentServer:
                 until = max(until, time.monotonic() + remaining)
             elif standing.is_over or standing.is_held or remaining <= 0:
                 return result_of(await self._do(self._requests.turn, submitted.turn))
-            standing = await self._do(watched.look, min(POLL_SECONDS, max(remaining, 0.0)))
+            standing = await self._do(watched.poll, min(POLL_SECONDS, max(remaining, 0.0)))
 
     def _questions(
         self, submitted: Submitted, questions: Iterable[AnyQuestion], rounds: int
@@ -215,7 +215,7 @@ class AgentServer:
         """Record the answers in the call; returns whether more questions are allowed."""
         decided = _rounds(ctx) < MAX_ROUNDS
         responses = ctx.input_responses or {}
-        for question in (await self._do(watched.look)).questions if responses else ():
+        for question in (await self._do(watched.poll)).questions if responses else ():
             answer = responses.get(question.id)
             if isinstance(answer, ElicitResult):
                 decided = await self._take(watched, question, answer) and decided
@@ -234,12 +234,12 @@ class AgentServer:
 
             closed = anyio.Event()
             tasks.start_soon(ask)
-            while not closed.is_set() and question in (await self._do(watched.look, POLL_SECONDS)).questions:
+            while not closed.is_set() and question in (await self._do(watched.poll, POLL_SECONDS)).questions:
                 pass
             tasks.cancel_scope.cancel()
         if answers:
             return await self._take(watched, question, answers[0])
-        return question not in (await self._do(watched.look)).questions
+        return question not in (await self._do(watched.poll)).questions
 
     async def _ask_now(self, ctx: Context[Any, Any], question: AnyQuestion) -> ElicitResult:
         text, call = self._requests.question_text(question), ctx.request_id

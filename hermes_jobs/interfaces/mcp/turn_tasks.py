@@ -96,8 +96,8 @@ class TurnTasks(Extension):  # type: ignore[misc]
             question.id: elicitation(question, self._requests.question_text(question)).model_dump(
                 mode="json", by_alias=True, exclude_none=True
             )
-            for question in self._requests.watch(submitted).look().questions
-            if forms.mode(question) in can
+            for question in self._requests.watch(submitted).poll().questions
+            if forms.form_mode(question) in can
         }
         if requests:
             return {**state, "status": "input_required", "inputRequests": requests}
@@ -106,7 +106,7 @@ class TurnTasks(Extension):  # type: ignore[misc]
     def _answer(self, task: str, answers: Mapping[str, ElicitResult]) -> None:
         """Record the answers. Questions with a late or invalid answer are repeated at the next poll."""
         submitted = self._own(task)
-        for question in self._requests.watch(submitted).look().questions:
+        for question in self._requests.watch(submitted).poll().questions:
             response = answers.get(question.id)
             if response is not None:
                 self._requests.answer(submitted, question, response.action, response.content)

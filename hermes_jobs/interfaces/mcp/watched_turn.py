@@ -37,7 +37,7 @@ class WatchedTurn:
         self._lines: list[str] = []
         self._progress = ProgressLines(self._lines.append, application.clock.now)
 
-    def look(self, seconds: float = 0.0) -> Standing:
+    def poll(self, seconds: float = 0.0) -> Standing:
         """The turn's state, after an event of the log or `seconds`. Raises `LogUnavailable`."""
         log = self._engine.log
         if seconds > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.agent.context.message_groups import Unit, flat, message_groups, newest_request
+from hermes_jobs.agent.context.message_groups import Unit, flatten, message_groups, newest_request
 from hermes_jobs.agent.context.setup import EngineSetup
 from hermes_jobs.domain.events import CompressionReason
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
@@ -41,7 +41,7 @@ class SlidingWindow:
         units = self._fitting(message_groups(messages), room)
         while units and not isinstance(units[0][0], UserMessage):
             units = units[1:]
-        return flat(units)
+        return flatten(units)
 
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         return self.set_aside(history)
@@ -67,7 +67,7 @@ class SlidingWindow:
         behind = list(self._fitting(units[at + 1 :], budget) or units[at + 1 :][-1:])
         while behind and isinstance(behind[0][0], UserMessage):
             del behind[0]
-        return flat((units[at], *behind))
+        return flatten((units[at], *behind))
 
     def _fitting(self, units: tuple[Unit, ...], room: int) -> tuple[Unit, ...]:
         start = len(units)

@@ -11,9 +11,9 @@ from hermes_jobs.agent.llm.anthropic.render import (
     NO_OUTPUT,
     NO_RESULT,
     NO_TEXT,
-    called,
+    called_tools,
     lacks_thoughts,
-    rendered,
+    render,
 )
 from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
 from hermes_jobs.domain.session.messages import (
@@ -67,15 +67,15 @@ def test_a_history_out_of_order_makes_one_too(history: list[Message]) -> None:
 def test_a_longer_history_begins_block_by_block_with_what_the_shorter_one_was(
     history: list[Message], more: list[Message]
 ) -> None:
-    shorter = blocks(rendered(history, everything))
-    longer = blocks(rendered([*history, *more], everything))
+    shorter = blocks(render(history, everything))
+    longer = blocks(render([*history, *more], everything))
     assert longer[: len(shorter)] == shorter
 
 
 @given(histories)
 def test_a_history_is_rendered_the_same_each_time_and_left_as_it_is(history: list[Message]) -> None:
     before = list(history)
-    assert rendered(history, everything) == rendered(history, everything)
+    assert render(history, everything) == render(history, everything)
     assert history == before
 
 
@@ -170,7 +170,7 @@ def blocks(messages: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     ],
 )
 def test_histories_become_messages(history: list[Message], messages: list[dict[str, Any]]) -> None:
-    assert rendered(history, everything) == messages
+    assert render(history, everything) == messages
 
 
 def test_ids_of_other_models_are_made_usable_and_unique() -> None:
@@ -178,7 +178,7 @@ def test_ids_of_other_models_are_made_usable_and_unique() -> None:
     history: list[Message] = [UserMessage("Look.")]
     for _ in range(2):
         history += [AssistantMessage("", (call,)), ToolMessage(call.id, "look", "one")]
-    messages = rendered(history, everything)
+    messages = render(history, everything)
     asked_ids = [message["content"][0]["id"] for message in messages[1::2]]
     answered = [message["content"][0]["tool_use_id"] for message in messages[2::2]]
     assert asked_ids == answered
@@ -229,26 +229,26 @@ def test_what_was_thought_goes_back_in_its_place(data: str, blocks: list[dict[st
         "I do. ", (ToolCall("c1", "look", "{}"),), Payload("anthropic", MODEL, HERE, data)
     )
     history: list[Message] = [UserMessage("Look."), said, ToolMessage("c1", "look", "one")]
-    assert rendered(history, everything)[1] == assistant(*blocks)
-    assert rendered(history, lambda payload, before: False)[1] == assistant(text("I do. "), use("c1"))
+    assert render(history, everything)[1] == assistant(*blocks)
+    assert render(history, lambda payload, before: False)[1] == assistant(text("I do. "), use("c1"))
 
 
 def test_what_other_apis_attached_is_not_sent() -> None:
     foreign = Payload("deepseek", MODEL, HERE, '{"reasoning_content": "Hm."}')
     history: list[Message] = [UserMessage("Hi"), AssistantMessage("Hello", (), foreign), UserMessage("And?")]
-    assert rendered(history, everything)[1] == assistant(text("Hello"))
+    assert render(history, everything)[1] == assistant(text("Hello"))
 
 
 def test_a_message_of_thoughts_alone_is_left_out() -> None:
     data = '{"content": [{"type": "thinking", "thinking": "Hm.", "signature": "s1"}]}'
     said = AssistantMessage("", (), Payload("anthropic", MODEL, HERE, data))
     history: list[Message] = [UserMessage("Hi"), said, UserMessage("And?")]
-    assert rendered(history, everything) == [user("Hi", "And?")]
+    assert render(history, everything) == [user("Hi", "And?")]
 
 
 def test_a_tool_loop_that_began_without_a_thought_is_recognised() -> None:
     call = (ToolCall("c1", "look", "{}"),)
     loop: list[Message] = [UserMessage("Hi"), AssistantMessage("", call), ToolMessage("c1", "look", "one")]
-    assert lacks_thoughts(rendered(loop, everything))
-    assert not lacks_thoughts(rendered([*loop, AssistantMessage("Done."), UserMessage("And?")], everything))
-    assert called(loop) == ["look"]
+    assert lacks_thoughts(render(loop, everything))
+    assert not lacks_thoughts(render([*loop, AssistantMessage("Done."), UserMessage("And?")], everything))
+    assert called_tools(loop) == ["look"]

@@ -22,7 +22,7 @@ from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
 from hermes_jobs.agent.llm.anthropic.request import Prefix, RequestOptions, request_body, without
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
-from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, refusal_in, shortened
+from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, parse_refusal, shortened
 from hermes_jobs.agent.llm.sse import drain, events_of
 from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
@@ -38,7 +38,7 @@ _ABOUT_THOUGHTS = re.compile(
 )
 
 
-def stopped(reason: str, details: Mapping[str, object], window: int, usage: Usage) -> ModelError | None:
+def stop_error(reason: str, details: Mapping[str, object], window: int, usage: Usage) -> ModelError | None:
     """The error of a stop reason; None if the reply is usable. `window` in tokens."""
     match reason:
         case "refusal":
@@ -194,7 +194,7 @@ class MessagesClient:
                 "messages": [*body["messages"], {"role": "assistant", "content": message.paused()}],
             }
         window = self._options.windows.of(request.model)
-        if (error := stopped(message.stop_reason, message.details, window, message.usage)) is not None:
+        if (error := stop_error(message.stop_reason, message.details, window, message.usage)) is not None:
             raise error
         reply, text = message.finish(request.model, self._endpoint, prefix.whole if prefix else "")
         if text:
@@ -239,7 +239,7 @@ class MessagesClient:
     def _take(self, event: object, message: MessageAssembler, on_text: OnText) -> None:
         if not isinstance(event, dict):
             raise self._garbage("is not an object", message, json.dumps(event))
-        if (refusal := refusal_in(event)) is not None:
+        if (refusal := parse_refusal(event)) is not None:
             raise self._refused(refusal, message)
         if text := message.feed(event):
             on_text(text)

@@ -44,7 +44,7 @@ USABLE_ID = "[a-zA-Z0-9_-]{1,64}"
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def rendered(history: Sequence[Message], takes: Takes) -> list[Json]:
+def render(history: Sequence[Message], takes: Takes) -> list[Json]:
     """The messages with alternating roles; the first and the last are the user's."""
     messages: list[Json] = []
     for reply, answers in _rounds(with_valid_ids(history, USABLE_ID)):
@@ -60,7 +60,7 @@ def tool_name(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)[:64] or "unnamed"
 
 
-def called(history: Sequence[Message]) -> list[str]:
+def called_tools(history: Sequence[Message]) -> list[str]:
     """The names of all tools that the history calls, as they are sent, each once."""
     calls = (
         call for message in history if isinstance(message, AssistantMessage) for call in message.tool_calls

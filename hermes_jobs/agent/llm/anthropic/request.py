@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.answer_format import output_format
 from hermes_jobs.agent.llm.anthropic.abilities import Abilities, abilities
-from hermes_jobs.agent.llm.anthropic.render import Takes, called, lacks_thoughts, rendered, tool_name
+from hermes_jobs.agent.llm.anthropic.render import Takes, called_tools, lacks_thoughts, render, tool_name
 from hermes_jobs.agent.llm.dialect import CacheTtl
 from hermes_jobs.agent.llm.families import Effort
 from hermes_jobs.domain.session.messages import Payload
@@ -40,7 +40,7 @@ from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 MAX_MARKS = 4
 
 
-def marked(body: Json, ttl: CacheTtl) -> Json:
+def mark_for_caching(body: Json, ttl: CacheTtl) -> Json:
     """The request with marks on its last tool, its system prompt and its last user messages.
 
     In a tool loop these are tool results, so that each round reads the cache of the round before. The given
@@ -85,12 +85,12 @@ def request_body(
     tools, system = _tools(request), _system(request)
     if prefix is not None:
         prefix.begin(tools.get("tools"), system)  # `tool_choice` binds nothing
-    messages = rendered(request.messages, takes)
+    messages = render(request.messages, takes)
     if prefix is not None:
         prefix.end(messages)
-    fields = limited(abilities(request.model), conduct.effort, request.max_tokens)
+    fields = limit_thinking(abilities(request.model), conduct.effort, request.max_tokens)
     if has_budget(fields) and lacks_thoughts(messages):
-        fields = limited(abilities(request.model), None, request.max_tokens)
+        fields = limit_thinking(abilities(request.model), None, request.max_tokens)
     if conduct.constrains and (form := output_format(request)):
         fields = {**fields, "output_config": {**fields.get("output_config", {}), "format": form}}
     body: Json = {
@@ -101,7 +101,7 @@ def request_body(
         "messages": messages,
         "stream": True,
     }
-    return body if conduct.marks is None else marked(body, conduct.marks)
+    return body if conduct.marks is None else mark_for_caching(body, conduct.marks)
 
 
 def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
@@ -126,7 +126,7 @@ def _system(request: ModelRequest) -> Json:
 def _tools(request: ModelRequest) -> Json:
     """The tools; if none are offered but some were called, declarations of those: the API requires them."""
     tools = [_tool(spec) for spec in request.tools]
-    declared = tools or [_declared(name) for name in called(request.messages)]
+    declared = tools or [_declared(name) for name in called_tools(request.messages)]
     if not declared:
         return {}
     choice = {} if tools and request.tool_choice == "auto" else {"tool_choice": {"type": "none"}}
@@ -150,7 +150,7 @@ DEFAULT_MAX_TOKENS = 64_000
 """The output limit if nothing limits it and the model could write more."""
 
 
-def limited(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Json:
+def limit_thinking(can: Abilities, effort: Effort | None, max_tokens: int | None) -> Json:
     """`max_tokens`, `thinking` and `output_config` of a request.
 
     `max_tokens` None: the model's limit, or the usual one. A budget is at most half of the limit; if that is

@@ -25,7 +25,7 @@ def runs_fetched(invocations: Sequence[Invocation]) -> bool:
             return True
         fetching = _fetches(invocation) or (invocation.piped and fetching)
         if fetching:
-            fetched |= _brought(invocation)
+            fetched |= _downloaded_paths(invocation)
         elif _passes_on(invocation, fetched):
             fetched |= {path for word in written_paths(invocation) if (path := invocation.path(word))}
             if invocation.name in _unpackers():
@@ -49,7 +49,7 @@ def _decodes(invocation: Invocation) -> bool:
     return options is not None and invocation.has(*options.split())
 
 
-def _brought(invocation: Invocation) -> set[str]:
+def _downloaded_paths(invocation: Invocation) -> set[str]:
     """The paths that it writes: named, or derived from the address."""
     fetched = written_paths(invocation)
     if invocation.name in ("git", "gh"):

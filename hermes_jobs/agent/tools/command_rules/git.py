@@ -20,7 +20,7 @@ _PLAIN_ALIAS = re.compile(
 _QUIET_VALUE = re.compile(r"(?:cat|less|more|true|:|)$")
 
 
-def split(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
+def split_verb(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
     """The verb as a program of its own with its arguments, the settings of `-c`, the folders of `-C`."""
     rest = list(invocation.arguments)
     settings: list[str] = []
@@ -42,7 +42,7 @@ def split(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
 
 def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether one of the settings given with `-c` names a program for git to run."""
-    return any(map(_sets_program, split(invocation)[1]))
+    return any(map(_sets_program, split_verb(invocation)[1]))
 
 
 def _sets_program(setting: str) -> bool:
@@ -74,7 +74,7 @@ def written_folders(invocation: Invocation) -> list[str]:
     """The folders that a git command names to write in."""
     if invocation.name != "git":
         return []
-    verb, _settings, folders = split(invocation)
+    verb, _settings, folders = split_verb(invocation)
     folders_named = [] if verb.name in words("writes", "git_readers") else list(folders)
     if verb.name in ("clone", "init"):
         folders_named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
@@ -88,7 +88,7 @@ def written_folders(invocation: Invocation) -> list[str]:
 
 def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
     """Whether a line names a new repository elsewhere, and pushes."""
-    verbs = [split(invocation)[0] for invocation in invocations if invocation.name == "git"]
+    verbs = [split_verb(invocation)[0] for invocation in invocations if invocation.name == "git"]
     adds = any(invocation.name == "remote" and invocation.operands[:1] == ("add",) for invocation in verbs)
     return adds and any(invocation.name == "push" for invocation in verbs)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
-from hermes_jobs.agent.tools.sensitive_paths import named
+from hermes_jobs.agent.tools.sensitive_paths import paths_in
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import pattern, words
 
@@ -39,7 +39,7 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
     if name in ("ed", "ex"):
         return _ED_ACTS.search(invocation.input + invocation.echoed) is not None
     return name in words("interpreters", "languages") and any(
-        _acts(name, code) for code in _codes(invocation)
+        _may_act(name, code) for code in _codes(invocation)
     )
 
 
@@ -66,7 +66,7 @@ def _codes(invocation: Invocation) -> Iterator[str]:
         yield invocation.input
 
 
-def _acts(name: str, code: str) -> bool:
+def _may_act(name: str, code: str) -> bool:
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
     if name in words("interpreters", "unread_languages") and code.strip():
@@ -75,7 +75,7 @@ def _acts(name: str, code: str) -> bool:
         return True
     if name == "ipython" and re.search(r"^\s*[!%]", code, re.MULTILINE):
         return True
-    if any(f"{before}{secret}" in code for secret in named("secrets") for before in "/\"'"):
+    if any(f"{before}{secret}" in code for secret in paths_in("secrets") for before in "/\"'"):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
         return True  # it may send what it reads

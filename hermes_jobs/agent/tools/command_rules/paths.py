@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_w
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.sensitive_paths import kind_of, named
+from hermes_jobs.agent.tools.sensitive_paths import kind_of, paths_in
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.wrappers import find_starts, is_narrowed
@@ -136,7 +136,10 @@ def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]
 def _may_be_secret(pattern: str, user_home: str) -> bool:
     """Whether a pattern can stand for a path at or below one of the secrets."""
     parts = pattern.split("/")
-    for secret in (*(os.path.join(user_home, one) for one in named("secrets")), *named("system_secrets")):
+    for secret in (
+        *(os.path.join(user_home, one) for one in paths_in("secrets")),
+        *paths_in("system_secrets"),
+    ):
         pattern_parts = secret.split("/")
         if len(parts) < len(pattern_parts):
             continue

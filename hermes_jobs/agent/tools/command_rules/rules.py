@@ -187,7 +187,7 @@ def _views(invocation: Invocation) -> Iterator[Invocation]:
     """The invocation, a verb of git as the program `git-VERB`, a module of Python as `python-m-MODULE`."""
     yield invocation
     if invocation.name == "git":
-        verb = git.split(invocation)[0]
+        verb = git.split_verb(invocation)[0]
         yield replace(verb, name=f"git-{verb.name}")
     elif without_version(invocation.name) == "python":
         for index, argument in enumerate(invocation.arguments):

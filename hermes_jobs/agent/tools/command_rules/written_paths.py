@@ -120,7 +120,7 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     return values(invocation, "C", "--directory", "--one-top-level")
 
 
-def _squeezed(invocation: Invocation) -> Sequence[str]:
+def _compressed(invocation: Invocation) -> Sequence[str]:
     return () if invocation.has("-c", "-t", "-l", "--stdout", "--test", "--list") else invocation.operands
 
 
@@ -174,7 +174,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "copied": _copied,
     "moved": _moved,
     "edited": _edited,
-    "compressed": _squeezed,
+    "compressed": _compressed,
     "packed": _packed,
     "modules": _modules,
     "key_files": _key_files,

@@ -29,10 +29,10 @@ def main() -> None:
     query = msgspec.json.decode(os.environ[REQUEST], type=described(DuckDuckGoQuery))
     with suppress(ValueError, OSError):  # not every system has it
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    respond(msgspec.to_builtins(answered(query)))
+    respond(msgspec.to_builtins(search_response(query)))
 
 
-def answered(query: DuckDuckGoQuery) -> Answered:
+def search_response(query: DuckDuckGoQuery) -> Answered:
     """The results, or why there are none."""
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException

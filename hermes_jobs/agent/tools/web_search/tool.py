@@ -70,11 +70,11 @@ class WebSearch:
         except StepInterrupted:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         except SearchFailed as failed:
-            raise ToolFailed(told(failed)) from failed
-        return ToolOutcome(content=listed(results, search, self._title))
+            raise ToolFailed(describe_failure(failed)) from failed
+        return ToolOutcome(content=list_results(results, search, self._title))
 
 
-def told(failed: SearchFailed) -> str:
+def describe_failure(failed: SearchFailed) -> str:
     """The failure as text for the model, with a hint."""
     match failed.kind:
         case "rate" | "unreachable":
@@ -88,7 +88,7 @@ def told(failed: SearchFailed) -> str:
     )
 
 
-def listed(results: SearchResults, query: SearchQuery, title: str) -> str:
+def list_results(results: SearchResults, query: SearchQuery, title: str) -> str:
     """The results as text for the model: a header, the caution, then each with its number."""
     texts: list[str] = []
     remaining = RESULT_CHARS

@@ -39,7 +39,7 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
         yield ok(CHECK, f"searched by {SEARCH_PROVIDERS[name].title}, {by}")
         return
     try:
-        text = tried(settings, name, environ)
+        text = try_search(settings, name, environ)
     except SearchFailed as failed:
         code = CREDENTIALS if failed.kind == "auth" else FAILED
         yield fail(f"live.{CHECK}", failed.message, failed.hint, code=code)
@@ -60,7 +60,7 @@ def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str])
     return None
 
 
-def tried(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> str:
+def try_search(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> str:
     """The result of one search with that provider. Raises `SearchFailed`."""
     from hermes_jobs.engine.in_flight import CancelToken
 

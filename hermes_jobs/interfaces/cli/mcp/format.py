@@ -17,7 +17,7 @@ from hermes_jobs.agent.mcp.catalogue import full_name
 from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.logins import Login, needed
 from hermes_jobs.agent.mcp.prompts import usage
-from hermes_jobs.agent.mcp.tools import asks, effect_of
+from hermes_jobs.agent.mcp.tools import effect_of, needs_approval
 from hermes_jobs.domain.mcp_servers import ServerListings as ServerState
 from hermes_jobs.domain.mcp_servers import stream_of
 from hermes_jobs.domain.session.titles import printable
@@ -305,7 +305,7 @@ TOOLS: Resource[ToolRow] = Resource(
     (
         Column("TOOL", lambda row: row.name),
         Column("EFFECT", lambda row: effect_of(row.tool, row.config), rank=2),
-        Column("ASKS", lambda row: "yes" if asks(row.tool, row.config) else "no", rank=1),
+        Column("ASKS", lambda row: "yes" if needs_approval(row.tool, row.config) else "no", rank=1),
         Column("WHAT IT DOES", lambda row: one_line(row.tool.description or row.tool.title), telling=True),
     ),
     "No tools.",
@@ -315,7 +315,7 @@ TOOLS: Resource[ToolRow] = Resource(
         "tool": row.tool.name,
         "description": row.tool.description,
         "effect": effect_of(row.tool, row.config),
-        "asks": asks(row.tool, row.config),
+        "asks": needs_approval(row.tool, row.config),
         "parameters": row.tool.parameters,
     },
 )

@@ -71,12 +71,12 @@ def resource_part(
     inputs: Inputs, reader: ResourceReader, server: str, uri: str, folder: str
 ) -> tuple[str, str]:
     """The resource as a part of a turn's text, with a note. Raises `Rejected`, usage errors."""
-    from hermes_jobs.agent.prompt.project_files import scanned
-    from hermes_jobs.agent.tools.output import cleaned
+    from hermes_jobs.agent.prompt.project_files import redact_findings_in
+    from hermes_jobs.agent.tools.output import clean
 
     data = b"\n".join(mcp_content.data for mcp_content in reader.read(server, uri, folder))
     try:
-        content = scanned(cleaned(inputs.read(BytesIO(data), f"{server}:{uri}")))
+        content = redact_findings_in(clean(inputs.read(BytesIO(data), f"{server}:{uri}")))
     except click.UsageError as wrong:
         why = wrong.message.partition("\n")[0]
         raise click.UsageError(

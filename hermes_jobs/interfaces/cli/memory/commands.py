@@ -167,7 +167,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
     """
     from hermes_jobs.domain.memory.provenance import Undo
     from hermes_jobs.domain.streams import combine
-    from hermes_jobs.interfaces.cli.memory.format import gone_since
+    from hermes_jobs.interfaces.cli.memory.format import removal_note
 
     application = context.application
     application.memory.sync()
@@ -181,7 +181,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
     forgotten = _forgotten(context).get(number)
     if forgotten is not None:
         raise Rejected(
-            f"Write {number} cannot be taken back: {gone_since(forgotten)}.",
+            f"Write {number} cannot be taken back: {removal_note(forgotten)}.",
             kind="memory_forgotten",
             hint="Add an entry: hermes-jobs memory add TEXT",
         )
@@ -233,7 +233,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     """Show the memory as it was at a time, or at the end of a day."""
     from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
     from hermes_jobs.domain.memory.memory import Memory, fold
-    from hermes_jobs.interfaces.cli.memory.format import gone_since, moment
+    from hermes_jobs.interfaces.cli.memory.format import moment, removal_note
 
     until = moment(date)
     home = context.application.memory
@@ -243,7 +243,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     forgotten = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
     if forgotten:
         writes = pluralize(len(forgotten), "write")
-        note(f"Of {writes} up to then the text is not known any more: {gone_since(forgotten[-1])}.")
+        note(f"Of {writes} up to then the text is not known any more: {removal_note(forgotten[-1])}.")
     then = fold(Memory(), events)
     entries = entries_with_history(
         then, (Recorded(previous.version, previous.event, previous.at) for previous in past)
@@ -327,7 +327,7 @@ def _target_with(context: CliContext, old: str) -> MemoryTarget:
 
 def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
     from hermes_jobs.domain.memory.writes import Origin, Write
-    from hermes_jobs.interfaces.cli.memory.words import for_people, written
+    from hermes_jobs.interfaces.cli.memory.words import describe_write, for_people
 
     application, target = context.application, operation.target
     change = Write([operation], Origin("user"), application.memory_limits)
@@ -337,7 +337,7 @@ def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
         raise for_people(refused, adds=operation.action == "add") from refused
     events = [event for write in result.writes for event in write.events]
     now = application.memory.sync()
-    note(written(events, target, now.entries(target), application.memory_limits.of(target)))
+    note(describe_write(events, target, now.entries(target), application.memory_limits.of(target)))
     _print_changed(context, as_json=as_json)
 
 
@@ -464,10 +464,10 @@ def _why_out(entry: Entry, places: Placement) -> str:
 def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
     """The marks of provisional entries, by version."""
     from hermes_jobs.domain.memory.entries import in_order
-    from hermes_jobs.interfaces.cli.reviews.verifications import found_by_thing, mark_of
+    from hermes_jobs.interfaces.cli.reviews.verifications import mark_of, verifications_by_subject
 
     provisional = [entry for entry in in_order(places) if entry.review]
-    verifications = found_by_thing(context.application) if provisional else {}
+    verifications = verifications_by_subject(context.application) if provisional else {}
     return {
         entry.version: mark
         for entry in provisional

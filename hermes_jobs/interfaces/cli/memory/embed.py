@@ -44,7 +44,7 @@ def embed(context: CliContext, as_json: bool) -> int:
         "planned": counts.planned,
         "failed": None if failed is None else {"kind": failed.kind, "message": failed.message},
     }
-    print_result(lambda: result, partial(_tell, result, failed), as_json=as_json)
+    print_result(lambda: result, partial(_print_outcome, result, failed), as_json=as_json)
     return 1 if failed is not None else 0
 
 
@@ -84,7 +84,7 @@ def _outcome(application: Application, stream: str) -> object:
     return state.outcome
 
 
-def _tell(result: dict[str, object], failed: EmbeddingFailed | None) -> None:
+def _print_outcome(result: dict[str, object], failed: EmbeddingFailed | None) -> None:
     there = result["vectors"]
     assert isinstance(there, int), f"{there} is not a count"
     note(

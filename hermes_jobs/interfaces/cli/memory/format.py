@@ -36,7 +36,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.moments import format_time, read_moment
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.resource import Resource
-from hermes_jobs.interfaces.cli.reviews.verifications import finding_lines, found_by_thing
+from hermes_jobs.interfaces.cli.reviews.verifications import finding_lines, verifications_by_subject
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.verifications import VerificationView
@@ -72,7 +72,7 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
 
     def what(write: RecordedWrite) -> str:
         taken_back = "(taken back) " if write.version in undone else ""
-        return f"{taken_back}{_what(write)}{_gone(forgotten.get(write.version))}"
+        return f"{taken_back}{_what(write)}{_forgotten_text(forgotten.get(write.version))}"
 
     return Resource(
         (
@@ -89,12 +89,12 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
     )
 
 
-def _gone(forgetting: RecordedEvent | None) -> str:
+def _forgotten_text(forgetting: RecordedEvent | None) -> str:
     """A note that texts of a write were removed, when and by whom."""
-    return "" if forgetting is None else f" ({gone_since(forgetting)})"
+    return "" if forgetting is None else f" ({removal_note(forgetting)})"
 
 
-def gone_since(forgetting: RecordedEvent) -> str:
+def removal_note(forgetting: RecordedEvent) -> str:
     """When texts were removed, and by whom."""
     event = forgetting.event
     assert isinstance(event, TextsForgotten)
@@ -223,7 +223,7 @@ class Provenance:
         self._application = application
         self._writes = writes
         self._forgotten = forgotten
-        self._verified = found_by_thing(application)
+        self._verified = verifications_by_subject(application)
 
     def as_object(self, entry: MemoryEntry, now: Memory) -> dict[str, object]:
         """The evidence for scripts."""
@@ -252,7 +252,7 @@ class Provenance:
         event, evidence = write.event, write.event.evidence
         yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {AUTHORS[event.author]}"
         if write.version in self._forgotten:
-            yield f"     {gone_since(self._forgotten[write.version])}"
+            yield f"     {removal_note(self._forgotten[write.version])}"
         if isinstance(event, MemoryReplaced):
             yield f"     before: {one_line(event.old)}"
         if evidence is None:

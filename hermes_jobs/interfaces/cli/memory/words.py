@@ -15,7 +15,9 @@ from hermes_jobs.text.figures import pluralize
 SCANNED = "Rephrase it. If it is harmless, add it with `memory add --anyway`."
 
 
-def written(events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int) -> str:
+def describe_write(
+    events: Iterable[e.Event], target: e.MemoryTarget, entries: Sequence[str], limit: int
+) -> str:
     """The effect of a write, and the fill level of its target. `limit` in characters."""
     size = chars(entries)
     fill = f"{pluralize(len(entries), 'entry', 'entries')}, {size * 100 // limit} % of {limit:,} characters"

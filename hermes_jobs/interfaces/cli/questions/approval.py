@@ -30,7 +30,7 @@ from hermes_jobs.interfaces.cli.output import (
     whole_lines,
 )
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
-from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+from hermes_jobs.interfaces.cli.turns.diff_format import colour
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.patch import patched
@@ -112,7 +112,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
             after = _after(before, arguments)
         except Rejected:
             return []
-        return coloured(file_diff(path, before, after)) if after is not None else []
+        return colour(file_diff(path, before, after)) if after is not None else []
 
     def answers(self) -> list[tuple[Key, str]]:
         """The possible answers by their keys."""

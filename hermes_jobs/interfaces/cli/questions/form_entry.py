@@ -30,13 +30,13 @@ class FormEntry:
 
     def __init__(self, request: InputRequest) -> None:
         self.asked = request
-        self._left = list(request.fields)
+        self._open_fields = list(request.fields)
         self._values: dict[str, Any] = {}
 
     @property
     def field(self) -> InputField | None:
         """The next field."""
-        return self._left[0] if self._left else None
+        return self._open_fields[0] if self._open_fields else None
 
     def lines(self) -> list[str]:
         """The lines that ask for that field; the last one is the prompt."""
@@ -44,7 +44,7 @@ class FormEntry:
 
     def take(self, text: str) -> None:
         """Fill in the field. Raises `Rejected`, and the field stays, if the text is invalid."""
-        field = self._left[0]
+        field = self._open_fields[0]
         if text.strip() in {"", SKIP}:
             default = forms.default(field)
             if default is None and field.required:
@@ -53,7 +53,7 @@ class FormEntry:
                 self._values[field.name] = default
         else:
             self._values[field.name] = forms.typed(field, text)
-        del self._left[0]
+        del self._open_fields[0]
 
     @property
     def content(self) -> str:

@@ -38,7 +38,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     It only proposes: nothing changes before `reviews apply`. The model sees which skills are similar, and how
     often and when each was used.
     """
-    from hermes_jobs.agent.reviews.begin_review import requesting
+    from hermes_jobs.agent.reviews.begin_review import request_review
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
     from hermes_jobs.interfaces.cli.turns.wait import run_or_wait
@@ -47,7 +47,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     application.check()
     _refuse_second(context)
     review = application.ids.name("v")
-    application.engine().change(requesting(review, "asked for by a person"), "reviews curate")
+    application.engine().change(request_review(review, "asked for by a person"), "reviews curate")
     if not wait:
         queued = f"Review {review} is queued: hermes-jobs reviews show {review}"
         print_result(lambda: review_json(application.views.review(review)), queued, as_json=as_json)
@@ -162,11 +162,11 @@ def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json:
 def _decide(
     context: CliContext, review: ReviewView, numbers: tuple[int, ...], *, keep: bool, as_json: bool
 ) -> None:
-    from hermes_jobs.interfaces.cli.reviews.verifications import decide, thing_of
+    from hermes_jobs.interfaces.cli.reviews.verifications import decide, subject_of
 
     application = context.application
     things = [
-        thing_of(application, verification)
+        subject_of(application, verification)
         for verification in decide(application, review.id, numbers, keep=keep)
     ]
 

@@ -23,7 +23,7 @@ NOT_YET = "not tested yet"
 Found = dict[tuple[str, str, str], "VerificationView"]
 
 
-def found_by_thing(application: Application) -> Found:
+def verifications_by_subject(application: Application) -> Found:
     """The findings, by kind, name and review."""
     return {
         (verification.kind, verification.name, verification.review): verification
@@ -83,7 +83,7 @@ def print_findings(application: Application, verifications: Sequence[Verificatio
     print_heading("Tried out")
     for at, verification in enumerate(verifications, start=1):
         lines = [
-            f"{at}. {thing_of(application, verification)}",
+            f"{at}. {subject_of(application, verification)}",
             f"{standing_of(verification)}, {one_line(verification.why)}",
         ]
         print_text("\n   ".join([*lines, *filter(None, [figures_of(verification)])]))
@@ -102,7 +102,7 @@ def print_findings(application: Application, verifications: Sequence[Verificatio
         note(f"To run the missing calls: hermes-jobs experiments run {name}")
 
 
-def thing_of(application: Application, verification: VerificationView) -> str:
+def subject_of(application: Application, verification: VerificationView) -> str:
     """A short description."""
     if verification.kind == "skill":
         return f"skill {verification.name}"
@@ -149,7 +149,7 @@ def _decision(application: Application, item: VerificationView, *, keep: bool) -
     from hermes_jobs.domain.replay import verification
     from hermes_jobs.domain.replay.experiment import stream_of
 
-    back = None if keep else _taking_back(application, item)
+    back = None if keep else _take_back(application, item)
     return verification.decide(stream_of(item.experiment), item.kind, item.name, "user", back)
 
 
@@ -159,7 +159,7 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
     from hermes_jobs.domain.replay import verification
     from hermes_jobs.domain.replay.experiment import stream_of
 
-    verifications = found_by_thing(application)
+    verifications = verifications_by_subject(application)
     verified = (verifications["memory", str(entry.version), entry.review] for entry in entries)
     return [
         verification.decide(
@@ -179,7 +179,7 @@ def undone_elsewhere(application: Application, review: str, kind: LearnedKind, n
     return [verification.undone(experiment.stream, kind, name, "user") for experiment in experiments]
 
 
-def _taking_back(application: Application, verification: VerificationView) -> Decision:
+def _take_back(application: Application, verification: VerificationView) -> Decision:
     """The change that undoes the review's write."""
     from hermes_jobs.domain.memory.provenance import Undo
     from hermes_jobs.engine.verified_turns import taking_back_skill

@@ -55,7 +55,7 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
     now, schedule = application.clock.now(), application.ids.name("p")
     zone = wanted.tz or application.timezone
     zone_of(zone)
-    understood = _understood(context, wanted, schedule, zone, now)
+    understood = _interpret(context, wanted, schedule, zone, now)
     if understood is None:
         raise click.UsageError(TIME_HINT)
     settings = context.settings.schedules
@@ -104,7 +104,7 @@ def edit_schedule(
     before = application.views.schedule(schedule).plan
     zone = wanted.tz or before.timezone
     zone_of(zone)
-    understood = _understood(context, wanted, schedule, zone, now)
+    understood = _interpret(context, wanted, schedule, zone, now)
     plan = changed_plan(context, wanted, understood, before)
     if wanted.name is not None:
         _check_unused(context, wanted.name, schedule)
@@ -126,7 +126,7 @@ def edit_schedule(
     return 0
 
 
-def _understood(
+def _interpret(
     context: CliContext, inputs: ScheduleInput, schedule: str, zone: str, now: float
 ) -> Understood | None:
     """The parsed timing. Raises `Rejected` if neither the rules nor a model understand it."""

@@ -174,7 +174,7 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
         ("Status", _status(schedule)),
         ("Task", plan.text),
         ("When", timing_words(plan)),
-        ("Next", ahead[0] if ahead else _none_ahead(schedule)),
+        ("Next", ahead[0] if ahead else _no_next_run(schedule)),
         *(("", due) for due in ahead[1:]),
         ("Session", plan.session or "a fresh one each run"),
         ("Folder", "" if plan.session else short_path(folder_of(context, plan) or "none")),
@@ -243,7 +243,7 @@ def _status(schedule: ScheduleView) -> str:
     return "; ".join(parts)
 
 
-def _none_ahead(schedule: ScheduleView) -> str:
+def _no_next_run(schedule: ScheduleView) -> str:
     return "none while it is paused" if schedule.status == "paused" else "none"
 
 

@@ -194,7 +194,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
         ("Undone into", session.undone_into or ""),
         ("Kind", session.kind),
         ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
-        ("Works for", _works_for(session)),
+        ("Works for", _parent_fields(session)),
         ("Task", session.place.goal if session.place else ""),
         ("Folder", short_path(session.workdir) if session.workdir else ""),
         ("Model", session.model),
@@ -206,7 +206,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
     ]
 
 
-def _works_for(session: SessionView) -> str:
+def _parent_fields(session: SessionView) -> str:
     """The parent session; for a sub-agent also the root session, and its kind."""
     place = session.place
     if place is None:

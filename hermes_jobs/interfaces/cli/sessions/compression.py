@@ -33,14 +33,14 @@ def session_summary(context: CliContext, session_id: str, as_json: bool) -> None
     The newest part is summarised in detail, older parts one fact per line; the oldest are archived and found
     by search. The summary also lists open questions, decisions, and the commands and files of the tool calls.
     """
-    from hermes_jobs.agent.context.layers import parsed
+    from hermes_jobs.agent.context.layers import parse
     from hermes_jobs.agent.context.summary import without_notes
 
     application = context.application
     session = context.find_session(session_id)
     state = application.engine().sessions.load(session.stream)
     text, _ = without_notes(state.messages)
-    layers = parsed(text)
+    layers = parse(text)
 
     def show() -> None:
         if not text:
@@ -58,13 +58,13 @@ def _sizes(layers: Layers, compressions: int) -> list[tuple[str, str]]:
 
 
 def _tokens(layers: Layers) -> dict[str, int]:
-    from hermes_jobs.agent.context.layers import Layers, rendered
+    from hermes_jobs.agent.context.layers import Layers, render
     from hermes_jobs.text.tokens import tokens
 
     return {
         "recent": tokens(layers.recent),
-        "state": tokens(rendered(Layers(state=layers.state))),
-        "earlier": tokens(rendered(Layers(earlier=layers.earlier))),
+        "state": tokens(render(Layers(state=layers.state))),
+        "earlier": tokens(render(Layers(earlier=layers.earlier))),
     }
 
 
@@ -125,11 +125,11 @@ def compress_session(
     application.engine().execute(session.stream, command)
     if not wait:
         text = f"Session {session.id} will be compressed when a worker is available."
-        _say_there_is_none(session.lineage, text, as_json=as_json)
+        _note_no_summary(session.lineage, text, as_json=as_json)
         return 0
     if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
         text = f"Timed out; session {session.id} will be compressed."
-        _say_there_is_none(session.lineage, text, as_json=as_json)
+        _note_no_summary(session.lineage, text, as_json=as_json)
         return TIMED_OUT
     news = [event.event for event in application.log.tail(before, stream=session.stream)]
     ends = [event for event in news if isinstance(event, ContextCompressed | CompressionFailed)]
@@ -137,15 +137,15 @@ def compress_session(
     if not isinstance(outcome, ContextCompressed):
         why = outcome.message if outcome is not None else "it was cancelled"
         text = f"Session {session.id} was not compressed: {why}."
-        _say_there_is_none(session.lineage, text, as_json=as_json)
+        _note_no_summary(session.lineage, text, as_json=as_json)
         return FAILED
     print_result(
-        lambda: _outcome_json(session.lineage, outcome), lambda: _print_told(outcome), as_json=as_json
+        lambda: _outcome_json(session.lineage, outcome), lambda: _print_outcome(outcome), as_json=as_json
     )
     return 0
 
 
-def _say_there_is_none(lineage: str, why: str, *, as_json: bool) -> None:
+def _note_no_summary(lineage: str, why: str, *, as_json: bool) -> None:
     """Print why there is no summary."""
     note(why)
     print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
@@ -163,7 +163,7 @@ def _outcome_json(lineage: str, outcome: ContextCompressed) -> dict[str, str | i
     }
 
 
-def _print_told(outcome: ContextCompressed) -> None:
+def _print_outcome(outcome: ContextCompressed) -> None:
     from hermes_jobs.domain.session.context_notices import notices
 
     for line in notices(outcome):

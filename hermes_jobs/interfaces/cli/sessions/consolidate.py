@@ -54,7 +54,7 @@ def consolidate_session(
         raise click.UsageError("Give the ID of a session, or --all-finished.")
     lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
     reviews = list(_consolidated(context, lineages, whole=session_id is not None))
-    print_result(lambda: list(map(review_json, reviews)), partial(_tell, reviews), as_json=as_json)
+    print_result(lambda: list(map(review_json, reviews)), partial(_print_outcome, reviews), as_json=as_json)
     return 0 if all(review.status == "completed" for review in reviews) else 1
 
 
@@ -128,7 +128,7 @@ def _is_done(application: Application, lineage: str) -> bool:
     return _state(application, lineage).requested is None
 
 
-def _tell(reviews: list[ReviewView]) -> None:
+def _print_outcome(reviews: list[ReviewView]) -> None:
     if not reviews:
         note(
             "Nothing to do: no finished conversation has turns left to consolidate. "

@@ -49,7 +49,7 @@ def setup(
 
     Without a terminal nothing is asked: pass --provider, and set its key in the environment or in `.env`.
     """
-    from hermes_jobs.interfaces.cli.setup.choice import tell_next
+    from hermes_jobs.interfaces.cli.setup.choice import print_next_steps
     from hermes_jobs.interfaces.cli.setup.questions import Questions
     from hermes_jobs.interfaces.cli.setup.steps import ModelDialog
     from hermes_jobs.interfaces.cli.setup.web_search import WebSearchSetup
@@ -64,4 +64,4 @@ def setup(
     if search is not None or (asking.can_ask and not has_options):
         WebSearchSetup(context, asking).run(search, search_url)
     if chosen_setup is not None:
-        tell_next(context, chosen_setup, asking.say)
+        print_next_steps(context, chosen_setup, asking.say)

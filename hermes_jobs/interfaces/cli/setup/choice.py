@@ -87,7 +87,7 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
         """At another address."""
         return replace(self, base_url=base_url)
 
-    def asking_for(self, model: str, window: int | None) -> ModelSetup:
+    def with_model(self, model: str, window: int | None) -> ModelSetup:
         """With that model."""
         return replace(self, model=model, window=window)
 
@@ -127,7 +127,7 @@ def save(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> 
     _warn_of_others(context, say)
 
 
-def tell_next(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
+def print_next_steps(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
     """Print the next steps, unless variables override the written settings."""
     from hermes_jobs.settings import load
 

@@ -210,7 +210,7 @@ class ModelDialog:
             raise click.BadParameter(
                 f"{setup.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
-        return setup.asking_for(name, None if model is None else model.window)
+        return setup.with_model(name, None if model is None else model.window)
 
     # --- a try ----------------------------------------------------------------------------------
 

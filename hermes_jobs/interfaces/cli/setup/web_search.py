@@ -13,7 +13,7 @@ from hermes_jobs.agent.tools.web_search.catalogue import (
 from hermes_jobs.agent.tools.web_search.query import SearchFailed
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.doctor.search import missing_of, tried
+from hermes_jobs.interfaces.cli.doctor.search import missing_of, try_search
 from hermes_jobs.interfaces.cli.setup.questions import Questions
 from hermes_jobs.interfaces.cli.setup.steps import MARKS, TRIES, UNCHANGED, unknown_name
 from hermes_jobs.settings import Settings
@@ -109,7 +109,7 @@ class WebSearchSetup:
         if missing is not None:
             raise missing
         self._ask.say(f"Trying {provider.title} with one search…")
-        self._ask.say(f"  {MARKS['ok']}  {tried(settings, provider.name, self._context.environ)}")
+        self._ask.say(f"  {MARKS['ok']}  {try_search(settings, provider.name, self._context.environ)}")
 
     def _settings_with(self, provider: SearchProvider, address: str | None, secret: str) -> Settings:
         from hermes_jobs.settings import load

@@ -155,9 +155,9 @@ def scan(path: Path, as_json: bool) -> int:
 
     The exit code is 1 if it is dangerous.
     """
-    from hermes_jobs.agent.skills.guard import examined
+    from hermes_jobs.agent.skills.guard import examine
 
-    result = examined(path)
+    result = examine(path)
 
     def print_text() -> None:
         cells = [

@@ -18,7 +18,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
-from hermes_jobs.interfaces.cli.reviews.verifications import Found, found_by_thing, mark_of
+from hermes_jobs.interfaces.cli.reviews.verifications import Found, mark_of, verifications_by_subject
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
@@ -154,7 +154,7 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
             return "all files written"
         return "updated" if self.is_update else "installed"
 
-    def told(self) -> str:
+    def description(self) -> str:
         """The write, in words."""
         file = self.path or MAIN_FILE
         what = {
@@ -198,7 +198,7 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
         moment_column("WHEN", lambda write: write.at),
         Column("BY", lambda write: write.author, rank=1),
         Column("TURN", lambda write: write.turn or "", rank=2),
-        Column("WHAT", WriteRow.told, telling=True),
+        Column("WHAT", WriteRow.description, telling=True),
     ),
     "Nothing was written.",
     by_day=True,
@@ -208,9 +208,9 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
 def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
     """Every skill, also proposed ones, by name; and unusable folders."""
     shelf = application.skills
-    volumes, problems = shelf.volumes()
+    volumes, problems = shelf.read_entries()
     uses = application.views.skill_uses()
-    verified = found_by_thing(application)
+    verified = verifications_by_subject(application)
     rows = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
     names = {row.name for row in rows}
     rows += [_proposed(skill) for skill in shelf.proposals() if skill.name not in names]
@@ -234,7 +234,7 @@ def skill_details(application: Application, name: str) -> SkillDetails:
     files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
     text = volume.text
     return SkillDetails(
-        **msgspec.structs.asdict(_row(volume, use, shelf.platform, found_by_thing(application))),
+        **msgspec.structs.asdict(_row(volume, use, shelf.platform, verifications_by_subject(application))),
         content=volume.main,
         tags=text.tags if text else (),
         platforms=text.platforms if text else (),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.agent.prompt.project_files import scanned
+from hermes_jobs.agent.prompt.project_files import redact_findings_in
 from hermes_jobs.interfaces.cli.turns.text import fenced
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def with_skills(catalog: SkillCatalog, names: Sequence[str], text: str) -> WithS
     title = " and ".join(f"the skill {entry.name}" for entry in entries)
     parts, notes = [text if text.strip() else f"Work by {title}."], []
     for entry in entries:
-        main = entry.main if entry.skill is not None else scanned(entry.main)
+        main = entry.main if entry.skill is not None else redact_findings_in(entry.main)
         parts.append(fenced(". ".join(_head(catalog, entry)), main))
         notes += _notes(catalog, entry, is_whole=main == entry.main)
     return WithSkills("\n\n".join(parts), tuple(entry.name for entry in entries), tuple(notes))

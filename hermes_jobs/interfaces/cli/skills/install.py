@@ -94,11 +94,11 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     `skills update` shows what has changed there since. For a revision and folder of a repository, use
     https://….git#REV:PATH.
     """
-    from hermes_jobs.agent.skills.installation import candidates, chosen
+    from hermes_jobs.agent.skills.installation import choose, find_candidates
     from hermes_jobs.agent.skills.sources import fetch
 
     with TemporaryDirectory() as folder:
-        found = chosen(candidates(fetch(source, Path(folder))), names, everything=everything)
+        found = choose(find_candidates(fetch(source, Path(folder))), names, everything=everything)
     if name is not None and len(found) > 1:
         raise click.UsageError("--name is for one skill: choose it with --skill.")
 
@@ -176,7 +176,7 @@ def _installed(
     quiet: bool,
 ) -> Installed:
     from hermes_jobs.agent.skills.guard import new_concerns
-    from hermes_jobs.agent.skills.installation import refuse_taken
+    from hermes_jobs.agent.skills.installation import check_replaceable
     from hermes_jobs.agent.skills.names import checked_name
     from hermes_jobs.interfaces.cli.skills.format import origin_line
 
@@ -184,7 +184,7 @@ def _installed(
         checked_name(category, "category")
     shelf = context.application.skills
     before = shelf.states(checked_name(name))[-1]
-    refuse_taken(before, candidate.origin)
+    check_replaceable(before, candidate.origin)
     if before.exists:
         return _updated(context, before, theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate)
     if not quiet:
@@ -216,7 +216,7 @@ def _updated(
 ) -> Installed:
     """Update a skill to the newest state of its origin, which is fetched unless given."""
     from hermes_jobs.agent.skills.guard import new_concerns
-    from hermes_jobs.agent.skills.installation import brought_up_to_date, installed_files
+    from hermes_jobs.agent.skills.installation import installed_files, merge_update
 
     assert skill.origin is not None
     candidate = newest or _newest(skill.name, skill.origin)
@@ -225,7 +225,7 @@ def _updated(
         return Installed(skill=skill.name, status="current", origin=skill.origin)
     shelf = context.application.skills
     base = installed_files(shelf.states(skill.name))
-    files, conflicts = brought_up_to_date(base, skill.files, candidate.files)
+    files, conflicts = merge_update(base, skill.files, candidate.files)
     _refuse_conflicts(skill.name, () if theirs else conflicts)
     if not quiet:
         print_text(f"{skill.name}: what would change")
@@ -241,14 +241,14 @@ def _updated(
 
 def _newest(name: str, origin: SkillOrigin) -> InstallCandidate:
     """The skill as it is at its origin now. Raises `Rejected`, kind `fetch`."""
-    from hermes_jobs.agent.skills.installation import candidates
+    from hermes_jobs.agent.skills.installation import find_candidates
     from hermes_jobs.agent.skills.sources import fetch
     from hermes_jobs.errors import Rejected
 
     try:
         with TemporaryDirectory() as folder:
             fetched = msgspec.structs.replace(fetch(origin.source, Path(folder)), path=origin.path)
-            return candidates(fetched)[0]
+            return find_candidates(fetched)[0]
     except Rejected as error:
         raise Rejected(
             f"{name} cannot be updated: {error.message}",
@@ -269,7 +269,7 @@ def _refuse_conflicts(name: str, conflicts: Sequence[str]) -> None:
 
 
 def _print_diff(before: Files, after: Files) -> None:
-    from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+    from hermes_jobs.interfaces.cli.turns.diff_format import colour
     from hermes_jobs.text.diff import file_diff
 
     for path in sorted({*before, *after}):
@@ -280,7 +280,7 @@ def _print_diff(before: Files, after: Files) -> None:
             click.echo(f"{path}: a binary file has changed")
             continue
         texts = (file.content if file is not None else None for file in (old, new))
-        for line in coloured(file_diff(path, *texts)):
+        for line in colour(file_diff(path, *texts)):
             click.echo(line)
 
 

@@ -86,7 +86,7 @@ def _write(
     return WhyWrite(
         version=row.version,
         at=row.at,
-        what=row.told(),
+        what=row.description(),
         author=row.author,
         review=review,
         reason=_reason(application, review),

@@ -13,21 +13,21 @@ FOLD = 20  # lines of a diff under a call
 INDENT = "  "
 
 
-def coloured(lines: Sequence[str]) -> list[str]:
+def colour(lines: Sequence[str]) -> list[str]:
     """The lines of a unified diff in the usual colours, without control characters."""
-    return [_coloured(printable(line)) for line in lines]
+    return [_colour(printable(line)) for line in lines]
 
 
-def folded(diff: str, turn: str, most: int = FOLD) -> list[str]:
+def fold(diff: str, turn: str, most: int = FOLD) -> list[str]:
     """The coloured beginning of a diff without its two lines of names, and how to see the rest."""
     lines = diff.split("\n")
     has_header = len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
     lines = lines[2:] if has_header else lines
     if len(lines) <= most + 1:
-        return [f"{INDENT}{line}" for line in coloured(lines)]
+        return [f"{INDENT}{line}" for line in colour(lines)]
     rest = pluralize(len(lines) - most, "more line")
     more = click.style(f"… {rest}: hermes-jobs turns diff {turn}", dim=True)
-    return [f"{INDENT}{line}" for line in (*coloured(lines[:most]), more)]
+    return [f"{INDENT}{line}" for line in (*colour(lines[:most]), more)]
 
 
 def counts(added: int, removed: int) -> str:
@@ -42,7 +42,7 @@ def bar(added: int, removed: int, largest: int, width: int) -> str:
     return click.style("+" * plus, fg="green") + click.style("-" * minus, fg="red")
 
 
-def _coloured(line: str) -> str:
+def _colour(line: str) -> str:
     if line.startswith(("--- ", "+++ ")):
         return click.style(line, bold=True)
     colours = {"@": "cyan", "+": "green", "-": "red"}

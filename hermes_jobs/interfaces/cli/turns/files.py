@@ -109,7 +109,7 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
     for judged in (*rewound.files, *rewound.left):
         was_left = judged in rewound.left
         why = f" ({judged.reason})" if was_left else ""
-        did = _did(judged, was_left=was_left)
+        did = _action(judged, was_left=was_left)
         if rewound.dry_run:
             did = DRY_RUN_VERBS.get(did, did)
         lines += [f"  {did:<8}  {printable(rewind.shown(judged.change.path))}{why}"]
@@ -124,7 +124,7 @@ def _all_are(rewind: TurnRewind, rewound: Rewound) -> str:
     return f"all {len(rewound.files)} files are as they were"
 
 
-def _did(judged: Judged, *, was_left: bool) -> str:
+def _action(judged: Judged, *, was_left: bool) -> str:
     if was_left:
         return "left"
     if judged.judgement == "already":
@@ -198,7 +198,7 @@ def _rewound_json(rewound: Rewound) -> dict[str, object]:
         "turn": rewound.turn,
         "dry_run": rewound.dry_run,
         "files": [
-            {"path": judged.change.path, "did": _did(judged, was_left=False), "was": judged.judgement}
+            {"path": judged.change.path, "did": _action(judged, was_left=False), "was": judged.judgement}
             for judged in rewound.files
         ],
         "left": [{"path": judged.change.path, "why": judged.reason} for judged in rewound.left],
@@ -208,12 +208,12 @@ def _rewound_json(rewound: Rewound) -> dict[str, object]:
 def _print_diffs(
     context: CliContext, rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
 ) -> None:
-    from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+    from hermes_jobs.interfaces.cli.turns.diff_format import colour
 
     for change, diff in zip(changes, diffs, strict=True):
         if diff.note:
             click.secho(f"{rewind.shown(change.path)}: {_status(change)}", bold=True)
-        for line in coloured([context.redact(line) for line in (*diff.lines, *filter(None, [diff.note]))]):
+        for line in colour([context.redact(line) for line in (*diff.lines, *filter(None, [diff.note]))]):
             click.echo(line)
 
 

@@ -19,7 +19,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
-from hermes_jobs.interfaces.cli.markdown import blocks, rendered, settled
+from hermes_jobs.interfaces.cli.markdown import blocks, complete_blocks, render
 from hermes_jobs.interfaces.cli.output import cut, flowed
 from hermes_jobs.interfaces.cli.turns.output import TurnOutput
 
@@ -47,7 +47,7 @@ class LiveDisplay:
         self._deltas: deque[TextDelta] = deque()
         self._changed = threading.Event()
         self._live = LiveTranscript()
-        self._printed = ""  # the printed part of the current text
+        self._printed_text = ""  # the printed part of the current text
         self._all_text = ""  # all texts, in order
         self._is_first = True  # whether the next block is the first of its text
         self._above: list[str] = []
@@ -174,16 +174,16 @@ class LiveDisplay:
     def _open_block(self, width: int) -> list[str]:
         """The lines of the growing block; finished blocks before it are printed."""
         text = self._current_text()
-        if not text.startswith(self._printed):
-            if self._printed.startswith(text):
+        if not text.startswith(self._printed_text):
+            if self._printed_text.startswith(text):
                 return []  # another attempt with the same text so far
             self._above.append(click.style(NEW_ANSWER_NOTICE, dim=True))
             self._start_text()
-        finished, growing = settled(text[len(self._printed) :])
+        finished, growing = complete_blocks(text[len(self._printed_text) :])
         for block in finished:
             self._print(block, width)
-            self._printed += block
-        lines = rendered(growing, width)
+            self._printed_text += block
+        lines = render(growing, width)
         return lines if self._is_first or not lines else ["", *lines]
 
     def _current_text(self) -> str:
@@ -193,22 +193,22 @@ class LiveDisplay:
     def _print_rest(self, text: str) -> None:
         """Print the rest of a complete text."""
         width = max(self._surface.size()[0] - 1, 8)
-        if not text.startswith(self._printed):
+        if not text.startswith(self._printed_text):
             if text.strip():
                 self._above.append(click.style(NEW_ANSWER_NOTICE, dim=True))
             self._start_text()
-        for block in blocks(text[len(self._printed) :]):
+        for block in blocks(text[len(self._printed_text) :]):
             self._print(block, width)
         self._start_text()
 
     def _print(self, block: str, width: int) -> None:
-        lines = rendered(block, width)
+        lines = render(block, width)
         if lines:
             self._above += lines if self._is_first else ["", *lines]
             self._is_first = False
 
     def _start_text(self) -> None:
-        self._printed, self._is_first = "", True
+        self._printed_text, self._is_first = "", True
 
 
 BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"  # synchronized output, if the terminal supports it

@@ -54,7 +54,7 @@ class PlainOutput(TurnOutput):
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._live = LiveTranscript()
-        self._written = ""  # of the current text
+        self._text = ""  # of the current text
         self._all = ""
         self._mid_line = False
 
@@ -67,7 +67,7 @@ class PlainOutput(TurnOutput):
     def on_reply(self, step: str, attempt: int, content: str) -> None:
         """See `TurnOutput.on_reply`. Without deltas nothing is written; else the rest of the text."""
         with self._lock:
-            if self._written and content.startswith(self._written):
+            if self._text and content.startswith(self._text):
                 self._write_up_to(content)
             self._end(step, attempt)
 
@@ -104,19 +104,19 @@ class PlainOutput(TurnOutput):
             self._break_line()
 
     def _write_up_to(self, text: str) -> None:
-        if not text.startswith(self._written):
+        if not text.startswith(self._text):
             self._break_line()
-            self._written = ""
-        fresh = printable(text[len(self._written) :])
+            self._text = ""
+        fresh = printable(text[len(self._text) :])
         click.echo(fresh, nl=False)
         sys.stdout.flush()
-        self._written = text
+        self._text = text
         self._all += fresh
         self._mid_line = not text.endswith("\n")
 
     def _end(self, step: str, attempt: int) -> None:
         self._live.end(step, attempt)
-        self._written = ""
+        self._text = ""
         self._break_line()
 
     def _break_line(self) -> None:
@@ -142,7 +142,7 @@ class TurnLines(TurnOutput):
         self._lock = threading.RLock()
         self._live = LiveTranscript()
         self._call = ""
-        self._told = ""  # of that call's text
+        self._text = ""  # of that call's text
 
     def on_delta(self, piece: TextDelta) -> None:
         """See `TurnOutput.on_delta`."""
@@ -150,18 +150,18 @@ class TurnLines(TurnOutput):
             if not self._live.add_delta(piece):
                 return
             if piece.call != self._call:
-                self._call, self._told = piece.call, ""
+                self._call, self._text = piece.call, ""
             self._print_up_to(piece.turn, piece.step, piece.attempt, self._live.text)
 
     def on_event(self, recorded: RecordedEvent) -> None:
         """Print an event of the turn, after the unprinted rest of a reply's text."""
         event = recorded.event
         with self._lock:
-            if isinstance(event, e.ModelReplied) and self._told and event.content.startswith(self._told):
+            if isinstance(event, e.ModelReplied) and self._text and event.content.startswith(self._text):
                 self._print_up_to(event.turn, event.step, event.attempt, event.content)
             if isinstance(event, e.ModelReplied | e.ModelCallFailed):
                 self._live.end(event.step, event.attempt)
-                self._told = ""
+                self._text = ""
             print_event(recorded)
 
     def print_turn(self, result: TurnJson) -> None:
@@ -179,8 +179,8 @@ class TurnLines(TurnOutput):
             click.echo(line, err=True)
 
     def _print_up_to(self, turn: str, step: str, attempt: int, text: str) -> None:
-        at = len(self._told)
+        at = len(self._text)
         if len(text) > at:
             line = TextLine(turn=turn, step=step, attempt=attempt, at=at, text=text[at:])
             echo_json(msgspec.json.encode(line))
-            self._told = text
+            self._text = text

@@ -41,7 +41,7 @@ class TurnPrinter:
         self._output = self._lines if self._lines is not None else _create_output(options)
         self._progress = ProgressLines(self._dim, clock.now, self._show_diff)
         self._questions = OpenQuestions()
-        self._asked: set[str] = set()
+        self._shown_questions: set[str] = set()
         self._closed = False
 
     # --- while it runs --------------------------------------------------------------------------
@@ -141,17 +141,17 @@ class TurnPrinter:
         questions = list(self._questions.listed(""))
         several = len({input_question.call for input_question in questions}) > 1
         for question in questions:
-            self._say_how_to_answer("It waits", question, f" --call {question.call}" if several else "")
+            self._print_answer_commands("It waits", question, f" --call {question.call}" if several else "")
 
     def note_question(self, question: AnyQuestion) -> None:
         """Print how to answer a sub-agent's question, once."""
         if question.asker is not None:
-            self._say_how_to_answer(f"{question.asker.name} waits", question, f" --call {question.call}")
+            self._print_answer_commands(f"{question.asker.name} waits", question, f" --call {question.call}")
 
-    def _say_how_to_answer(self, who: str, question: AnyQuestion, flag: str) -> None:
-        if question.id in self._asked:
+    def _print_answer_commands(self, who: str, question: AnyQuestion, flag: str) -> None:
+        if question.id in self._shown_questions:
             return
-        self._asked.add(question.id)
+        self._shown_questions.add(question.id)
         until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         turn = question.request.turn
         if isinstance(question, InputQuestion):

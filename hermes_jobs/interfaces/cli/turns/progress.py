@@ -20,7 +20,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
-from hermes_jobs.interfaces.cli.turns.diff_format import counts, folded
+from hermes_jobs.interfaces.cli.turns.diff_format import counts, fold
 from hermes_jobs.text.figures import duration
 
 LONG = 3.0  # seconds after which a running call is reported
@@ -68,11 +68,11 @@ class ProgressLines:
     ) -> None:
         self._tell = tell
         self._show = show
-        self._written: dict[str, e.FileWritten] = {}
+        self._file_writes: dict[str, e.FileWritten] = {}
         self._now = now
         self._tools: dict[str, RunningCall] = {}
         self._model: RunningCall | None = None
-        self._speaking: tuple[str, int] | None = None
+        self._streaming_step: tuple[str, int] | None = None
         self.children = ChildLines(tell, now, _columns)
 
     def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
@@ -83,7 +83,7 @@ class ProgressLines:
             case e.ChildrenStarted():  # they are reported instead
                 self._tools.pop(event.call, None)
             case e.ModelCallStarted():
-                speaks = (event.step, event.attempt) == self._speaking
+                speaks = (event.step, event.attempt) == self._streaming_step
                 self._model = None if speaks else RunningCall("the model", at)
             case e.ModelReplied():
                 self._model = None
@@ -105,7 +105,7 @@ class ProgressLines:
             case e.ToolStarted():
                 self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), at)
             case e.FileWritten():
-                self._written[event.call] = event
+                self._file_writes[event.call] = event
             case e.ToolFinished():
                 self._ended(event.call, *_outcome(event), at)
                 self._show_written(event.call)
@@ -135,7 +135,7 @@ class ProgressLines:
 
         The event of its start may arrive later.
         """
-        self._model, self._speaking = None, (step, attempt)
+        self._model, self._streaming_step = None, (step, attempt)
 
     def on_progress(self, call: str, text: str) -> None:
         """Handle a tool's progress; the last line is used."""
@@ -167,16 +167,16 @@ class ProgressLines:
 
     def _ended(self, call: str, how: str, why: str, at: float) -> None:
         started = self._tools.pop(call, None)
-        file_written = self._written.get(call)
+        file_written = self._file_writes.get(call)
         if started is not None:
             lines = counts(file_written.added, file_written.removed) if file_written is not None else ""
             parts = ", ".join(filter(None, (how, lines, duration(at - started.since))))
             self._tell(f"· {started.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
 
     def _show_written(self, call: str) -> None:
-        file_written = self._written.pop(call, None)
+        file_written = self._file_writes.pop(call, None)
         if file_written is not None and file_written.diff:
-            self._show(folded(file_written.diff, file_written.turn))
+            self._show(fold(file_written.diff, file_written.turn))
 
     def _retried(self, event: e.ModelCallFailed, at: float) -> None:
         if event.retry_at is not None and event.quota_until is None and not event.fallback:

@@ -31,7 +31,7 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
 
     Raises `Rejected` for an invalid query, and if nothing matches.
     """
-    pairs, words = _parsed(query)
+    pairs, words = _parse(query)
     views = application.views
     session = views.find_session(pairs.pop("session")) if "session" in pairs else None
     dearest, newest = (_count(key, pairs.pop(key, None)) for key in ("expensive", "newest"))
@@ -50,7 +50,7 @@ def chosen_turns(application: Application, query: str) -> list[TurnView]:
     return turns
 
 
-def _parsed(query: str) -> tuple[dict[str, str], list[str]]:
+def _parse(query: str) -> tuple[dict[str, str], list[str]]:
     try:
         parts = shlex.split(query)
     except ValueError as error:

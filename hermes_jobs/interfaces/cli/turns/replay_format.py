@@ -17,7 +17,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.engine.replays import answered_calls, comparisons, reads_run
 from hermes_jobs.interfaces.cli.output import one_line, print_heading
 from hermes_jobs.interfaces.cli.table import print_table
-from hermes_jobs.interfaces.cli.turns.diff_format import coloured
+from hermes_jobs.interfaces.cli.turns.diff_format import colour
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.text.figures import duration, money, pluralize
 from hermes_jobs.views.turn_json import usage_json
@@ -134,7 +134,7 @@ def _differences(comparison: Comparison) -> Iterator[str]:
         return
     before = _lines(comparison.recorded) if comparison.recorded is not None else []
     lines = difflib.unified_diff(before, _lines(comparison.replayed), n=CONTEXT, lineterm="")
-    yield from (f"  {line}" for line in coloured(list(lines)[2:]))
+    yield from (f"  {line}" for line in colour(list(lines)[2:]))
 
 
 def _lines(answer: ComparedAnswer) -> Sequence[str]:

@@ -114,13 +114,13 @@ def _print_prompt(context: CliContext, turn: TurnView, step: str, *, as_json: bo
     )
 
 
-def _took(turn: TurnView, now: float) -> str:
+def _elapsed(turn: TurnView, now: float) -> str:
     """The duration from its submission or resumption to its end, or to now."""
     until, so_far = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
     return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{so_far}"
 
 
-def _stands(turn: TurnView) -> str:
+def _state(turn: TurnView) -> str:
     """The status, with the result, and the end of its wait."""
     stands = turn.status_word
     for text in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
@@ -136,15 +136,15 @@ def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
     return [
         ("Turn", turn.id),
         ("Session", turn.session),
-        ("Sub-agent of", _above(turn)),
-        ("Status", _stands(turn)),
+        ("Sub-agent of", _parents(turn)),
+        ("Status", _state(turn)),
         ("Waits", turn.waits_for),
         ("Stopped by", turn.stopped_by or ""),
         ("Model", f"{turn.model} ({model_label(context.settings, turn.model)})" if turn.model else ""),
         ("Ensemble", _ensemble(turn)),
         ("Submitted", format_time(turn.submitted_at, seconds=True)),
         ("Ended", format_time(turn.ended_at, seconds=True)),
-        ("Took", _took(turn, context.application.clock.now())),
+        ("Took", _elapsed(turn, context.application.clock.now())),
         ("Tokens", tokens_label(turn.totals.usage)),
         ("Cost", money(turn.totals.cost_usd, turn.totals.known_cost_usd)),
         ("Not in it", unknown_costs(views.unknown_costs(turns=[turn.id]))),
@@ -186,7 +186,7 @@ def _ensemble(turn: TurnView) -> str:
     return f"{turn.ensemble}: {', '.join(members)}, then {turn.model}" if turn.ensemble else ""
 
 
-def _above(turn: TurnView) -> str:
+def _parents(turn: TurnView) -> str:
     """The parent turn of a sub-agent's, and the root turn if that is another; else empty."""
     place = turn.place
     if place is None:

@@ -57,7 +57,7 @@ class Inputs:
     """Reads inputs of at most `MAX_BYTES` together. Raises usage errors."""
 
     def __init__(self) -> None:
-        self._left = MAX_BYTES
+        self._remaining_bytes = MAX_BYTES
 
     def read_file(self, name: str, *, label: str = "") -> str:
         """The file's text. `label` is its name in errors, if different.
@@ -74,14 +74,14 @@ class Inputs:
 
     def read(self, file: BinaryIO, name: str) -> str:
         """The rest of the file as text. Raises a `UsageError` if it is too large or not text."""
-        content = file.read(self._left + 1)
-        if len(content) > self._left:
+        content = file.read(self._remaining_bytes + 1)
+        if len(content) > self._remaining_bytes:
             raise click.UsageError(
                 f"{name} is too large: files and piped input may have {MAX_BYTES:,} bytes together.\n"
                 "Send a part of it (head, tail, grep), or name its path in TEXT: the agent can read files of "
                 "its folder."
             )
-        self._left -= len(content)
+        self._remaining_bytes -= len(content)
         return _decoded(content, name)
 
 
