@@ -26,7 +26,7 @@ from workers.dispatch import CeleryDispatcher
 logger = logging.getLogger(__name__)
 
 QUEUE: Queue = "schedules"
-LOOK_EVERY = 1.0  # seconds between polls of the log: another process may have added a schedule
+POLL_SECONDS = 1.0  # seconds between polls of the log: another process may have added a schedule
 LONGEST = 30.0  # longest interval in seconds between two messages for an unclaimed step
 
 
@@ -41,7 +41,7 @@ class _Sent(msgspec.Struct):
     """When a step is sent again, in monotonic seconds, and the interval after it."""
 
     at: float
-    wait: float = LOOK_EVERY
+    wait: float = POLL_SECONDS
 
 
 class DuePoller:
@@ -53,7 +53,7 @@ class DuePoller:
         self._sender = sender
         self._sent: dict[Step, _Sent] = {}
 
-    def look(self) -> float:
+    def poll(self) -> float:
         """Send the messages that are due; returns seconds until the next poll. Raises `LogUnavailable`."""
         now = self._clock.monotonic()
         wall = self._clock.now()
@@ -67,15 +67,15 @@ class DuePoller:
                 sent.at, sent.wait = now + sent.wait, min(sent.wait * 2, LONGEST)
         next_due = self._log.next_due_at(queue=QUEUE)
         if next_due is None or next_due <= wall:
-            return LOOK_EVERY
-        return min(LOOK_EVERY, next_due - wall)
+            return POLL_SECONDS
+        return min(POLL_SECONDS, next_due - wall)
 
 
 class LogScheduler(Scheduler):
     """Celery beat's scheduler: `look` polls, and returns when to poll again."""
 
     def __init__(self, look: Callable[[], float], **options: Any) -> None:
-        self._look = look
+        self._poll = look
         super().__init__(**options)
 
     def setup_schedule(self) -> None:
@@ -83,7 +83,7 @@ class LogScheduler(Scheduler):
 
     def tick(self, *_event: Any, **_helpers: Any) -> float:
         """Poll; returns seconds to sleep."""
-        return self._look()
+        return self._poll()
 
 
 def run(application: Application, broker_url: str) -> int:
@@ -98,13 +98,13 @@ def run(application: Application, broker_url: str) -> int:
     def look() -> float:
         try:
             lease.ensure()
-            return waking.look()
+            return waking.poll()
         except LogUnavailable as error:
             logger.warning("%s", error)
-            return LOOK_EVERY
+            return POLL_SECONDS
 
     service = Service(
-        app, max_interval=LOOK_EVERY, scheduler_cls=lambda **options: LogScheduler(look, **options)
+        app, max_interval=POLL_SECONDS, scheduler_cls=lambda **options: LogScheduler(look, **options)
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)

@@ -49,7 +49,7 @@ class WrittenHome(Home):
             events=facts,
             expected=before.version,
             due=tuple(set(next_steps(after)) - set(next_steps(before))),
-            gone=tuple(gone),
+            dropped=tuple(gone),
         )
         self.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=self.recorded_at, writes=(write,)))
 

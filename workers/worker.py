@@ -96,7 +96,7 @@ def run(
         lease,
         dispatcher,
         place,
-        application.process_endings.keep,
+        application.process_endings.add,
     )
     dispatcher.describe = lambda step: from_state(step, engine.sessions.cached(step.stream))
     dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))

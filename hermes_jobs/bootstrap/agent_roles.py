@@ -89,7 +89,7 @@ def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, A
         toolsets=_toolsets(fields),
         model=None if model.lower() in _INHERITED else model or None,
         budget=_number(fields, "budget"),
-        max_iterations=_whole(fields),
+        max_iterations=_whole_number(fields),
         trusted=not is_project,
         origin=path if is_project else f"home: {path}",
     )
@@ -128,7 +128,7 @@ def _number(fields: Mapping[str, Any], key: str) -> float | None:
     return number
 
 
-def _whole(fields: Mapping[str, Any]) -> int | None:
+def _whole_number(fields: Mapping[str, Any]) -> int | None:
     """Raises `ValueError` unless `max_iterations` (`maxTurns` elsewhere) is a number above zero."""
     key = "max_iterations" if "max_iterations" in fields else "maxTurns"
     number = _number(fields, key)

@@ -173,9 +173,9 @@ class Application:
         from hermes_jobs.settings.turn_settings import with_variables
 
         carried = self.carried(model)
-        theirs = [status.locale for status in statuses(self.log).values() if status.locale.zone]
-        if theirs:
-            carried = with_locale(carried, self.settings, self._locale, theirs)
+        locales = [status.locale for status in statuses(self.log).values() if status.locale.zone]
+        if locales:
+            carried = with_locale(carried, self.settings, self._locale, locales)
         return with_variables(carried, self.settings, variables) if variables else carried
 
     @property

@@ -54,9 +54,9 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
             streams += [write.stream for write in made.writes]
         return streams
 
-    def texts(self, wanted: Sequence[EmbeddedText]) -> Mapping[str, str]:
+    def texts(self, requested: Sequence[EmbeddedText]) -> Mapping[str, str]:
         """The texts of a plan by their digests, as far as they are still there and long."""
-        digests = {text.digest for text in wanted}
+        digests = {text.digest for text in requested}
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
         exchanges = self.views.exchanges(digests - entries.keys())
         exchange_texts = {

@@ -152,17 +152,17 @@ class ModelEndpoints:
     def learn(self, base_url: str | None, model: str, window: int) -> Decision | None:
         """The decision that records a window that the endpoint has named, in tokens; None where it is
         implausible, no smaller than the assumed one, or set in the configuration."""
-        known = self.windows(base_url)
-        assumed = known.assumed(model)
-        if not LEAST_WINDOW <= window < assumed or known.window(model).source == "setting":
+        windows = self.windows(base_url)
+        assumed = windows.assumed(model)
+        if not LEAST_WINDOW <= window < assumed or windows.window(model).source == "setting":
             return None
         return record_limit(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
 
-    def _made(self, known: dict[K, T], which: K, make: Callable[[K], T]) -> T:
+    def _made(self, cache: dict[K, T], which: K, make: Callable[[K], T]) -> T:
         with self._lock:
-            if which not in known:
-                known[which] = make(which)
-            return known[which]
+            if which not in cache:
+                cache[which] = make(which)
+            return cache[which]
 
     def _explained(self, choice: Choice) -> DiagnosingModel:
         from hermes_jobs.agent.llm.catalogue import DiagnosingModel
@@ -205,7 +205,7 @@ class ModelRouter:
         choice = self._settings.choice(request.model)
         routed = request if choice.model == request.model else replace(request, model=choice.model)
         reply = self._endpoints.model(choice).reply(routed, cancel, on_text)
-        return replace(reply, model=self._booked(choice, reply.model or choice.model))
+        return replace(reply, model=self._model_charged(choice, reply.model or choice.model))
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         """See `Pricing.cost_usd`."""
@@ -235,14 +235,14 @@ class ModelRouter:
         choice = self._settings.choice(model)
         return self._endpoints.learn(choice.base_url, choice.model, window)
 
-    def _booked(self, asked: Choice, answered_by: str) -> str:
+    def _model_charged(self, choice: Choice, answered_by: str) -> str:
         """The name under which usage is recorded: the model that answered, unless only the requested one is
         priced."""
         own = self._settings.models.prices
-        name = asked.model if asked.model in own and answered_by not in own else answered_by
-        if asked.rehearsal or self._settings.choice(name).endpoint == asked.endpoint:
+        name = choice.model if choice.model in own and answered_by not in own else answered_by
+        if choice.rehearsal or self._settings.choice(name).endpoint == choice.endpoint:
             return name
-        return f"{asked.provider}:{name}"
+        return f"{choice.provider}:{name}"
 
 
 def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
@@ -260,10 +260,10 @@ def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
             assert_never(choice.at.api)
 
 
-def _recalled(known: LearnedWindows, place: Place) -> RecalledWindow:
+def _recalled(learned: LearnedWindows, place: Place) -> RecalledWindow:
     from hermes_jobs.agent.llm.windows import RecalledWindow
 
-    return RecalledWindow(known.windows.get(place), known.forgotten.get(place, 0))
+    return RecalledWindow(learned.windows.get(place), learned.forgotten.get(place, 0))
 
 
 class KeylessModel:

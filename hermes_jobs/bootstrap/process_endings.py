@@ -15,7 +15,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 if TYPE_CHECKING:
     from hermes_jobs.agent.tools.background import BackgroundProcesses
 
-LOOK_SECONDS = 5.0
+POLL_SECONDS = 5.0
 """Seconds between checks of all processes."""
 
 
@@ -44,13 +44,13 @@ class ProcessEndings:
             wait=False,
         )
 
-    def keep(self, news: Sequence[RecordedEvent]) -> None:
+    def add(self, news: Sequence[RecordedEvent]) -> None:
         """A worker's periodic check: stops processes whose session or turn ended elsewhere, and processes
         without their keeper."""
         for recorded in news:
             self.follow((recorded.event,), lineage_of(recorded.stream))
         now = self._clock.monotonic()
-        if now - self._looked_at < LOOK_SECONDS:
+        if now - self._looked_at < POLL_SECONDS:
             return
         self._looked_at = now
         if self._folder.is_dir():

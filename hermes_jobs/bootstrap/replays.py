@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 READING = "skill_view"
-GONE = "Error: There is no skill {name!r}. See skills_list."
+NO_SKILL = "Error: There is no skill {name!r}. See skills_list."
 
 
 def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> ReplayedRequests:
@@ -42,19 +42,19 @@ def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> Replay
     return ReplayedRequests(sessions, build, leave_out, put_in)
 
 
-def leave_out(request: ModelRequest, left: LeftOut) -> ModelRequest:
+def leave_out(request: ModelRequest, item: LeftOut) -> ModelRequest:
     """The request without a memory entry or a skill: without its line in the prompt and in the recalled
     context, and without the reads of it."""
-    if left.kind == "memory":
+    if item.kind == "memory":
         return replace(
             request,
-            system_prompt=without_entry(request.system_prompt, left.text),
-            messages=tuple(without_recalled(message, left.text) for message in request.messages),
+            system_prompt=without_entry(request.system_prompt, item.text),
+            messages=tuple(without_recalled(message, item.text) for message in request.messages),
         )
     return replace(
         request,
-        system_prompt=without_skill(request.system_prompt, left.name),
-        messages=tuple(_unread(request.messages, left.name)),
+        system_prompt=without_skill(request.system_prompt, item.name),
+        messages=tuple(_unread(request.messages, item.name)),
     )
 
 
@@ -69,8 +69,8 @@ def without_recalled(message: Message, entry: str) -> Message:
     remaining = ["\n".join(text for text in part.split("\n") if not line.match(text)) for part in parts]
     if remaining == parts:
         return message
-    left = "\n\n".join(part for part in remaining if part != HEADING)
-    return with_recall(UserMessage(before), left)
+    recalled = "\n\n".join(part for part in remaining if part != HEADING)
+    return with_recall(UserMessage(before), recalled)
 
 
 def put_in(request: ModelRequest, item: PutIn, *, unrelated: bool) -> ModelRequest:
@@ -91,7 +91,7 @@ def _unread(messages: Sequence[Message], name: str) -> Sequence[Message]:
         for call in message.tool_calls
         if call.name == READING and _named(call.arguments) == name
     }
-    missing = GONE.format(name=name)
+    missing = NO_SKILL.format(name=name)
     return [
         replace(message, content=missing, failed=True)
         if isinstance(message, ToolMessage) and message.tool_call in calls
@@ -149,14 +149,14 @@ def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
         for verification in verifications_of(engine, request.review)
         if verification.stream != stream_of(request.experiment)
     ]
-    known = {
+    entries = {
         (item.kind, item.versions)
         for other in others
         for variant in (other.plan.variants if other.plan else ())
         for item in variant.including
     }
     return [
-        item for item in saved_items(engine.log, request.review) if (item.kind, item.versions) not in known
+        item for item in saved_items(engine.log, request.review) if (item.kind, item.versions) not in entries
     ]
 
 

@@ -77,8 +77,8 @@ def create_curator(
     """The curator of these skills; its days are those of `zone` (None: the machine's)."""
 
     def uses(names: Collection[str]) -> Mapping[str, SkillUsage]:
-        known = views.skill_uses()
-        return {name: _use(known.get(name, SkillUse()), _written_at(log, name)) for name in names}
+        by_skill = views.skill_uses()
+        return {name: _use(by_skill.get(name, SkillUse()), _written_at(log, name)) for name in names}
 
     def today() -> str:
         return day_of(clock.now(), zone)
@@ -86,12 +86,12 @@ def create_curator(
     return Curator(skills, uses, today)
 
 
-def _use(known: SkillUse, written_at: str) -> SkillUsage:
+def _use(use: SkillUse, written_at: str) -> SkillUsage:
     return SkillUsage(
-        uses=known.uses,
-        completed=known.completed,
-        failed=known.failed,
-        last_used_at=known.last_used_at or "",
+        uses=use.uses,
+        completed=use.completed,
+        failed=use.failed,
+        last_used_at=use.last_used_at or "",
         written_at=written_at,
     )
 

@@ -317,10 +317,10 @@ class StepHandlers:
         try:
             state = self._parts.engine.state(approval_rules.STREAM)
         except LogUnavailable:  # what was read last holds until the log is back
-            known = self._parts.engine.sessions.cached(approval_rules.STREAM)
-            if known is None:
+            cached = self._parts.engine.sessions.cached(approval_rules.STREAM)
+            if cached is None:
                 raise
-            state = known
+            state = cached
         assert isinstance(state, approval_rules.ApprovalRules)
         return state.rules
 

@@ -95,7 +95,11 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     web = WebOptions(allow_private=settings.web.allow_private, environ=environ)
     tools: tuple[Tool, ...] = (
         *default_tools(
-            _terminal(settings, paths, environ, processes), paths, web, kept=result_file, snapshots=snapshots
+            _terminal(settings, paths, environ, processes),
+            paths,
+            web,
+            stored_file=result_file,
+            snapshots=snapshots,
         ),
         *_web_search(settings, environ, clock),
         *MemoryTools(limits, memory.sync).tools,
@@ -268,14 +272,14 @@ def default_tools(
     terminal: TerminalOptions,
     paths: PathPolicy,
     web: WebOptions = DEFAULT_WEB,
-    kept: StoredFile = no_stored_file,
+    stored_file: StoredFile = no_stored_file,
     snapshots: SnapshotStore = NO_SNAPSHOTS,
 ) -> tuple[Tool, ...]:
     """All of them, as configured."""
     return (
         *Terminal(terminal).tools,
         *_process_tools(terminal),
-        *Files(paths, kept, snapshots).tools,
+        *Files(paths, stored_file, snapshots).tools,
         *FileSearch(paths).tools,
         *Web(web).tools,
         *todo_tools(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hermes_jobs.bootstrap.workers import meets, of_tools, statuses
-from hermes_jobs.settings.turn_settings import OF_DELIVERIES, applied, held, salt_of
+from hermes_jobs.settings.turn_settings import OF_DELIVERIES, applied, available_digests, salt_of
 
 if TYPE_CHECKING:
     from hermes_jobs.domain.delivery import Delivery
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import LiveSettings, Settings
 
-KEPT = 32  # different settings of turns whose parts a process caches
+CACHED_SETTINGS = 32  # different settings of turns whose parts a process caches
 GRACE = 5.0  # seconds in which the process that sent a turn may register, or be registered again
 
 
@@ -48,10 +48,10 @@ class SettingsOfTurns:
         values: Mapping[str, Any] = turn.settings if turn is not None else {}
         key = msgspec.json.encode(values, order="deterministic") if values else b""
         with self._lock:
-            self._look()
+            self._reread()
             parts = self._parts.get(key)
             if parts is None:
-                if len(self._parts) >= KEPT:
+                if len(self._parts) >= CACHED_SETTINGS:
                     self._parts = {}
                 parts = self._parts[key] = self._made(values)
             return parts
@@ -60,11 +60,13 @@ class SettingsOfTurns:
         """See `PartsOfTurns.admission`."""
         requires = of_tools(turn.requires) if step.operation == "turn.run_tool" else turn.requires
         with self._lock:
-            self._look()
+            self._reread()
             if self._has is None:
-                self._has = held(self._settings, self._log.log_id)
+                self._has = available_digests(self._settings, self._log.log_id)
             salt = salt_of(requires, self._log.log_id)
-            if meets(requires, self._has if salt == self._log.log_id else held(self._settings, salt)):
+            if meets(
+                requires, self._has if salt == self._log.log_id else available_digests(self._settings, salt)
+            ):
                 return "here"
             now = self._clock.monotonic()
             which = (turn.id, turn.times_resumed)
@@ -81,12 +83,12 @@ class SettingsOfTurns:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         secret = OF_DELIVERIES.get(delivery.requested.target.partition(":")[0])
         with self._lock:
-            self._look()
+            self._reread()
             if secret is None or self._settings.secrets.get(secret) is not None:
                 return False
         return any(secret in status.has for status in statuses(self._log).values())
 
-    def _look(self) -> None:
+    def _reread(self) -> None:
         """Forget what was made of settings that no longer hold."""
         settings = self._live.current()
         if settings is not self._settings:

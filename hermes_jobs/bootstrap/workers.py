@@ -13,7 +13,7 @@ from hermes_jobs.eventlog.leases import FailureDetector, Lease
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import WorkerRow
 from hermes_jobs.settings.person_locale import PersonLocale
-from hermes_jobs.settings.turn_settings import SEARCH_URL, held
+from hermes_jobs.settings.turn_settings import SEARCH_URL, available_digests
 from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
@@ -81,10 +81,13 @@ def cover_required_queues(
     queues = {queue for worker in live for queue in worker.queues}
     if not requires or not queues >= NEEDED:
         return queues >= NEEDED
-    known = statuses(log)
+    by_worker = statuses(log)
     required = {"turns": requires, "tools": of_tools(requires)}
     return all(
-        any(queue in worker.queues and worker.id in known and known[worker.id].meets(need) for worker in live)
+        any(
+            queue in worker.queues and worker.id in by_worker and by_worker[worker.id].meets(need)
+            for worker in live
+        )
         for queue, need in required.items()
     )
 
@@ -138,7 +141,7 @@ class HomeWorkers:
 
     def _status(self) -> str:
         settings = self._live.current()
-        has = held(settings, self._log.log_id)
+        has = available_digests(settings, self._log.log_id)
         return _json(WorkerStatus(has, self._live.problem, self._live.outdated, self._locale()))
 
     def _gateway_status(self, unreachable: Callable[[], str]) -> str:
@@ -165,12 +168,12 @@ class HomeWorkers:
     def lacking(self, requires: Mapping[str, str]) -> Sequence[str]:
         """The names of what a turn requires and no live worker has; all of them where each is had by
         another."""
-        workers, known = self._log.workers(), statuses(self._log)
+        workers, by_worker = self._log.workers(), statuses(self._log)
         dead = self.failure_detector().dead(workers)
         live = [
-            known[worker.id]
+            by_worker[worker.id]
             for worker in workers
-            if worker.queues and worker.id in known and worker.id not in dead
+            if worker.queues and worker.id in by_worker and worker.id not in dead
         ]
         missing = [
             name

@@ -316,7 +316,7 @@ def _stored(write: _StreamChange) -> StreamWrite:
         events=write.events,
         expected=write.before.version,
         due=tuple(step for step in due if step not in before),
-        gone=tuple(sorted(step.id for step in before if step.id not in still)),
+        dropped=tuple(sorted(step.id for step in before if step.id not in still)),
     )
 
 

@@ -167,7 +167,7 @@ def _dropped_with_its_guard(change: Append) -> frozenset[str]:
     guard = change.guard
     if guard is None or guard.action == "claim":
         return frozenset()
-    return frozenset(guard.step for write in change.writes if guard.step in write.gone)
+    return frozenset(guard.step for write in change.writes if guard.step in write.dropped)
 
 
 def _apply_guard(connection: Connection, guard: StepGuard, *, drops: bool) -> None:
@@ -194,8 +194,8 @@ def head_values(head: Head) -> dict[str, Any]:
 
 
 def _write_steps(connection: Connection, write: StreamWrite, dropped: frozenset[str]) -> None:
-    gone = [{"name": escaped(step_id)} for step_id in write.gone if step_id not in dropped]
-    _run_each(connection, sql.DELETE_STEP, gone)
+    removed = [{"name": escaped(step_id)} for step_id in write.dropped if step_id not in dropped]
+    _run_each(connection, sql.DELETE_STEP, removed)
     _run_each(connection, sql.UPSERT_STEP, [step_values(step) for step in write.due])
 
 

@@ -100,12 +100,12 @@ class Codec:
         Raises `NewerSchema` where the type, or its form, is newer than this build; `Corrupt` where the text
         does not hold what the type needs.
         """
-        known = self._schemas.get(kind)
-        if known is None or schema > known:
-            form = kind if known is None else f"{kind} in form {schema}"
+        schema_known = self._schemas.get(kind)
+        if schema_known is None or schema > schema_known:
+            form = kind if schema_known is None else f"{kind} in form {schema}"
             raise NewerSchema(f"An event {form} was written by a newer hermes-jobs: upgrade this one.")
         try:
-            if schema == known:
+            if schema == schema_known:
                 return self._decoders[kind].decode(data)
             fields = upcast(kind, schema, msgspec.json.decode(data), self._upcasts)
             return msgspec.convert(fields, described(self._types[kind]))

@@ -66,9 +66,9 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
     Raises `Rejected` where one of its streams was created meanwhile, and what `then` raises.
     """
     with target.snapshot() as here:
-        known = Tombstones.stored(here)
+        tombstones = Tombstones.stored(here)
     with source.snapshot() as tables:
-        for batch in _batches(lines_of_tables(tables, known=known)):
+        for batch in _batches(lines_of_tables(tables, known=tombstones)):
             target.change_tables(partial(_write, batch))
         accounts = [
             to_charge(unescaped(account), sums)
@@ -83,8 +83,8 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
                 raise _already_exists(head.stream)
         connection.executemany(sql.UPDATE_HEAD, [head_values(head) for head in heads])
         for row in steps:  # in the order in which they came
-            held = {"owner": None if row.owner is None else escaped(row.owner), "fence": row.fence}
-            connection.execute(sql.INSERT_STEP, {**step_values(row.step), **held})
+            claim = {"owner": None if row.owner is None else escaped(row.owner), "fence": row.fence}
+            connection.execute(sql.INSERT_STEP, {**step_values(row.step), **claim})
         charge(connection, accounts, ())
         return then(TransactionLog(connection, target.log_id, target.codec))
 

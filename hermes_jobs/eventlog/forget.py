@@ -109,8 +109,8 @@ def forget(
         if not force:
             _check_rest(connection, removal, found)
         _rewrite(connection, found)
-        said = replace(event, tombstones=_tombstones(found), results=tuple(found.results))
-        write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(said,), expected=0)
+        recorded_event = replace(event, tombstones=_tombstones(found), results=tuple(found.results))
+        write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(recorded_event,), expected=0)
         change = Append(meta=meta, recorded_at=recorded_at, writes=(write,))
         [recorded] = PreparedAppend(change, log.codec).execute(connection)
         connection.execute(sql.MOVE_KEY, moved(NEWEST, recorded.stream, recorded.position))
@@ -248,16 +248,16 @@ class _Search:
         if isinstance(event, ToolFinished) and event.spilled_to is not None:
             self._calls.append(event.call)
         after = scrubbed(event, self._memory if row.stream == MEMORY else self._removal.text)
-        known = self._codec.encode(after)
-        is_named = self._removal.found(f"{row.stream} {known.data}")
+        encoded = self._codec.encode(after)
+        is_named = self._removal.found(f"{row.stream} {encoded.data}")
         self._named += is_named
         # Fields that this build does not know go where the pattern is in them.
         is_unknown = after == event and not is_named and self._removal.found(row.data)
         if after == event and not is_unknown:
             return None
-        changed = row._replace(data=known.data, schema=known.schema)._asdict()
+        changed = row._replace(data=encoded.data, schema=encoded.schema)._asdict()
         digest = row_hash(self._hash_before(row), changed)
-        return Rewrite(row.stream, row.version, known.data, known.schema, digest)
+        return Rewrite(row.stream, row.version, encoded.data, encoded.schema, digest)
 
     def _hash_before(self, row: StoredEvent) -> str:
         if row.version == 1:

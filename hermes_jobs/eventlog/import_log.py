@@ -69,7 +69,7 @@ def import_log(
     raws: Iterable[bytes],
     day_of: DayOf,
     target: SqlEventLog,
-    wanted: Callable[[str], bool] = lambda stream: True,
+    is_wanted: Callable[[str], bool] = lambda stream: True,
 ) -> ImportResult:
     """Import the streams that are `wanted` and not in the `target`, to which they will be copied.
 
@@ -77,7 +77,7 @@ def import_log(
     read or was changed; for a stream that the target has with other content; and for events that only a newer
     hermes-jobs can read.
     """
-    reading = _Import(log, target, wanted)
+    reading = _Import(log, target, is_wanted)
     for number, line in _checked(raws):
         reading.add(number, line)
     reading.finish()
@@ -136,13 +136,13 @@ class _Changed(NamedTuple):
 class _Import:
     """One pass over the lines. Events are written in batches; the ends of streams are collected."""
 
-    def __init__(self, log: TransactionLog, target: SqlEventLog, wanted: Callable[[str], bool]) -> None:
+    def __init__(self, log: TransactionLog, target: SqlEventLog, is_wanted: Callable[[str], bool]) -> None:
         self.num_events = 0
         self.ends: dict[str, _StreamEnd] = {}
         self.steps: dict[str, StepLine] = {}
         self._log = log
         self._target = target
-        self._wanted = wanted
+        self._is_wanted = is_wanted
         self._position = 0
         self._last_read = 0
         self._rows: list[dict[str, Any]] = []
@@ -157,7 +157,7 @@ class _Import:
     def add(self, number: int, line: AnyLine) -> None:
         match line:
             case EventLine():
-                if self._is_tombstone(line) or self._wanted(line.stream):
+                if self._is_tombstone(line) or self._is_wanted(line.stream):
                     self._add_event(number, line)
             case KeyLine():
                 if self._is_new(line.stream):
@@ -249,8 +249,8 @@ class _Import:
             initial_state(line.stream)
             self._log.codec.decode(line.type, data, line.schema)
         except NewerSchema as error:
-            said = f"Line {number} of the export: {error}"
-            return Rejected(said, kind="newer_export", hint="Nothing was imported.")
+            message = f"Line {number} of the export: {error}"
+            return Rejected(message, kind="newer_export", hint="Nothing was imported.")
         except HermesJobsError as error:
             return invalid_line(number, str(error).rstrip("."))
         return None

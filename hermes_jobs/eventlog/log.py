@@ -97,7 +97,7 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     expected: int | None
     due: tuple[Step, ...] = ()
-    gone: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 class Append(msgspec.Struct, frozen=True, kw_only=True):

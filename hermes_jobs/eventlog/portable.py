@@ -137,9 +137,9 @@ class Tombstones:
         self._by_stream: dict[str, set[str]] = {}
 
     @classmethod
-    def stored(cls, connection: Connection, known: Tombstones | None = None) -> Tombstones:
+    def stored(cls, connection: Connection, previous: Tombstones | None = None) -> Tombstones:
         """Those of a log, with those that are known; one that cannot be read covers nothing."""
-        found = known or cls()
+        found = previous or cls()
         values = {"first": PREFIX, "beyond": _BEYOND, "type": TextsForgotten.__name__}
         for (data,) in connection.execute(sql.SELECT_OF_TYPE, values).fetchall():
             with suppress(msgspec.MsgspecError):

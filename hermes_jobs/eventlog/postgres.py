@@ -285,9 +285,9 @@ class _TimeoutConnection(DriverConnection[Any]):
     def _limited(self, gen: Any) -> Any:
         give_up = time.monotonic() + self.answer_seconds
         try:
-            wanted = next(gen)
+            request = next(gen)
             while True:
-                ready = yield wanted
+                ready = yield request
                 if ready:
                     give_up = time.monotonic() + self.answer_seconds
                 elif time.monotonic() > give_up:
@@ -295,7 +295,7 @@ class _TimeoutConnection(DriverConnection[Any]):
                     raise errors.OperationalError(
                         f"the server has said nothing for {self.answer_seconds:.0f} s"
                     )
-                wanted = gen.send(ready)
+                request = gen.send(ready)
         except StopIteration as end:
             return end.value
 

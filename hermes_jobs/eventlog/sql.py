@@ -131,10 +131,10 @@ class SqlEventLog:
             if self.last_position() > after:
                 return True
             while self._written == written and self._change_counter() == pulse:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return False
-                self._wait_for_write(written, min(left, self._database.poll_seconds))
+                self._wait_for_write(written, min(remaining, self._database.poll_seconds))
 
     def wait_for_others(self, seconds: float) -> bool:
         rung = self._notified.wait(seconds)

@@ -121,9 +121,9 @@ class SqliteDatabase:
     @contextmanager
     def _queued(self) -> Iterator[None]:
         """Hold the write lock. Raises `LogUnavailable` if another process has held it for too long."""
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
-                held.enter_context(self._lock.held())
+                stack.enter_context(self._lock.held())
             except LockTimeout as late:
                 raise LogUnavailable(
                     f"The log {self._path} cannot be written: {late.holder} has kept it locked for "

@@ -74,7 +74,7 @@ _EVENTS_AT_ONCE = 1000
 
 
 def rebuild_steps_and_budgets(
-    log: TransactionLog, streams: Iterable[str], held: Mapping[str, StepLine], day_of: DayOf
+    log: TransactionLog, streams: Iterable[str], claims: Mapping[str, StepLine], day_of: DayOf
 ) -> list[str]:
     """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
     is taken from the export. Returns the sessions among them that wait for others.
@@ -89,14 +89,14 @@ def rebuild_steps_and_budgets(
         rows.update({step.id: step_values(step) for step in due_steps(state)})
         if isinstance(state, Session) and state.waits_for_others:
             waiting.append(stream)
-    if rows.keys() != held.keys():
-        differing = ", ".join(sorted(rows.keys() ^ held.keys())[:3])
+    if rows.keys() != claims.keys():
+        differing = ", ".join(sorted(rows.keys() ^ claims.keys())[:3])
         raise Rejected(
             f"The export's due steps do not follow from its events: {differing}.",
             kind="unreadable_export",
             hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
         )
-    for line in held.values():  # in the order in which they came
+    for line in claims.values():  # in the order in which they came
         owner = None if line.owner is None else escaped(line.owner)
         log.connection.execute(sql.INSERT_STEP, {**rows[line.step], "owner": owner, "fence": line.fence})
     return waiting

@@ -15,7 +15,7 @@ from hermes_jobs.agent.mcp.config import McpServer
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
-LOOK_EVERY = 2.0  # seconds between checks of the settings, which are two `stat`
+POLL_SECONDS = 2.0  # seconds between checks of the settings, which are two `stat`
 
 
 class ConnectorHost(Protocol):
@@ -39,7 +39,7 @@ class ConnectorPreparation:
     def __init__(self, configured: Callable[[], Mapping[str, McpServer]], host: ConnectorHost) -> None:
         self._configured = configured
         self._host = host
-        self._is_wanted = False
+        self._is_needed = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="connector-preparation", daemon=True)
 
@@ -51,21 +51,21 @@ class ConnectorPreparation:
         """Stop the thread."""
         self._stopping.set()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Hold or release the process after a change of the settings."""
-        is_wanted = any(server.enabled for server in self._configured().values())
-        if is_wanted == self._is_wanted:
+        is_needed = any(server.enabled for server in self._configured().values())
+        if is_needed == self._is_needed:
             return
-        self._is_wanted = is_wanted
-        if is_wanted:
+        self._is_needed = is_needed
+        if is_needed:
             self._host.prepare()
         else:
             self._host.let_host_go()
 
     def _run(self) -> None:
-        self.look()
-        while not self._stopping.wait(LOOK_EVERY):
-            self.look()
+        self.poll()
+        while not self._stopping.wait(POLL_SECONDS):
+            self.poll()
 
 
 def connector_preparation(application: Application) -> ConnectorPreparation:

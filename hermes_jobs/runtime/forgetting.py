@@ -75,7 +75,7 @@ class Forgetter:
         Forks that were deleted before do not count.
         """
         past = [recorded.event for recorded in self.past()]
-        gone = {
+        deleted = {
             stream_of(session)
             for event in past
             if isinstance(event, e.TextsForgotten)
@@ -93,7 +93,7 @@ class Forgetter:
             replayed = frozenset(its for its, event in planned if _replays(event, found.streams))
             read = frozenset(map(consolidation_of, found.sessions)) & consolidated
             return replace(
-                found, streams=found.streams | delivered | replayed | read, forks=found.forks - gone
+                found, streams=found.streams | delivered | replayed | read, forks=found.forks - deleted
             )
 
         return family
@@ -225,16 +225,16 @@ class Forgetter:
 
     def _delete_snapshots(self) -> None:
         """Contents of files that only deleted sessions have written, and their processes."""
-        gone = self._deleted_streams()
-        kept, forgotten, calls = set[str](), set[str](), set[str]()
-        for stream, event in events_of_type(self._log, e.FileWritten) if gone else ():
+        deleted = self._deleted_streams()
+        remaining, forgotten, calls = set[str](), set[str](), set[str]()
+        for stream, event in events_of_type(self._log, e.FileWritten) if deleted else ():
             states = (event.change.before, event.change.after)
             digests = {state.digest for state in states if state is not None}
-            (forgotten if stream in gone else kept).update(digests)
-            if stream in gone:
+            (forgotten if stream in deleted else remaining).update(digests)
+            if stream in deleted:
                 calls.add(event.call)
-        self._application.snapshots.forget(forgotten - kept, calls)
-        self._application.processes.forget({lineage_of(stream) for stream in gone})
+        self._application.snapshots.forget(forgotten - remaining, calls)
+        self._application.processes.forget({lineage_of(stream) for stream in deleted})
 
     def files_with(self, removal: Removal) -> list[str]:
         """Names of places in the home, apart from the log, that hold texts to be forgotten."""
@@ -249,14 +249,14 @@ class Forgetter:
 
     def _names_in(self, streams: Iterable[str]) -> Callable[[str], str]:
         """A function that removes a text if it was submitted in one of those streams."""
-        said = {
+        names = {
             recorded.event.text.strip()
             for stream in streams
             if is_session(stream)
             for recorded in self._log.read(stream)
             if isinstance(recorded.event, e.TurnSubmitted)
         }
-        return lambda text: "" if text.strip() in said else text
+        return lambda text: "" if text.strip() in names else text
 
     # --- retention --------------------------------------------------------------------------------
 
@@ -294,16 +294,16 @@ class Forgetter:
             if session.last_at < until and session.ended_because != ENDED_BECAUSE
         }
         while True:
-            kept = [
+            remaining = [
                 stream
                 for stream, family in old.items()
                 if not family.streams.isdisjoint(busy)
                 or self.schedules_of(family.sessions)
                 or any(fork not in old for fork in family.forks)
             ]
-            if not kept:
+            if not remaining:
                 return list(old.values())
-            for stream in kept:
+            for stream in remaining:
                 del old[stream]
 
 

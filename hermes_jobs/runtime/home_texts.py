@@ -35,10 +35,12 @@ class HomeTexts:
             for file in (self._paths.chat_history, *self._logs())
             if file.is_file() and found(file.read_bytes().decode("utf-8", "replace"))
         ]
-        kept = sum(1 for _ in self._snapshots.files_holding(found))
-        held = sum(found(self._processes.texts(name)) for name in self._processes.ids())
-        names += [f"snapshots/ ({pluralize(kept, 'file')})"] * bool(kept)
-        return names + [f"run/processes/ ({pluralize(held, 'process', 'processes')})"] * bool(held)
+        num_snapshots = sum(1 for _ in self._snapshots.files_holding(found))
+        num_outputs = sum(found(self._processes.texts(name)) for name in self._processes.ids())
+        names += [f"snapshots/ ({pluralize(num_snapshots, 'file')})"] * bool(num_snapshots)
+        return names + [f"run/processes/ ({pluralize(num_outputs, 'process', 'processes')})"] * bool(
+            num_outputs
+        )
 
     def scrub_typed(self, text: Callable[[str], str]) -> None:
         """Rewrite what was typed in `chat`: an entry becomes what `text` gives for it; none for no text.
@@ -50,15 +52,15 @@ class HomeTexts:
             stored = file.read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
             return
-        kept = []
+        remaining = []
         for entry in re.split(r"\n(?=# )", f"\n{stored}")[1:]:
             comment, _, lines = entry.partition("\n")
             typed = "\n".join(line.removeprefix("+") for line in lines.rstrip("\n").split("\n"))
             after = text(typed)
             if after:
-                kept.append(f"\n{comment}\n" + "".join(f"+{line}\n" for line in after.split("\n")))
-        if "".join(kept) != stored:
-            write_bytes(file, "".join(kept).encode())
+                remaining.append(f"\n{comment}\n" + "".join(f"+{line}\n" for line in after.split("\n")))
+        if "".join(remaining) != stored:
+            write_bytes(file, "".join(remaining).encode())
 
     def scrub(self, pattern: Pattern) -> None:
         """Remove a pattern: stars replace it in logs and outputs, snapshots with it are deleted."""

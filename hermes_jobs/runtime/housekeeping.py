@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 30.0  # seconds after a worker's start
 EVERY = 3_600.0
-LOOK_EVERY = 600.0  # for texts without a vector, and for finished conversations
+POLL_SECONDS = 600.0  # for texts without a vector, and for finished conversations
 DAY = 86_400.0
 
 
@@ -137,15 +137,15 @@ class Housekeeper:
         self._stopping.set()
 
     def _run(self) -> None:
-        wait, kept_at = FIRST_AFTER, float("-inf")
+        wait, done_at = FIRST_AFTER, float("-inf")
         while not self._stopping.wait(wait):
-            wait = LOOK_EVERY
+            wait = POLL_SECONDS
             try:
                 application = self._application.current()
                 plan_consolidations(application)
                 plan_embeddings(application)
-                if time.monotonic() - kept_at >= EVERY:
-                    kept_at = time.monotonic()
+                if time.monotonic() - done_at >= EVERY:
+                    done_at = time.monotonic()
                     keep_house(self._application)
             except Exception:
                 logger.exception("housekeeping failed; it is tried again later")

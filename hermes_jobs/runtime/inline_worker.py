@@ -23,7 +23,7 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 logger = logging.getLogger(__name__)
 
 THREADS = 16
-LOOK_EVERY = 0.5  # seconds between polls of the log without notifications
+POLL_SECONDS = 0.5  # seconds between polls of the log without notifications
 OBSERVE_EVERY = 1.0  # seconds between checks of the other workers
 RETRY_ELSEWHERE = 2.0  # seconds until a step that was left to another process is looked at again
 
@@ -100,10 +100,10 @@ class InlineWorker:
                 self._poll()
                 if done():
                     return True
-                left = LOOK_EVERY if until is None else min(LOOK_EVERY, until - clock.monotonic())
-                if left <= 0:
+                remaining = POLL_SECONDS if until is None else min(POLL_SECONDS, until - clock.monotonic())
+                if remaining <= 0:
                     return False
-                self.engine.log.wait(self._follower.position, self._pause(left))
+                self.engine.log.wait(self._follower.position, self._pause(remaining))
         finally:
             self._open = False
 
@@ -117,8 +117,8 @@ class InlineWorker:
         with self._lock:
             in_hand = tuple(self._running)
         # In this order: a step that a running one makes due in between is then counted as due.
-        held = {step for step in in_hand if log.step(step) is not None}
-        return len(held | self._due())
+        unfinished = {step for step in in_hand if log.step(step) is not None}
+        return len(unfinished | self._due())
 
     def _due(self) -> set[str]:
         """The ids of the due steps that no process has claimed, except those left to another one."""
@@ -160,9 +160,9 @@ class InlineWorker:
         due_at = min((time for time in times if time is not None), default=None)
         if due_at is None:
             return longest
-        left = due_at - self.engine.clock.now()
-        is_left_to_others = left <= 0 and bool(self._elsewhere)
-        return longest if due_at <= 0 or is_left_to_others else min(longest, max(left, 0.001))
+        remaining = due_at - self.engine.clock.now()
+        is_left_to_others = remaining <= 0 and bool(self._elsewhere)
+        return longest if due_at <= 0 or is_left_to_others else min(longest, max(remaining, 0.001))
 
     def _launch(self, step: Step) -> None:
         if self._stream is not None and step.stream not in self._streams:

@@ -27,9 +27,9 @@ from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)
 
-LOOK_EVERY = 0.25  # seconds between polls of all due steps, where they are short
-LOOK_AT_MOST = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
-LOOK_LATEST = 1.0  # seconds
+POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
+MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
+MAX_POLL_SECONDS = 1.0  # seconds
 OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
 CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
@@ -61,7 +61,7 @@ class MaintenanceThread:
         self._corrected_at = float("-inf")
         self._alive: Sequence[WorkerRow] = ()
         self._observed_at = float("-inf")
-        self._look_at = float("-inf")
+        self._poll_at = float("-inf")
         self._hurried_at = float("-inf")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
@@ -99,15 +99,15 @@ class MaintenanceThread:
         if now - self._corrected_at >= CORRECT_EVERY:
             self._corrected_at = now
             self._fast_clocks.end()
-        if now >= self._look_at:
+        if now >= self._poll_at:
             self._relay.poll()
             took = self._engine.clock.monotonic() - now
-            self._look_at = now + max(LOOK_EVERY, min(took / LOOK_AT_MOST, LOOK_LATEST))
+            self._poll_at = now + max(POLL_SECONDS, min(took / MAX_POLL_SHARE, MAX_POLL_SECONDS))
 
     def reclaim(self) -> None:
         """Reclaim the steps of dead workers; store the list of running ones."""
-        taken = reclaim_from_dead_workers(self._engine, self._observer)
-        for row in taken:
+        reclaimed = reclaim_from_dead_workers(self._engine, self._observer)
+        for row in reclaimed:
             logger.info("step %s of %s is taken over: its worker stopped", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
 
@@ -129,7 +129,7 @@ class MaintenanceThread:
                 self.tick()
                 self._throttle()
                 if not self._stopping.is_set():
-                    self._engine.log.wait(self._follower.position, LOOK_EVERY)
+                    self._engine.log.wait(self._follower.position, POLL_SECONDS)
             except LogUnavailable as error:
                 logger.warning("%s", error)
                 self._stopping.wait(LOG_AWAY)

@@ -67,10 +67,10 @@ class LogFollower:
 def reclaim_from_dead_workers(engine: Engine, observer: DeadWorkerDetector) -> Sequence[StepRow]:
     """Abandon the steps of dead workers so that they are due again; returns those steps."""
     log = engine.log
-    held = log.claimed_by_others(engine.worker)
+    claimed = log.claimed_by_others(engine.worker)
     workers = [worker for worker in log.workers() if worker.id != engine.worker]
-    dead = observer.dead(workers, {row.owner for row in held if row.owner})
+    dead = observer.dead(workers, {row.owner for row in claimed if row.owner})
     # Evict first: a process that resumes at this moment either renews its lease before, and keeps its steps,
     # or its next renewal fails, so that it starts no further step under that lease.
     dead -= {worker.id for worker in workers if worker.id in dead and not log.evict(worker)}
-    return [row for row in held if row.owner in dead and engine.reclaim(row)]
+    return [row for row in claimed if row.owner in dead and engine.reclaim(row)]

@@ -78,10 +78,10 @@ class _PendingText(msgspec.Struct):
 
     def unsent(self) -> TextDelta:
         """The unsent text, as one delta."""
-        whole = "".join(self.text)
-        self.text[:] = [whole]
-        at, self.sent = self.sent, len(whole)
-        return msgspec.structs.replace(self.piece, at=at, text=whole[at:], over=self.over)
+        text = "".join(self.text)
+        self.text[:] = [text]
+        at, self.sent = self.sent, len(text)
+        return msgspec.structs.replace(self.piece, at=at, text=text[at:], over=self.over)
 
 
 class _Loop:
@@ -223,25 +223,25 @@ class _Subscriber(_Loop):
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-subscriber")
-        self._wanted = Subscribers()
+        self._subscribers = Subscribers()
         self._subscribed: set[str] = set()
         self._subscription: Any = None
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         with self._lock:
-            self._wanted.add(turn, on_delta)
+            self._subscribers.add(turn, on_delta)
             self._want()
         return lambda: self._leave(turn, on_delta)
 
     def _leave(self, turn: str, on_delta: OnDelta) -> None:
         with self._lock:
-            self._wanted.remove(turn, on_delta)
+            self._subscribers.remove(turn, on_delta)
 
     def _round(self) -> None:
         with self._lock:
-            wanted = {self._channel(turn) for turn in self._wanted.turns}
+            channels = {self._channel(turn) for turn in self._subscribers.turns}
             self._wake.clear()
-        if not wanted and not self._subscribed:
+        if not channels and not self._subscribed:
             self._wake.wait()
             return
         client = self._connected()
@@ -250,15 +250,15 @@ class _Subscriber(_Loop):
             return
         if self._subscription is None:
             self._subscription = client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
-        if wanted - self._subscribed:
-            self._subscription.subscribe(*wanted - self._subscribed)
-        if self._subscribed - wanted:
-            self._subscription.unsubscribe(*self._subscribed - wanted)
-        self._subscribed = wanted
-        message = self._subscription.get_message(timeout=GLANCE) if wanted else None
+        if channels - self._subscribed:
+            self._subscription.subscribe(*channels - self._subscribed)
+        if self._subscribed - channels:
+            self._subscription.unsubscribe(*self._subscribed - channels)
+        self._subscribed = channels
+        message = self._subscription.get_message(timeout=GLANCE) if channels else None
         if message is not None and message["type"] == "message":
             with self._lock:
-                self._wanted.emit(msgspec.json.decode(message["data"], type=described(TextDelta)))
+                self._subscribers.emit(msgspec.json.decode(message["data"], type=described(TextDelta)))
 
     def _disconnect(self) -> None:
         subscription, self._subscription = self._subscription, None

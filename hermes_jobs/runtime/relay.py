@@ -20,7 +20,7 @@ PATIENCE = 1.0  # seconds until an unclaimed step is sent again
 LONGEST = 30.0  # longest interval in seconds between two messages for the same step
 FEW = 4  # streams; for more, one query of all due steps is cheaper than one per stream
 MOST_DUE = 1000  # steps in one query; a longer backlog hides the newest ones
-OVERHEARD = 15.0  # seconds in which another relay may have ended unnoticed, on another host
+REMEMBERED_SECONDS = 15.0  # seconds in which another relay may have ended unnoticed, on another host
 MOST_OUT = 64  # unclaimed messages per queue that may be duplicates
 
 
@@ -66,24 +66,24 @@ class Relay:
         self._sender = sender
         self._seen: dict[Step, _Seen] = {}
         self._queues: dict[Queue, _Progress] = {}
-        self._overheard: dict[str, float] = {}
+        self._remembered: dict[str, float] = {}
 
     def remember(self, streams: Collection[str]) -> None:
         """Leave streams to the elected relay, but remember them: it may end before it sends their steps."""
         now = self._clock.monotonic()
         for stream in streams:
-            self._overheard.pop(stream, None)
-            self._overheard[stream] = now  # moved behind all others: the oldest is first
-        while self._overheard and now - next(iter(self._overheard.values())) >= OVERHEARD:
-            del self._overheard[next(iter(self._overheard))]
+            self._remembered.pop(stream, None)
+            self._remembered[stream] = now  # moved behind all others: the oldest is first
+        while self._remembered and now - next(iter(self._remembered.values())) >= REMEMBERED_SECONDS:
+            del self._remembered[next(iter(self._remembered))]
 
     def send_now(self, streams: Collection[str]) -> int:
         """Send the due steps of streams written by processes that send nothing, and of remembered streams;
         returns the number of steps.
         """
         now = self._clock.monotonic()
-        streams = self._overheard.keys() | streams
-        self._overheard = {}
+        streams = self._remembered.keys() | streams
+        self._remembered = {}
         unsent = [step for step in self._due_in(streams) if not self._has_sent(step)]
         if not unsent or not self._sender.send(unsent):
             return 0

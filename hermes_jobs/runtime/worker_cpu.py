@@ -19,7 +19,7 @@ from hermes_jobs.system import cpu_affinity
 
 BUSY = 0.1  # of a CPU: a process that uses less is not pinned
 CROWDED = 0.25  # of a CPU used by other processes, from which a worker moves if there is room
-ROOM = 0.15  # more idle time of another CPU
+MIN_GAIN = 0.15  # more idle time of another CPU
 
 _TICKS = 0.01  # seconds, Linux's unit of a CPU's time
 _IDLE = (3, 4)  # the columns of a CPU's idle time, and of its wait for a disk
@@ -78,9 +78,9 @@ class CpuPinning:
             self._cpu = self._machine.last_cpu()
             self._machine.pin(self._cpu)
             return
-        taken = {cpu: until - before.busy.get(cpu, until) for cpu, until in now.busy.items()}
-        others = taken.pop(self._cpu) - own if self._cpu in taken else 0.0
-        if taken and others > CROWDED * span and min(taken.values()) < others - ROOM * span:
+        used = {cpu: until - before.busy.get(cpu, until) for cpu, until in now.busy.items()}
+        others = used.pop(self._cpu) - own if self._cpu in used else 0.0
+        if used and others > CROWDED * span and min(used.values()) < others - MIN_GAIN * span:
             self._leave()
 
     def _leave(self) -> None:

@@ -154,13 +154,13 @@ def missing_key(choice: Choice, secrets: Secrets) -> str | None:
         misplaced = next((name for name in secrets.names if _form(secrets.get(name)) == at.name), None)
         text = f"{choice.key} is not set, and {at.title} needs it for {choice.model or 'its models'}."
         return f"{text} {misplaced} holds what looks like a key of {at.title}." if misplaced else text
-    meant = provider_of_key(value)
-    if meant is None or not at.needs_key or meant.name == at.name or choice.key not in KEY_VARIABLES:
+    provider = provider_of_key(value)
+    if provider is None or not at.needs_key or provider.name == at.name or choice.key not in KEY_VARIABLES:
         return None
-    shown = next(prefix for prefix in meant.key_prefixes if value.startswith(prefix))
+    shown = next(prefix for prefix in provider.key_prefixes if value.startswith(prefix))
     return (
-        f"{choice.key} holds a key of {meant.title} ({shown}…), and {at.title} is asked for {choice.model}: "
-        f"put it into {meant.keys[0]}, or set the key of {at.title}."
+        f"{choice.key} holds a key of {provider.title} ({shown}…), and {at.title} is asked for "
+        f"{choice.model}: put it into {provider.keys[0]}, or set the key of {at.title}."
     )
 
 

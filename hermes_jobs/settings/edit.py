@@ -15,7 +15,7 @@ from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.load import TIMEZONE, Settings, check_ensembles, check_timezone, models_of
 from hermes_jobs.settings.secrets import Secrets
 from hermes_jobs.settings.sources import (
-    Given,
+    SettingValue,
     broken,
     from_file,
     from_text,
@@ -89,9 +89,9 @@ class Draft:
         Raises `Misconfigured` where it is invalid, or `config.yaml` has changed since; the draft stays then.
         """
         text = read_config(self.path)
-        given = from_file(self.path, text, _NOTHING_SECRET)
-        check_timezone(next((change for change in given if change.key == TIMEZONE), None))
-        check_ensembles(models_of(given), self.path.name)
+        values = from_file(self.path, text, _NOTHING_SECRET)
+        check_timezone(next((change for change in values if change.key == TIMEZONE), None))
+        check_ensembles(models_of(values), self.path.name)
         if read_config(self._config) != self._before:
             raise Misconfigured(
                 f"{self._config} has changed meanwhile, and is left as it is.",
@@ -145,7 +145,7 @@ def _with_values(config: Path, values: Mapping[str, str]) -> str:
     for key, text in values.items():
         which, value = from_text(key, text)
         if which.name == TIMEZONE:
-            check_timezone(Given(which.name, value, "config set"))
+            check_timezone(SettingValue(which.name, value, "config set"))
         try:
             edited = replace(edited, which.parts, value)
         except YamlError as error:

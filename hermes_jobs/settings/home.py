@@ -88,7 +88,7 @@ class Paths(Struct, frozen=True):
         return self.run / "processes"
 
     @property
-    def told(self) -> Path:
+    def last_notice(self) -> Path:
         """The moment up to which a user at a terminal was notified of events."""
         return self.run / "told"
 

@@ -24,7 +24,7 @@ from hermes_jobs.settings.sections import (
 )
 from hermes_jobs.settings.sources import (
     SHARED_URL,
-    Given,
+    SettingValue,
     convert,
     from_file,
     from_variables,
@@ -196,14 +196,14 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
         from_variables(env_file, ".env", secrets),
         from_variables(environ, ENVIRONMENT, secrets),
     )
-    given = {value.key: value for value in chain.from_iterable(lowest_first)}
-    check_timezone(given.get(TIMEZONE))
-    origins = {name: given[name].origin if name in given else "default" for name in known_keys()}
+    values = {value.key: value for value in chain.from_iterable(lowest_first)}
+    check_timezone(values.get(TIMEZONE))
+    origins = {name: values[name].origin if name in values else "default" for name in known_keys()}
     anthropic = _anthropic_url(environ, env_file, secrets)
     if anthropic is not None:
         origins[ANTHROPIC_URL] = anthropic.origin
     settings = Settings(
-        **_values(Configuration, "", given),
+        **_values(Configuration, "", values),
         secrets=secrets,
         paths=paths,
         origins=origins,
@@ -230,34 +230,36 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def with_values(settings: Settings, given: Mapping[str, Given]) -> Settings:
+def with_values(settings: Settings, values: Mapping[str, SettingValue]) -> Settings:
     """The settings with other values for these keys, each in its key's type."""
-    if not given:
+    if not values:
         return settings
-    origins = {**settings.origins, **{name: each.origin for name, each in given.items()}}
-    return replace(settings, **_replaced(settings, Configuration, "", given), origins=origins)
+    origins = {**settings.origins, **{name: each.origin for name, each in values.items()}}
+    return replace(settings, **_replaced(settings, Configuration, "", values), origins=origins)
 
 
 def _replaced(
-    section: Section, kind: type[Section], prefix: str, given: Mapping[str, Given]
+    section: Section, kind: type[Section], prefix: str, by_key: Mapping[str, SettingValue]
 ) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
         name, value = prefix + field.name, getattr(section, field.name)
-        if name in given:
-            values[field.name] = given[name].value
-        elif isinstance(value, Section) and any(key.startswith(f"{name}.") for key in given):
-            values[field.name] = replace(value, **_replaced(value, type(value), f"{name}.", given))
+        if name in by_key:
+            values[field.name] = by_key[name].value
+        elif isinstance(value, Section) and any(key.startswith(f"{name}.") for key in by_key):
+            values[field.name] = replace(value, **_replaced(value, type(value), f"{name}.", by_key))
     return values
 
 
-def _anthropic_url(environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets) -> Given | None:
+def _anthropic_url(
+    environ: Mapping[str, str], env_file: Mapping[str, str], secrets: Secrets
+) -> SettingValue | None:
     """The value of ANTHROPIC_BASE_URL, read as Anthropic's own programs do."""
     key = known_keys()["model.base_url"]
     for variables, where in ((environ, ENVIRONMENT), (env_file, ".env")):
         if text := variables.get(ANTHROPIC_URL, "").strip():
             origin = f"{where} {ANTHROPIC_URL}"
-            return Given(ANTHROPIC_URL, convert(key, text, origin, secrets), origin)
+            return SettingValue(ANTHROPIC_URL, convert(key, text, origin, secrets), origin)
     return None
 
 
@@ -278,21 +280,21 @@ def _secrets(
     )
 
 
-def _values(section: type[Section], prefix: str, given: Mapping[str, Given]) -> dict[str, Any]:
+def _values(section: type[Section], prefix: str, by_key: Mapping[str, SettingValue]) -> dict[str, Any]:
     """Return the values given for the section's fields; others have their defaults."""
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(section):
         name = prefix + field.name
-        if name in given:
-            values[field.name] = given[name].value
+        if name in by_key:
+            values[field.name] = by_key[name].value
         elif isinstance(field.type, type) and issubclass(field.type, Section):
-            values[field.name] = field.type(**_values(field.type, f"{name}.", given))
+            values[field.name] = field.type(**_values(field.type, f"{name}.", by_key))
     return values
 
 
-def models_of(given: Iterable[Given]) -> ModelsSettings:
+def models_of(values: Iterable[SettingValue]) -> ModelsSettings:
     """The section `models` where these values are given."""
-    return ModelsSettings(**_values(ModelsSettings, "models.", {value.key: value for value in given}))
+    return ModelsSettings(**_values(ModelsSettings, "models.", {value.key: value for value in values}))
 
 
 def check_ensembles(models: ModelsSettings, origin: str) -> None:
@@ -311,18 +313,18 @@ def check_ensembles(models: ModelsSettings, origin: str) -> None:
             )
 
 
-def check_timezone(given: Given | None) -> None:
+def check_timezone(value: SettingValue | None) -> None:
     """Check that the value of `TIMEZONE` is a zone known on this machine. Raises `Misconfigured`."""
-    if given is None or given.value is None:
+    if value is None or value.value is None:
         return
     from difflib import get_close_matches
     from zoneinfo import ZoneInfo, available_timezones
 
     try:
-        ZoneInfo(str(given.value))
+        ZoneInfo(str(value.value))
     except (KeyError, ValueError, OSError) as error:
-        zones = get_close_matches(str(given.value), available_timezones(), n=1, cutoff=0.0)
+        zones = get_close_matches(str(value.value), available_timezones(), n=1, cutoff=0.0)
         nearest = f" The nearest known one is {zones[0]!r}." if zones else ""
         raise Misconfigured(
-            f"{given.key}: expected a time zone, found {given.value!r} ({given.origin}).{nearest}"
+            f"{value.key}: expected a time zone, found {value.value!r} ({value.origin}).{nearest}"
         ) from error

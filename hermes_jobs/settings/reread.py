@@ -11,7 +11,7 @@ import msgspec
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.settings.keys import known_keys
 from hermes_jobs.settings.load import Settings, file_stamps, load, with_values
-from hermes_jobs.settings.sources import Given
+from hermes_jobs.settings.sources import SettingValue
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class LiveSettings:
         if read.secrets.fingerprint == self._current.secrets.fingerprint:  # what was made with them can stay
             read = msgspec.structs.replace(read, secrets=self._current.secrets)
         unchanged = {
-            name: Given(name, value, self._first.origins[name])
+            name: SettingValue(name, value, self._first.origins[name])
             for name, key in known_keys().items()
             if needs_restart(name) and (value := self._first.value(key)) != read.value(key)
         }

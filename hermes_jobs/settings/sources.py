@@ -1,6 +1,6 @@
 """Sources of values: environment, `.env` and `config.yaml`, each read and checked separately.
 
-A source yields `Given` values, already in their key's type. `load` decides about precedence.
+A source yields `SettingValue`s, already in their key's type. `load` decides about precedence.
 """
 
 import os
@@ -54,7 +54,7 @@ def variables_of(key: str) -> list[str]:
     return [*own, PREFIX + key.replace(".", "__").upper(), *shared]
 
 
-class Given(NamedTuple):
+class SettingValue(NamedTuple):
     """A value for one key from one source."""
 
     key: str
@@ -62,12 +62,12 @@ class Given(NamedTuple):
     origin: str
 
 
-def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[Given]:
+def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -> list[SettingValue]:
     """Return the values in variables of the environment or of `.env`; an empty variable counts as unset.
 
     Raises `Misconfigured` for an unknown key, an invalid value, or two variables that contradict each other.
     """
-    given: dict[str, Given] = {}
+    values: dict[str, SettingValue] = {}
     for name in sorted(variables):
         key = _key_of_variable(name, where) if name.startswith(PREFIX) else None
         text = variables[name].strip()
@@ -75,17 +75,19 @@ def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -
             continue
         origin = f"{where} {name}"
         value = convert(key, _text_value(key, text, origin), origin, secrets)
-        first = given.setdefault(key.name, Given(key.name, value, origin))
+        first = values.setdefault(key.name, SettingValue(key.name, value, origin))
         if first.value != value:
             raise Misconfigured(
                 f"{key.name}: {first.origin} and {name} say different things.", hint="Keep one of the two."
             )
     for name, shared in _SHARED_VARIABLES.items():
         text = variables.get(name, "").strip()
-        if text and shared not in given:
+        if text and shared not in values:
             origin = f"{where} {name}"
-            given[shared] = Given(shared, convert(known_keys()[shared], text, origin, secrets), origin)
-    return list(given.values())
+            values[shared] = SettingValue(
+                shared, convert(known_keys()[shared], text, origin, secrets), origin
+            )
+    return list(values.values())
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -103,7 +105,7 @@ def read_env_file(path: Path) -> dict[str, str]:
     return dict(_env_bindings(path, text))
 
 
-def from_file(path: Path, text: str, secrets: Secrets) -> list[Given]:
+def from_file(path: Path, text: str, secrets: Secrets) -> list[SettingValue]:
     """Return the values in `text`, the content of `config.yaml`.
 
     Raises `Misconfigured` where it is not YAML, not a mapping, or has an unknown key or a wrong value.
@@ -155,7 +157,7 @@ def named_key(name: str, origin: str, *, sets: bool = False) -> Key:
     if key is not None:
         return key
     if sets or name in known_sections():
-        return _known(name, origin)
+        return _known_key(name, origin)
     near = near_keys(name)
     suggestion = f" Near it: {', '.join(near)}." if near else ""
     hint = "`hermes-jobs config show` lists every key."
@@ -185,10 +187,10 @@ def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
             for name, each in value.items():  # the invalid entry is named
                 convert(key.under(str(name)), each, origin, secrets)
         nearest = key.nearest(value)
-        meant = f" The nearest is {nearest!r}." if nearest else ""
+        suggestion = f" The nearest is {nearest!r}." if nearest else ""
         is_server = key.mapping == MCP_SERVERS and not key.part
         raise Misconfigured(
-            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).{meant}",
+            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).{suggestion}",
             hint=f"{secrets.redact(str(error))}." if is_server else key.description,
         ) from error
 
@@ -204,7 +206,9 @@ class _File(NamedTuple):
         return f"{self.path}, line {self.lines.get(path, 1)}"
 
 
-def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file: _File) -> Iterator[Given]:
+def _from_mapping(
+    mapping: Mapping[object, object], above: tuple[str, ...], file: _File
+) -> Iterator[SettingValue]:
     gathered: dict[str, dict[str, object]] = {}
     for part, value in mapping.items():
         path = (*above, str(part))
@@ -218,7 +222,7 @@ def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file
                     f"{name}: expected a section of keys, found {_found(value, file.secrets)} ({origin})."
                 )
             continue
-        key = _known(name, origin, value)
+        key = _known_key(name, origin, value)
         _refuse_secret_value(name, value, origin)
         converted = convert(key, value, origin, file.secrets)
         if key.within is not None and key.mapping is not None:
@@ -226,12 +230,12 @@ def _from_mapping(mapping: Mapping[object, object], above: tuple[str, ...], file
         elif key.entries_in is not None and isinstance(converted, dict):
             gathered.setdefault(key.name, {}).update(converted)
         else:
-            yield Given(name, converted, file.path.name)
+            yield SettingValue(name, converted, file.path.name)
     for name, entries in gathered.items():
-        yield Given(name, entries, file.path.name)
+        yield SettingValue(name, entries, file.path.name)
 
 
-def _known(name: str, origin: str, value: object = None) -> Key:
+def _known_key(name: str, origin: str, value: object = None) -> Key:
     key = key_named(name)
     if key is not None and (key.within is None or value is None or isinstance(value, dict)):
         return key
@@ -266,9 +270,9 @@ def _key_of_variable(name: str, where: str) -> Key | None:
 def _nearest_variable(name: str) -> str:
     from difflib import get_close_matches
 
-    known = [*_SHORT_VARIABLES, HOME_VARIABLE]
-    known += [PREFIX + key.replace(".", "__").upper() for key in known_keys() if "." in key]
-    return get_close_matches(name, known, n=1, cutoff=0.0)[0]
+    names = [*_SHORT_VARIABLES, HOME_VARIABLE]
+    names += [PREFIX + key.replace(".", "__").upper() for key in known_keys() if "." in key]
+    return get_close_matches(name, names, n=1, cutoff=0.0)[0]
 
 
 def _text_value(key: Key, text: str, origin: str) -> object:

@@ -20,7 +20,7 @@ from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.settings.choices import Choice
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.load import ANTHROPIC_URL, ENVIRONMENT, Settings, with_values
-from hermes_jobs.settings.sources import SHARED_URL, Given
+from hermes_jobs.settings.sources import SHARED_URL, SettingValue
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def travels(key: str) -> bool:
     return _in(key, TRAVELS)
 
 
-def left_behind(settings: Settings) -> list[str]:
+def unsendable(settings: Settings) -> list[str]:
     """The variables of the environment that set a key for turns which cannot travel with one."""
     return [
         origin.removeprefix(f"{ENVIRONMENT} ")
@@ -188,7 +188,7 @@ def _addresses(settings: Settings) -> dict[str, str]:
     return {**found, ANTHROPIC_URL: settings.anthropic_url} if settings.anthropic_url else found
 
 
-def held(settings: Settings, salt: str) -> dict[str, str]:
+def available_digests(settings: Settings, salt: str) -> dict[str, str]:
     """The digests of this process's values that a turn may require, by name."""
     secrets = settings.secrets
     text = {*KEY_VARIABLES, *OF_DELIVERIES.values()}
@@ -211,7 +211,7 @@ def salt_of(requires: Mapping[str, str], usual: str) -> str:
 def applied(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """The settings with a turn's own values over them. Unusable values are left out with a warning: a
     newer build may have other keys."""
-    given: dict[str, Given] = {}
+    given: dict[str, SettingValue] = {}
     anthropic_url = settings.anthropic_url
     for name, value in values.items():
         key = known_keys().get(MAIN_URL if name in {SHARED_URL, ANTHROPIC_URL} else name)
@@ -226,7 +226,7 @@ def applied(settings: Settings, values: Mapping[str, Any]) -> Settings:
         if name == ANTHROPIC_URL:
             anthropic_url = str(converted)
         else:
-            given[key.name] = Given(key.name, converted, f"{TURN} {name}")
+            given[key.name] = SettingValue(key.name, converted, f"{TURN} {name}")
     changed = with_values(settings, given)
     return (
         changed if anthropic_url == settings.anthropic_url else replace(changed, anthropic_url=anthropic_url)

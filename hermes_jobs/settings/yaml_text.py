@@ -174,8 +174,8 @@ def _without_empty(tree: Any) -> Any:
     """The tree without empty sections, which have no effect."""
     if not isinstance(tree, dict):
         return tree
-    left = {name: _without_empty(value) for name, value in tree.items()}
-    return {name: value for name, value in left.items() if value is not None and value != {}}
+    remaining = {name: _without_empty(value) for name, value in tree.items()}
+    return {name: value for name, value in remaining.items() if value is not None and value != {}}
 
 
 def _compose(text: str) -> Node | None:

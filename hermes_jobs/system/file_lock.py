@@ -67,8 +67,8 @@ def _by_ps(pid: int) -> str:
     import subprocess
 
     with suppress(OSError, subprocess.SubprocessError):
-        asked = ["ps", "-o", "args=", "-p", str(pid)]
-        return subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
+        command = ["ps", "-o", "args=", "-p", str(pid)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
     return ""
 
 
@@ -83,7 +83,7 @@ def _is_stopped(pid: int) -> bool:
 logger = logging.getLogger(__name__)
 
 NOTIFY_AFTER = 2.0  # seconds of waiting after which the user is notified of the holder
-TOLD_AGAIN = 60.0
+NOTIFY_INTERVAL = 60.0
 WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
 _NOTE = 128  # bytes
 
@@ -107,13 +107,13 @@ class FileLock:
     def __init__(
         self,
         path: Path,
-        wanted: str = "the lock",
+        purpose: str = "the lock",
         notify: Callable[[str], None] = logger.warning,
         *,
         seconds: float | None = None,
     ) -> None:
         self._path = path
-        self._wanted = wanted
+        self._purpose = purpose
         self._notify = notify
         self._seconds = math.inf if seconds is None else seconds
         self._file: int | None = None
@@ -180,8 +180,8 @@ class FileLock:
             waited += pause
             if waited >= self._seconds:
                 raise LockTimeout(self._path, self._seconds, self.holder())
-            self._notify(f"Waiting for {self._wanted}: {self.holder()} has it.")
-            pause = min(TOLD_AGAIN, self._seconds - waited)
+            self._notify(f"Waiting for {self._purpose}: {self.holder()} has it.")
+            pause = min(NOTIFY_INTERVAL, self._seconds - waited)
 
 
 class _Waiter:
@@ -200,7 +200,7 @@ class _Waiter:
         self._state: Literal["idle", "wanted", "abandoned"] = "idle"
         self._mutex = threading.Lock()
         self._files: SimpleQueue[int | None] = SimpleQueue()
-        self._taken: SimpleQueue[OSError | None] = SimpleQueue()
+        self._result: SimpleQueue[OSError | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     @property
@@ -212,7 +212,7 @@ class _Waiter:
         """Take the lock within so many seconds; whether it is held then. Raises `OSError`."""
         self._want(file)
         try:
-            failed = self._taken.get(timeout=seconds)
+            failed = self._result.get(timeout=seconds)
         except Empty:
             return self._abandon()
         except BaseException:
@@ -245,7 +245,7 @@ class _Waiter:
                 self._state = "abandoned"
                 return False
         try:
-            return self._taken.get_nowait() is None
+            return self._result.get_nowait() is None
         except Empty:  # it was taken from the queue when the interrupt came
             return True
 
@@ -258,7 +258,7 @@ class _Waiter:
                 failed = error
             with self._mutex:
                 if self._state == "wanted":
-                    self._taken.put(failed)
+                    self._result.put(failed)
                 elif failed is None:
                     fcntl.flock(file, fcntl.LOCK_UN)
                 self._state = "idle"

@@ -33,9 +33,9 @@ def python_module(module: str) -> list[str]:
 
 def isolated(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without the entries of PYTHONPATH that mean the current folder, or one below it."""
-    kept = [folder for folder in environ.get(PYTHONPATH, "").split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117
+    absolute = [folder for folder in environ.get(PYTHONPATH, "").split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117
     others = {name: value for name, value in environ.items() if name != PYTHONPATH}
-    return {**others, PYTHONPATH: os.pathsep.join(kept)} if kept else others
+    return {**others, PYTHONPATH: os.pathsep.join(absolute)} if absolute else others
 
 
 def refuse_inside_tool(environ: Mapping[str, str]) -> None:

@@ -38,14 +38,14 @@ def _watch(child: int, wakeup: int, grace: float, parent: int) -> int:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         ready = select.select(listening, [], [], max(0.0, min(PARENT_CHECK, kill_at - time.monotonic())))[0]
-        asked = 0
+        num_checks = 0
         if wakeup in ready:
-            asked = sum(number in STOPPING for number in os.read(wakeup, 4096))
+            num_checks = sum(number in STOPPING for number in os.read(wakeup, 4096))
         if 0 in listening and (0 in ready or os.getppid() != parent):
             listening.remove(0)
-            asked += stops == 0
-        stops += asked
-        if asked and stops == asked:
+            num_checks += stops == 0
+        stops += num_checks
+        if num_checks and stops == num_checks:
             _send(child, signal.SIGTERM)
             kill_at = time.monotonic() + grace
         if stops > 1 or time.monotonic() >= kill_at:

@@ -27,14 +27,14 @@ def is_alive(pid: int, since: str) -> bool:
 
 def marked(variable: str, value: str) -> Iterator[int]:
     """The living processes that were started with that variable in their environment; none without /proc."""
-    wanted = os.fsencode(f"{variable}={value}")
+    marker = os.fsencode(f"{variable}={value}")
     try:
         names = os.listdir("/proc")  # noqa: PTH208
     except OSError:
         return
     for name in filter(str.isdigit, names):
         with suppress(OSError):
-            if wanted in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
+            if marker in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
                 yield int(name)
 
 
@@ -50,6 +50,6 @@ def kill(pids: Iterator[int]) -> int:
 
 def _by_ps(pid: int) -> str:
     with suppress(OSError, subprocess.SubprocessError):
-        asked = ["ps", "-o", "lstart=", "-p", str(pid)]
-        return subprocess.run(asked, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
     return ""

@@ -22,9 +22,9 @@ _describing = threading.Lock()
 def described(kind: type[T]) -> type[T]:
     """The type itself, described: for `type=` of a decoder, and for `convert`, in code that threads run."""
     form: object = kind
-    known: WeakSet[type] | set[object] = _classes if isinstance(form, type) else _forms
-    if kind not in known:
+    cache: WeakSet[type] | set[object] = _classes if isinstance(form, type) else _forms
+    if kind not in cache:
         with _describing:
             msgspec.json.Decoder(kind)
-            known.add(kind)
+            cache.add(kind)
     return kind

@@ -41,10 +41,10 @@ def short_diff(before: str, after: str) -> str:
 def bounded(diff: Sequence[str], most: int = DIFF_CHARS) -> str:
     """The beginning of a diff: at most so many characters, and how many lines follow."""
     lines = [cut_line(line) for line in diff]
-    room = most
+    available = most
     for count, line in enumerate(lines):
-        room -= len(line) + 1
-        if room < 0:
+        available -= len(line) + 1
+        if available < 0:
             return "\n".join([*lines[:count], f"(… {len(lines) - count:,} more lines of the diff)"])
     return "\n".join(lines)
 
@@ -57,8 +57,8 @@ def cut_line(line: str) -> str:
 
 def _lines(text: str) -> list[str]:
     """The lines of a file. A last one without a line ending is told apart from the same one with it."""
-    *whole, rest = text.split("\n")
-    return [*whole, f"{rest}\n{NO_NEWLINE}"] if rest else whole
+    *complete, rest = text.split("\n")
+    return [*complete, f"{rest}\n{NO_NEWLINE}"] if rest else complete
 
 
 def _diff(old: Sequence[str], new: Sequence[str]) -> list[str]:

@@ -123,8 +123,8 @@ def _paths(text: str) -> Iterator[Entity]:
 
 
 def _projects(text: str) -> Iterator[Entity]:
-    said = r"\b(?:project|projekt|proyecto|projet|progetto|repo|repository)\s+[\"'“„«]?"
-    for found in re.finditer(rf"(?i:{said})(?P<name>[A-Z][\w-]+|[\w-]+/[\w.-]*\w|[a-z]+(?:-\w+)+)", text):
+    prefix = r"\b(?:project|projekt|proyecto|projet|progetto|repo|repository)\s+[\"'“„«]?"
+    for found in re.finditer(rf"(?i:{prefix})(?P<name>[A-Z][\w-]+|[\w-]+/[\w.-]*\w|[a-z]+(?:-\w+)+)", text):
         yield Entity("project", fold(found["name"]), found["name"])
 
 

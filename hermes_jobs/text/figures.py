@@ -44,12 +44,12 @@ def duration(seconds: float) -> str:
         return f"{round(seconds * 1000)} ms"
     if seconds < 59.95:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
+    rounded = round(seconds)
     for unit, size, smaller, part in _UNITS:
-        if whole >= size:
-            rest = whole % size // part
-            return f"{whole // size} {unit} {rest} {smaller}" if rest else f"{whole // size} {unit}"
-    return f"{whole} s"
+        if rounded >= size:
+            rest = rounded % size // part
+            return f"{rounded // size} {unit} {rest} {smaller}" if rest else f"{rounded // size} {unit}"
+    return f"{rounded} s"
 
 
 def money(cost_usd: float | None, at_least: float = 0.0) -> str:

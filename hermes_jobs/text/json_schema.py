@@ -43,7 +43,7 @@ def schema_fault(schema: str) -> str:
     try:
         validator = _validator(schema)
         kind = type(validator)
-        check = kind(kind.META_SCHEMA, registry=_known(), format_checker=kind.FORMAT_CHECKER)
+        check = kind(kind.META_SCHEMA, registry=_registry(), format_checker=kind.FORMAT_CHECKER)
         fault = best_match(check.iter_errors(content))
         if fault is not None:
             return _message(fault)
@@ -77,9 +77,9 @@ def document_in(text: str) -> str:
 
     Raises `ValueError`, which says why there is none.
     """
-    whole = text.strip().removeprefix("\ufeff")
-    blocks: list[str] = _FENCED.findall(whole)
-    candidates = [whole, *blocks] if len(blocks) == 1 else [whole]
+    stripped = text.strip().removeprefix("\ufeff")
+    blocks: list[str] = _FENCED.findall(stripped)
+    candidates = [stripped, *blocks] if len(blocks) == 1 else [stripped]
     for document in candidates:
         try:
             _decoded(document)
@@ -140,10 +140,10 @@ def _validator(schema: str) -> Validator:
 
     content = _decoded(schema)
     kind = validator_for(content, default=Draft202012Validator)
-    return kind(content, registry=_known(), format_checker=kind.FORMAT_CHECKER)
+    return kind(content, registry=_registry(), format_checker=kind.FORMAT_CHECKER)
 
 
-def _known() -> Registry[Any]:
+def _registry() -> Registry[Any]:
     """The published metaschemas. With it the library fetches nothing."""
     from jsonschema_specifications import REGISTRY
 
@@ -157,9 +157,9 @@ def _dangling(validator: Validator, content: dict[str, Any]) -> Iterator[str]:
     from referencing.jsonschema import DRAFT202012, specification_with
 
     dialect = specification_with(str(validator.META_SCHEMA.get("$schema")), default=DRAFT202012)
-    whole = Resource.from_contents(content, default_specification=dialect)
-    registry = _known().with_resource(whole.id() or "", whole).crawl()
-    open_parts = [(registry.resolver(whole.id() or ""), whole)]
+    resource = Resource.from_contents(content, default_specification=dialect)
+    registry = _registry().with_resource(resource.id() or "", resource).crawl()
+    open_parts = [(registry.resolver(resource.id() or ""), resource)]
     while open_parts:
         resolver, part = open_parts.pop()
         reference = part.contents.get("$ref") if isinstance(part.contents, dict) else None

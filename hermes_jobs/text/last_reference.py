@@ -8,9 +8,9 @@ LAST = "last"
 _REFERENCE = re.compile(rf"{LAST}(?:~(\d{{1,9}})?)?")
 
 
-def steps_back(given: str) -> int | None:
+def steps_back(name: str) -> int | None:
     """How many before the newest: 0 for `last`, 1 for `last~` and `last~1`; None for any other name."""
-    found = _REFERENCE.fullmatch(given)
+    found = _REFERENCE.fullmatch(name)
     if found is None:
         return None
-    return int(found[1]) if found[1] else int(given != LAST)
+    return int(found[1]) if found[1] else int(name != LAST)

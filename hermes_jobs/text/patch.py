@@ -68,39 +68,39 @@ def _lines_of(text: str, places: list[int]) -> str:
 def _nearest(text: str, old: str) -> str:
     """The lines of the text that are most like those that were looked for, under their numbers."""
     lines = text.split("\n")[:NEAREST_LINES]
-    wanted = old.strip("\r\n").split("\n")
-    found = _same_but_for_blanks(lines, wanted)
+    old_lines = old.strip("\r\n").split("\n")
+    found = _same_but_for_blanks(lines, old_lines)
     if found is not None:
-        return f"These lines differ from it in blanks alone:\n{_numbered(lines, found, len(wanted))}"
-    found = _most_like(lines, wanted)
+        return f"These lines differ from it in blanks alone:\n{_numbered(lines, found, len(old_lines))}"
+    found = _most_like(lines, old_lines)
     if found is None:
         return "Nothing in the file is like it: read the file."
-    return f"The nearest there is:\n{_numbered(lines, found, len(wanted))}"
+    return f"The nearest there is:\n{_numbered(lines, found, len(old_lines))}"
 
 
-def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
+def _same_but_for_blanks(lines: list[str], old_lines: list[str]) -> int | None:
     plain = [" ".join(line.split()) for line in lines]
-    sought = [" ".join(line.split()) for line in wanted]
+    sought = [" ".join(line.split()) for line in old_lines]
     size = len(sought)
     starts = range(len(plain) - size + 1)
     return next((i for i in starts if any(sought) and plain[i : i + size] == sought), None)
 
 
-def _most_like(lines: list[str], wanted: list[str]) -> int | None:
+def _most_like(lines: list[str], old_lines: list[str]) -> int | None:
     """The line at which a block most like the wanted one begins, found by the wanted block's longest line."""
-    anchor = max(range(len(wanted)), key=lambda i: len(wanted[i].strip()))
-    matcher = difflib.SequenceMatcher(None, b=wanted[anchor].strip()[:SHOWN_LINE], autojunk=False)
+    anchor = max(range(len(old_lines)), key=lambda i: len(old_lines[i].strip()))
+    matcher = difflib.SequenceMatcher(None, b=old_lines[anchor].strip()[:SHOWN_LINE], autojunk=False)
 
     def likeness(index: int) -> float:
         matcher.set_seq1(lines[index].strip()[:SHOWN_LINE])
         return 0.0 if matcher.real_quick_ratio() < 0.5 else matcher.quick_ratio()
 
     candidates = heapq.nlargest(LISTED, range(len(lines)), key=likeness)
-    sought = "\n".join(wanted)[: DIFF_CHARS // 2]
+    sought = "\n".join(old_lines)[: DIFF_CHARS // 2]
     best, best_ratio = None, 0.5
     for index in candidates:
         start = max(0, index - anchor)
-        block = "\n".join(lines[start : start + len(wanted)])[: DIFF_CHARS // 2]
+        block = "\n".join(lines[start : start + len(old_lines)])[: DIFF_CHARS // 2]
         ratio = difflib.SequenceMatcher(None, block, sought, autojunk=False).ratio()
         if ratio > best_ratio:
             best, best_ratio = start, ratio

@@ -106,9 +106,9 @@ def _both(was: Lines, mine: Lines, other: Lines) -> Lines:
 
     Theirs stand where such a line of ours stood, else behind ours; what both begin or end with stands once.
     """
-    gone, left = _removed(was, mine, other), _removed(was, other, mine)
-    ours = [line for line in mine if line not in gone]
-    theirs = [line for line in other if line not in left]
+    removed, removed_by_other = _removed(was, mine, other), _removed(was, other, mine)
+    ours = [line for line in mine if line not in removed]
+    theirs = [line for line in other if line not in removed_by_other]
     if _holds(ours, theirs):
         return ours
     if _holds(theirs, ours):
@@ -116,7 +116,7 @@ def _both(was: Lines, mine: Lines, other: Lines) -> Lines:
     head = _alike(ours, theirs)
     tail = _alike(ours[head:][::-1], theirs[head:][::-1])
     end = len(ours) - tail
-    at = next((i for i, line in enumerate(mine) if line in gone), end)
+    at = next((i for i, line in enumerate(mine) if line in removed), end)
     at = min(max(at, head), end)
     added = theirs[head : len(theirs) - tail]
     return [*_ended(ours[:at]), *_ended(added), *_ended(ours[at:end]), *ours[end:]]

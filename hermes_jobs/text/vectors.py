@@ -37,7 +37,7 @@ def signs(vector: bytes) -> bytes:
 
 def nearest(
     wanted: bytes,
-    known: Sequence[tuple[K, bytes]],
+    candidates: Sequence[tuple[K, bytes]],
     vectors: Callable[[Sequence[K]], Mapping[K, bytes]],
     most: int,
 ) -> list[tuple[K, float]]:
@@ -46,9 +46,11 @@ def nearest(
     `vectors` gives the whole vectors of some; one of another length than `wanted` is left out.
     """
     own = int.from_bytes(signs(wanted), "big")
-    chosen = known
-    if len(known) > EXACT:
-        chosen = nsmallest(EXACT, known, key=lambda each: (own ^ int.from_bytes(each[1], "big")).bit_count())
+    chosen = candidates
+    if len(candidates) > EXACT:
+        chosen = nsmallest(
+            EXACT, candidates, key=lambda each: (own ^ int.from_bytes(each[1], "big")).bit_count()
+        )
     question = _numbers(wanted)
     found = [
         (key, sum(map(mul, question, _numbers(vector))))

@@ -51,7 +51,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     role: Role
     call: str | None
-    kept: bool
+    is_preview: bool
     at: str
     text: str
     folded: str
@@ -86,8 +86,8 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
     match expression:
         case AnyOf(parts):
             return tuple(way for part in parts for way in _alternatives(part))
-        case Without(wanted, unwanted):
-            return tuple(Without(way, unwanted) for way in _alternatives(wanted))
+        case Without(included, excluded):
+            return tuple(Without(way, excluded) for way in _alternatives(included))
         case All(parts):
             ways = islice(product(*map(_alternatives, parts)), ALTERNATIVES + 1)
             return tuple(way for parts in ways if (way := every(parts)) is not None)
@@ -145,7 +145,9 @@ def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: in
     BM25 makes FTS5 walk through every entry that holds a word, to count them: for a common word that takes
     longer than all the rest, and such a word weighs next to nothing.
     """
-    rare = [part for part in _parts(plan.asked)[0] if _is_rare(rows, part)] if plan.asked is not None else []
+    rare = (
+        [part for part in _parts(plan.indexed)[0] if _is_rare(rows, part)] if plan.indexed is not None else []
+    )
     ranked = every(rare)
     if ranked is None:
         query = """
@@ -193,47 +195,47 @@ class SearchPlan(NamedTuple):
     `held` are the terms that it must hold, `lacked` those that it must not.
     """
 
-    asked: Expression | None
+    indexed: Expression | None
     refused: tuple[Expression, ...]
-    held: tuple[Term, ...]
-    lacked: tuple[Term, ...]
+    required: tuple[Term, ...]
+    excluded: tuple[Term, ...]
 
     @staticmethod
-    def of(asked: Expression | None) -> SearchPlan:
+    def of(expression: Expression | None) -> SearchPlan:
         """What the index alone answers."""
-        return SearchPlan(asked, (), (), ())
+        return SearchPlan(expression, (), (), ())
 
 
 def _plan(way: Expression, *, reading: bool) -> SearchPlan:
     """With `reading` beginnings of words are looked for in the texts, not in the index."""
-    wanted, refused = _parts(way)
-    asked: list[Expression] = []
-    held: list[Term] = []
-    for part in wanted:
+    included, rejected = _parts(way)
+    indexed: list[Expression] = []
+    required: list[Term] = []
+    for part in included:
         searched: Expression | None = part
         if isinstance(part, Term):
             begins = reading and _is_beginning(part)
             searched = _head(part) if begins else part
-            held += [part] if begins or not is_exact(part) else []
-        asked += [searched] if searched is not None else []
-    lacked = tuple(
+            required += [part] if begins or not is_exact(part) else []
+        indexed += [searched] if searched is not None else []
+    excluded = tuple(
         part
-        for part in refused
+        for part in rejected
         if isinstance(part, Term) and (not is_exact(part) or (reading and _is_beginning(part)))
     )
-    left = tuple(part for part in refused if part not in lacked)
-    return SearchPlan(every(asked), left, tuple(held), lacked)
+    remaining = tuple(part for part in rejected if part not in excluded)
+    return SearchPlan(every(indexed), remaining, tuple(required), excluded)
 
 
 def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
     """The required terms and the excluded ones."""
-    inner, refused = (way.wanted, way.unwanted) if isinstance(way, Without) else (way, ())
+    inner, refused = (way.included, way.excluded) if isinstance(way, Without) else (way, ())
     return (inner.parts if isinstance(inner, All) else (inner,)), refused
 
 
 def _terms(way: Expression) -> Iterator[Term]:
-    wanted, refused = _parts(way)
-    return (part for part in (*wanted, *refused) if isinstance(part, Term))
+    included, refused = _parts(way)
+    return (part for part in (*included, *refused) if isinstance(part, Term))
 
 
 def _is_beginning(term: Term) -> bool:
@@ -250,13 +252,15 @@ def _read(
     plan: SearchPlan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
     """The first that the plan finds; None for the impatient where they are too rare to continue reading."""
-    matcher = Matcher((*plan.held, *plan.lacked))
-    wanted = [True] * len(plan.held) + [False] * len(plan.lacked)
-    patience = 1 if plan.asked is None else NARROWED
+    matcher = Matcher((*plan.required, *plan.excluded))
+    expected = [True] * len(plan.required) + [False] * len(plan.excluded)
+    patience = 1 if plan.indexed is None else NARROWED
     found: list[Candidate] = []
-    for read, each in enumerate(among, start=1):
-        if each.kept or all(matcher.holds(at, each.folded) == held for at, held in enumerate(wanted)):
-            found.append(each)
+    for read, candidate in enumerate(among, start=1):
+        if candidate.is_preview or all(
+            matcher.holds(at, candidate.folded) == is_expected for at, is_expected in enumerate(expected)
+        ):
+            found.append(candidate)
         if len(found) == most:
             break
         if impatient and read >= TRIED * patience and len(found) * ONE_IN * patience < read:
@@ -308,16 +312,16 @@ def _fts_query(plan: SearchPlan, where: Where) -> str:
     """The query for FTS5."""
     scope = where.scope
     of_roles = " OR ".join(quoted(metadata_token("role", role)) for role in scope.roles or get_args(Role))
-    asked = [fts_query(plan.asked)] if plan.asked is not None else []
-    if scope.roles or not asked:
-        asked.append(f"({of_roles})")
+    queries = [fts_query(plan.indexed)] if plan.indexed is not None else []
+    if scope.roles or not queries:
+        queries.append(f"({of_roles})")
     if scope.source is not None:
-        asked.append(quoted(metadata_token("source", scope.source)))
+        queries.append(quoted(metadata_token("source", scope.source)))
     refused = list(map(fts_query, plan.refused))
-    (asked if where.echoes else refused).append(quoted(ECHO))
+    (queries if where.echoes else refused).append(quoted(ECHO))
     if not scope.hidden:
         refused += [quoted(metadata_token("kind", kind)) for kind in HIDDEN_KINDS]
-    both = " AND ".join(asked)
+    both = " AND ".join(queries)
     return f"({both}) NOT ({' OR '.join(refused)})" if refused else both
 
 
@@ -329,7 +333,7 @@ def _candidate(connection: Connection, row: Row, content: str, *, echo: bool) ->
         turn=row["turn"],
         role=row["role"],
         call=row["call"],
-        kept=bool(row["kept"]),
+        is_preview=bool(row["kept"]),
         at=row["at"],
         text=text,
         folded=fold(text),

@@ -18,7 +18,7 @@ BOUNDS = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 360
 
 ENDED = ("completed", "failed", "cancelled")
 _SECONDS = "(julianday(ended_at) - julianday(began_waiting_at)) * 86400.0"
-_LEFT = ("its worker died", "its worker was stopped", "unknown_outcome", "worker_lost")
+_TAKEOVER_REASONS = ("its worker died", "its worker was stopped", "unknown_outcome", "worker_lost")
 
 
 class Durations(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +54,13 @@ def select_counts(connection: Connection) -> Counts:
         "SELECT calls.name, steps.outcome, count(*) FROM steps JOIN calls ON calls.call = steps.step"
         " WHERE steps.kind = 'tool_call' AND steps.ended_at IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2"
     )
-    left = f"SELECT count(*) FROM steps WHERE message IN ({', '.join('?' * len(_LEFT))})"
+    takeovers = f"SELECT count(*) FROM steps WHERE message IN ({', '.join('?' * len(_TAKEOVER_REASONS))})"
     children = "SELECT depth, coalesce(ended, 'open'), count(*) FROM children GROUP BY 1, 2 ORDER BY 1, 2"
     return Counts(
         turns=turns,
         durations=_durations(connection),
         tool_calls={(name, outcome): count for name, outcome, count in tools},
-        takeovers=connection.execute(left, _LEFT).fetchone()[0],
+        takeovers=connection.execute(takeovers, _TAKEOVER_REASONS).fetchone()[0],
         children={(depth, ended): count for depth, ended, count in connection.execute(children)},
     )
 

@@ -123,9 +123,9 @@ def select_deliveries(
     return tuple(_delivery(row) for row in fetched(connection, query, values))
 
 
-def select_delivery(connection: Connection, given: str) -> DeliveryView:
+def select_delivery(connection: Connection, name: str) -> DeliveryView:
     """The delivery that an id, its beginning or `last` means. Raises what `find_delivery` does."""
-    delivery = find_delivery(connection, given)
+    delivery = find_delivery(connection, name)
     (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
     return _delivery(row)
 

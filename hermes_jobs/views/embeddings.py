@@ -16,7 +16,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.vectors import nearest, signs
 from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.exchanges import LINEAGES, Exchange, positions_of
-from hermes_jobs.views.search_index import Kept
+from hermes_jobs.views.search_index import LargeResults
 
 
 class NearVector(NamedTuple):
@@ -46,8 +46,8 @@ class Embeddings:
     """
     event_types: Final = (e.EmbeddingPlanned, e.EmbeddingEnded, e.EmbeddingFailed)
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+    def __init__(self, large_results: LargeResults) -> None:
+        self._large_results = large_results
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
@@ -69,7 +69,7 @@ class Embeddings:
                     pass
 
     def _take(self, connection: Connection, stream: str) -> None:
-        lines = (self._kept(vectors_of(stream)) or "").split("\n")
+        lines = (self._large_results(vectors_of(stream)) or "").split("\n")
         vectors = [(at, b64decode(line)) for at, line in enumerate(lines) if line]
         connection.executemany(
             "UPDATE embeddings SET signs = ?, vector = ? WHERE stream = ? AND place = ?",
@@ -123,23 +123,23 @@ def _exchange(lineage: str, digest: str, positions: str, chars: int) -> Exchange
 def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
     """How many vectors of the model there are, and are planned."""
     query = "SELECT count(vector), count(*) FROM embeddings WHERE model = ?"
-    there, known = rows.execute(query, (model,)).fetchone()
-    return EmbeddingCounts(there, known - there)
+    there, planned = rows.execute(query, (model,)).fetchone()
+    return EmbeddingCounts(there, planned - there)
 
 
 def nearest_texts(
-    rows: Connection, model: str, wanted: bytes, digests: Collection[str], most: int
+    rows: Connection, model: str, vector: bytes, digests: Collection[str], most: int
 ) -> tuple[NearVector, ...]:
     """Those of the digests whose vectors are nearest, best first."""
     query = """
         SELECT number, digest, signs FROM embeddings
         WHERE model = ? AND signs IS NOT NULL AND digest IN (SELECT value FROM json_each(?))
     """
-    return _nearest(rows, rows.execute(query, (model, _json(digests))).fetchall(), wanted, most)
+    return _nearest(rows, rows.execute(query, (model, _json(digests))).fetchall(), vector, most)
 
 
 def nearest_exchanges(
-    rows: Connection, model: str, wanted: bytes, outside: str, most: int
+    rows: Connection, model: str, vector: bytes, outside: str, most: int
 ) -> tuple[NearVector, ...]:
     """The exchanges of people whose vectors are nearest, best first; none of the lineage `outside`, nor of
     those above and below it where work was delegated."""
@@ -149,19 +149,19 @@ def nearest_exchanges(
             SELECT 1 FROM exchanges x WHERE x.digest = e.digest
                 AND x.lineage IN {LINEAGES} AND x.lineage NOT IN ({CHAIN}))
     """
-    return _nearest(rows, rows.execute(query, (model, outside)).fetchall(), wanted, most)
+    return _nearest(rows, rows.execute(query, (model, outside)).fetchall(), vector, most)
 
 
 def _nearest(
-    rows: Connection, known: Sequence[tuple[int, str, bytes]], wanted: bytes, most: int
+    rows: Connection, candidates: Sequence[tuple[int, str, bytes]], vector: bytes, most: int
 ) -> tuple[NearVector, ...]:
-    digests = {number: digest for number, digest, _ in known}
+    digests = {number: digest for number, digest, _ in candidates}
 
     def vectors(numbers: Sequence[int]) -> Mapping[int, bytes]:
         query = "SELECT number, vector FROM embeddings WHERE number IN (SELECT value FROM json_each(?))"
         return dict(rows.execute(query, (_json(numbers),)).fetchall())
 
-    found = nearest(wanted, [(number, bits) for number, _, bits in known], vectors, most)
+    found = nearest(vector, [(number, bits) for number, _, bits in candidates], vectors, most)
     return tuple(NearVector(digests[number], cosine) for number, cosine in found)
 
 

@@ -28,7 +28,7 @@ ONCE = e.ResponseBooked | e.ConsolidationStarted | e.ConsolidationFailed
 Estimated = e.StepAbandoned | e.PaidOutcome
 """Events that may hold an estimate."""
 
-_LEFT = {"died": "its worker died", "shutdown": "its worker was stopped"}
+_ABANDON_REASONS = {"died": "its worker died", "shutdown": "its worker was stopped"}
 _FAILED = {"cancelled": "it was cancelled", "timeout": "it took too long"}
 
 
@@ -75,7 +75,7 @@ class Estimates:
             elif isinstance(event, Started) and event.lost is not None:
                 lost = event.lost
                 used = {"model": lost.model, **_tokens(lost.usage), "cost_usd": lost.cost_usd}
-                insert(connection, "estimates", _row(recorded, event, _LEFT["died"]) | used)
+                insert(connection, "estimates", _row(recorded, event, _ABANDON_REASONS["died"]) | used)
             elif isinstance(event, Estimated) and event.estimated != NO_USAGE:
                 used = {"model": event.model, **_tokens(event.estimated)}
                 row = _row(recorded, event, _reason(event)) | used
@@ -118,7 +118,7 @@ def _purpose(stream: str, event: Estimated | Started) -> str:
 def _reason(event: Estimated) -> str:
     match event:
         case e.StepAbandoned():
-            return _LEFT[event.reason]
+            return _ABANDON_REASONS[event.reason]
         case e.ModelCallFailed() | e.ReferenceFailed():
             return _FAILED.get(event.kind, "its answer broke off")
         case _:

@@ -78,9 +78,9 @@ class Generations:
             if generation != current:
                 for suffix in ("", *SIDE_FILES):
                     Path(f"{generation}{suffix}").unlink(missing_ok=True)
-        kept = current.name if current else ""
+        current_name = current.name if current else ""
         for path in self.folder.glob("generation-*"):
-            if not kept or not path.name.startswith(kept):
+            if not current_name or not path.name.startswith(current_name):
                 path.unlink(missing_ok=True)
 
 

@@ -10,7 +10,7 @@ from hermes_jobs.text.search.folding import normal
 from hermes_jobs.views.candidates import Candidate, IndexedMessages, messages_at
 from hermes_jobs.views.message_search import Answer, answers, hits
 from hermes_jobs.views.message_texts import Texts
-from hermes_jobs.views.search_index import Kept
+from hermes_jobs.views.search_index import LargeResults
 
 TEXT_CHARS = 1_000  # of a hit's own text
 NEAR_CHARS = 400  # of what stands around it
@@ -19,7 +19,12 @@ CUT = "…"
 
 
 def passages(
-    index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept, least: float = 0.0
+    index: IndexedMessages,
+    query: str,
+    scope: Scope,
+    limit: int,
+    large_results: LargeResults,
+    least: float = 0.0,
 ) -> tuple[Passage, ...]:
     """At most `limit`, best first, each message shown once: what is found itself stands by itself, with its
     relevant part, and not around another hit.
@@ -28,7 +33,7 @@ def passages(
     """
     chosen = [answer for answer in answers(index, query, scope) if answer.coverage >= least][:limit]
     shown = {answer.message.position for answer in chosen}
-    found = hits(index.rows, chosen, query, kept)
+    found = hits(index.rows, chosen, query, large_results)
     around = [_around(index, answer.message) for answer in chosen]
     return tuple(
         Passage(
@@ -49,15 +54,17 @@ def _once(near: Near | None, shown: set[int]) -> Near | None:
     return near
 
 
-def passages_at(index: IndexedMessages, positions: Sequence[int], kept: Kept) -> tuple[Passage, ...]:
+def passages_at(
+    index: IndexedMessages, positions: Sequence[int], large_results: LargeResults
+) -> tuple[Passage, ...]:
     """The messages at these positions, in that order, each with the messages around it."""
     found = {message.position: message for message in messages_at(index, positions, echo=False)}
-    said = [found[position] for position in positions if position in found]
-    around = [_around(index, message) for message in said]
+    messages = [found[position] for position in positions if position in found]
+    around = [_around(index, message) for message in messages]
     return tuple(
         Passage(hit=hit, text=message.text[:TEXT_CHARS], before=near["before"], after=near["after"])
         for hit, message, near in zip(
-            hits(index.rows, map(Answer, said), "", kept), said, around, strict=True
+            hits(index.rows, map(Answer, messages), "", large_results), messages, around, strict=True
         )
     )
 
@@ -72,7 +79,7 @@ def _part(text: str, matcher: Matcher) -> str:
 def _around(index: IndexedMessages, message: Candidate) -> dict[str, Near | None]:
     """The message before it and its answer: for a user's text, the model's final answer."""
     row = index.rows.execute(
-        "SELECT heard, part FROM messages WHERE position = ?", (message.position,)
+        "SELECT received, part FROM messages WHERE position = ?", (message.position,)
     ).fetchone()
     if row[0] is None:  # a text that no model has received yet
         return {"before": None, "after": None}
@@ -97,13 +104,13 @@ def _neighbours(
     """The texts and answers next to a place, the nearest first."""
     sign, order = (">", "ASC") if after else ("<", "DESC")
     rows = index.rows.execute(
-        f"SELECT position, role FROM messages WHERE lineage = ? AND (heard, part) {sign} (?, ?)"
-        f" ORDER BY heard {order}, part {order} LIMIT ?",
+        f"SELECT position, role FROM messages WHERE lineage = ? AND (received, part) {sign} (?, ?)"
+        f" ORDER BY received {order}, part {order} LIMIT ?",
         (lineage, *place, LOOKED_AT),
     ).fetchall()
-    said: Sequence[tuple[int, Role]] = [(position, role) for position, role in rows if role != "tool"]
-    texts = index.texts(position for position, _ in said)
-    return (row for row in said if texts[row[0]].strip())
+    neighbours: Sequence[tuple[int, Role]] = [(position, role) for position, role in rows if role != "tool"]
+    texts = index.texts(position for position, _ in neighbours)
+    return (row for row in neighbours if texts[row[0]].strip())
 
 
 def _near(texts: Texts, found: Sequence[tuple[int, Role]]) -> Near | None:

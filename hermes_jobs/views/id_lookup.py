@@ -25,13 +25,13 @@ _OF_LINEAGE = "SELECT turn FROM turns WHERE lineage = ? ORDER BY position DESC"
 _PLURALS = {"delivery": "deliveries"}
 
 
-def find_reference(connection: Connection, what: str, given: str, *, within: str | None = None) -> str | None:
+def find_reference(connection: Connection, what: str, name: str, *, within: str | None = None) -> str | None:
     """The id that `last` or `last~N` means in the list of that kind; None where the text is another name.
 
     `within`: the lineage whose turns are counted, all of them. Raises `Rejected`, kind `unknown_…`, where
     there are fewer.
     """
-    back = steps_back(given)
+    back = steps_back(name)
     if back is None:
         return None
     query = LISTS[what] if within is None else _OF_LINEAGE
@@ -46,7 +46,7 @@ def find_reference(connection: Connection, what: str, given: str, *, within: str
         there = f"there is no {what} yet"
     where = "" if within is None else " in this session"
     raise Rejected(
-        f"{given!r} names nothing: {there}{where}.",
+        f"{name!r} names nothing: {there}{where}.",
         kind=f"unknown_{what}",
         hint=f"`{LAST}` is the newest, `{LAST}~{count - 1}` the oldest." if count > 1 else "",
     )
@@ -56,42 +56,42 @@ MAX_CANDIDATES = 6  # candidates that a message names
 NEAR = 400  # newest names among which the nearest are looked for
 
 
-def find_turn(connection: Connection, given: str, *, within: str | None = None) -> str:
+def find_turn(connection: Connection, name: str, *, within: str | None = None) -> str:
     """The id of the turn that the text names; a step's id, as Flower shows it, names its turn.
 
     `within`: the lineage in which `last` counts. Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
     """
-    if referred := find_reference(connection, "turn", given, within=within):
+    if referred := find_reference(connection, "turn", name, within=within):
         return referred
-    if _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", given):
-        return given
-    turn, dash, _ = given.partition("-")
+    if _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", name):
+        return name
+    turn, dash, _ = name.partition("-")
     if dash and _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", turn):
         return turn
     query = "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
-    found = connection.execute(query, (*_range(given), MAX_CANDIDATES + 1)).fetchall() if given else []
+    found = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
     if len(found) == 1:
         return str(found[0][0])
     if found:
-        raise _ambiguous(given, "turns", [_named(turn, text) for turn, text in found], "more of its id")
-    known = connection.execute("SELECT turn FROM turns ORDER BY position DESC LIMIT ?", (NEAR,))
-    raise _unknown(given, "turn", [turn for (turn,) in known], "hermes-jobs turns list")
+        raise _ambiguous(name, "turns", [_named(turn, text) for turn, text in found], "more of its id")
+    newest = connection.execute("SELECT turn FROM turns ORDER BY position DESC LIMIT ?", (NEAR,))
+    raise _unknown(name, "turn", [turn for (turn,) in newest], "hermes-jobs turns list")
 
 
-def find_delivery(connection: Connection, given: str) -> str:
+def find_delivery(connection: Connection, name: str) -> str:
     """The id of the delivery that the text names. Raises `Rejected`: `ambiguous` or `unknown_delivery`."""
-    if referred := find_reference(connection, "delivery", given):
+    if referred := find_reference(connection, "delivery", name):
         return referred
-    if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", given):
-        return given
+    if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", name):
+        return name
     query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
-    found = connection.execute(query, (*_range(given), MAX_CANDIDATES + 1)).fetchall() if given else []
+    found = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
     if len(found) == 1:
         return str(found[0][0])
     if found:
-        raise _ambiguous(given, "deliveries", [_named(id_, text) for id_, text in found], "more of its id")
-    known = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
-    raise _unknown(given, "delivery", [each for (each,) in known], "hermes-jobs inbox list --all")
+        raise _ambiguous(name, "deliveries", [_named(id_, text) for id_, text in found], "more of its id")
+    newest = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
+    raise _unknown(name, "delivery", [each for (each,) in newest], "hermes-jobs inbox list --all")
 
 
 def find_schedule(connection: Connection, given: str, *, removed: bool = False) -> str:
@@ -108,16 +108,16 @@ def find_schedule(connection: Connection, given: str, *, removed: bool = False) 
     try:
         return _schedule_among(connection.execute(query, (False,)).fetchall(), given)
     except Rejected as refused:
-        gone = connection.execute(query, (True,)).fetchall() if removed else []
-        if refused.kind == "ambiguous" or not gone:
+        removed_schedules = connection.execute(query, (True,)).fetchall() if removed else []
+        if refused.kind == "ambiguous" or not removed_schedules:
             raise
-    return _schedule_among(gone, given)
+    return _schedule_among(removed_schedules, given)
 
 
 def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
-    wanted = title_key(given)
-    found = {id_ for id_, name in there if title_key(name) == wanted} or {
-        id_ for id_, name in there if wanted and (id_.startswith(given) or title_key(name).startswith(wanted))
+    key = title_key(given)
+    found = {id_ for id_, name in there if title_key(name) == key} or {
+        id_ for id_, name in there if key and (id_.startswith(given) or title_key(name).startswith(key))
     }
     if len(found) == 1:
         return str(found.pop())
@@ -149,17 +149,17 @@ def find_session(connection: Connection, given: str) -> str:
         return str(found.pop())
     if found:
         raise _ambiguous(given, "sessions", _labels(connection, sorted(found)), "more of its id")
-    known = connection.execute(
+    newest = connection.execute(
         "SELECT lineage FROM lineages ORDER BY last_position DESC LIMIT ?", (NEAR,)
     ).fetchall()
-    names = [name for _, *both in _titles(connection) for name in both] + [lineage for (lineage,) in known]
+    names = [name for _, *both in _titles(connection) for name in both] + [lineage for (lineage,) in newest]
     raise _unknown(given, "session", names, "hermes-jobs sessions list")
 
 
 def _titled(connection: Connection, given: str) -> list[str]:
     """The lineages of that title, in any case; else those that were called so before they were continued."""
-    wanted, titles = title_key(given), _titles(connection)
-    exact = [lineage for lineage, title, _ in titles if title_key(title) == wanted]
+    key, titles = title_key(given), _titles(connection)
+    exact = [lineage for lineage, title, _ in titles if title_key(title) == key]
     return exact or [lineage for lineage, title, named in titles if _was_called(given, title, named)]
 
 

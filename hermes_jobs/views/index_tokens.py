@@ -52,15 +52,15 @@ _ASCII_WORD = "[a-z0-9]+"
 _NO_WORDS = rf"[^\w\x00-\x7f{SIGNED_LETTERS}{RUN}]+"
 
 
-def tokenize(text: str, known: str) -> str:
+def tokenize(text: str, metadata: str) -> str:
     """A message's entry in the index: its text and its attributes (`fact`s)."""
     folded = fold(text)
     has_signs = "#" in folded or "++" in folded
     signed = map(_signed, dict.fromkeys(pattern(SIGNED_NAME).findall(folded))) if has_signs else ()
     if folded.isascii():
-        return " ".join((folded, *signed, known))
+        return " ".join((folded, *signed, metadata))
     parts = _parts(folded.replace(IGNORED, ""))
-    return " ".join((_words(parts), *_in_order(parts), *_singles(parts), *signed, known))
+    return " ".join((_words(parts), *_in_order(parts), *_singles(parts), *signed, metadata))
 
 
 def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
@@ -130,8 +130,8 @@ def fts_query(expression: Expression) -> str:
             return f"({' AND '.join(map(fts_query, parts))})"
         case AnyOf(parts):
             return f"({' OR '.join(map(fts_query, parts))})"
-        case Without(wanted, unwanted):
-            return f"({fts_query(wanted)} NOT ({' OR '.join(map(fts_query, unwanted))}))"
+        case Without(included, excluded):
+            return f"({fts_query(included)} NOT ({' OR '.join(map(fts_query, excluded))}))"
 
 
 def is_exact(term: Term) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain.events import SessionKind
 from hermes_jobs.engine.ports.conversation_search import Role, Scope, SearchHit, SessionSummary
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
-from hermes_jobs.text.search.question import Question, Wanted, asks_for_now, question
+from hermes_jobs.text.search.question import Question, QuestionWord, asks_for_now, question
 from hermes_jobs.text.search.ranking import (
     READ,
     counts_of_forms,
@@ -27,13 +27,13 @@ from hermes_jobs.views.children import CHAIN
 from hermes_jobs.views.list_filters import HIDDEN_KINDS
 from hermes_jobs.views.question_candidates import neighbours, passages_of, question_candidates
 from hermes_jobs.views.rows import fetched
-from hermes_jobs.views.search_index import OF_THE_PAST, Kept
+from hermes_jobs.views.search_index import OF_THE_PAST, LargeResults
 
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score for a match in the unread part
 SECOND_HAND = 0.1  # the weight of a turn that searched the past itself: it repeats the question or an answer
 A_SENTENCE = 4  # words, from which on a query is rather a question
-TELLING = 0.25  # of the rarest one's weight, from which on a word is marked
+MARKED_SHARE = 0.25  # of the rarest one's weight, from which on a word is marked
 MARKED = 8  # words of a question, the rarest, that are marked where they stand
 BESIDE = 0.25  # of the score of the messages just before and just after it
 BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
@@ -42,7 +42,9 @@ NEWEST = 0.4  # more of its score for the newest of these, if the question is ab
 TOO_FEW = 5  # matches of a question's every word
 
 
-def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: Kept) -> tuple[SearchHit, ...]:
+def search(
+    index: IndexedMessages, query: str, scope: Scope, limit: int, large_results: LargeResults
+) -> tuple[SearchHit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none for an empty query.
 
     Each lineage's best hit is shown before any second one, among the hits with all terms. Scheduled ones
@@ -51,7 +53,7 @@ def search(index: IndexedMessages, query: str, scope: Scope, limit: int, kept: K
     found = answers(index, query, scope)
     relaxed = any(answer.relaxed for answer in found)
     groups = list(_by_lineage(_first_page(found, limit) if relaxed else found).values())
-    return hits(index.rows, _shares(groups, limit), query, kept)
+    return hits(index.rows, _shares(groups, limit), query, large_results)
 
 
 def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
@@ -67,7 +69,7 @@ class Answer(NamedTuple):
     `coverage`: the share that it holds of the query's words, each by how rare it is."""
 
     message: Candidate
-    looked_for: tuple[Wanted, ...] = ()
+    looked_for: tuple[QuestionWord, ...] = ()
     coverage: float = 1.0
 
     @property
@@ -95,12 +97,12 @@ def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
     echoes: list[Candidate] = []
     if are_echoes(index.rows):
         echoes = list(chain(*_ranked(index, candidates(index, expression, scope, echoes=True), terms)))
-    asked_for = question(query)
+    parsed = question(query)
     loose: list[Answer] = []
-    if asked_for is not None and len(first) < (TOO_FEW if asked_for.words >= A_SENTENCE else 1):
-        loose = _ranked_for_question(index, asked_for, scope)
-        if not loose and asked_for.words >= A_SENTENCE:
-            loose = _ranked_for_question(index, asked_for.without_must, scope)
+    if parsed is not None and len(first) < (TOO_FEW if parsed.num_words >= A_SENTENCE else 1):
+        loose = _ranked_for_question(index, parsed, scope)
+        if not loose and parsed.num_words >= A_SENTENCE:
+            loose = _ranked_for_question(index, parsed.without_must, scope)
     exact = {candidate.position: Answer(candidate) for candidate in (*first, *second, *echoes)}
     loose = [exact.get(answer.message.position, answer) for answer in loose]
     found = [
@@ -134,25 +136,27 @@ def _ranked(
     ]
 
 
-def _ranked_for_question(index: IndexedMessages, asked_for: Question, scope: Scope) -> list[Answer]:
+def _ranked_for_question(index: IndexedMessages, parsed: Question, scope: Scope) -> list[Answer]:
     """Possible answers to a question, best first: by their own words and those of the passage around them."""
-    read, rarities, telling, passages = question_candidates(index, asked_for, scope)
+    read, rarities, weights, passages = question_candidates(index, parsed, scope)
     folded = [candidate.folded for candidate in read]
-    counts = counts_of_forms([text[:READ] for text in folded], asked_for.wanted)
+    counts = counts_of_forms([text[:READ] for text in folded], parsed.parts)
     values = _weighed(read, fits(folded, counts, rarities))
-    held = dict(zip((candidate.position for candidate in read), coverages(counts, telling), strict=True))
+    coverage_at = dict(
+        zip((candidate.position for candidate in read), coverages(counts, weights), strict=True)
+    )
     worth = {candidate.position: value for candidate, value in zip(read, values, strict=True) if value > 0}
     found = [candidate for candidate in read if candidate.position in worth]
     total = _in_context(index.rows, worth, passages)
-    if asks_for_now(asked_for):
+    if asks_for_now(parsed):
         _prefer_newer(total)
     second = _second_hand(index.rows, found)
     for candidate in found:
         total[candidate.position] *= SECOND_HAND if candidate.turn in second else 1.0
-    rarest = sorted(zip(rarities, asked_for.wanted, strict=True), key=lambda pair: -pair[0])[:MARKED]
-    looked_for = tuple(wanted for rare, wanted in rarest if rare >= rarest[0][0] * TELLING)
+    rarest = sorted(zip(rarities, parsed.parts, strict=True), key=lambda pair: -pair[0])[:MARKED]
+    looked_for = tuple(word for rare, word in rarest if rare >= rarest[0][0] * MARKED_SHARE)
     best = sorted(found, key=lambda each: (-total[each.position], -each.position))
-    return [Answer(candidate, looked_for, held[candidate.position]) for candidate in best]
+    return [Answer(candidate, looked_for, coverage_at[candidate.position]) for candidate in best]
 
 
 def _in_context(
@@ -184,7 +188,7 @@ def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float
     """The score of each, weighted by its role."""
     usual = sum(fitting) / max(len(fitting), 1) or 1.0
     return [
-        (fit or (usual * UNREAD if candidate.kept or len(candidate.folded) > READ else 0.0))
+        (fit or (usual * UNREAD if candidate.is_preview or len(candidate.folded) > READ else 0.0))
         * BY_ROLE[candidate.role]
         for candidate, fit in zip(found, fitting, strict=True)
     ]
@@ -227,24 +231,27 @@ class _Lineage(NamedTuple):
 
 
 def _lineages(connection: Connection, lineages: Iterable[str]) -> dict[str, _Lineage]:
-    wanted = list(dict.fromkeys(lineages))
-    marks = ", ".join("?" * len(wanted))
+    names = list(dict.fromkeys(lineages))
+    marks = ", ".join("?" * len(names))
     query = f"SELECT {', '.join(_Lineage._fields)} FROM lineages WHERE lineage IN ({marks})"
-    return {row[0]: _Lineage(*row) for row in connection.execute(query, wanted)}
+    return {row[0]: _Lineage(*row) for row in connection.execute(query, names)}
 
 
-def hits(rows: Connection, found: Iterable[Answer], query: str, kept: Kept) -> tuple[SearchHit, ...]:
+def hits(
+    rows: Connection, found: Iterable[Answer], query: str, large_results: LargeResults
+) -> tuple[SearchHit, ...]:
     """The answers as hits, in the same order."""
     shown = list(found)
     lineages = _lineages(rows, (answer.message.lineage for answer in shown))
     return tuple(
-        _hit(lineages[answer.message.lineage], answer, answer.matcher(query), kept) for answer in shown
+        _hit(lineages[answer.message.lineage], answer, answer.matcher(query), large_results)
+        for answer in shown
     )
 
 
-def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> SearchHit:
+def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, large_results: LargeResults) -> SearchHit:
     found = answer.message
-    whole = kept(found.call) if found.kept and found.call is not None else None
+    result = large_results(found.call) if found.is_preview and found.call is not None else None
     return SearchHit(
         session=lineage.tip,
         lineage=lineage.lineage,
@@ -255,7 +262,7 @@ def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, kept: Kept) -> Sea
         turn=found.turn,
         role=found.role,
         position=found.position,
-        snippet=snippet(found.text if whole is None else whole, matcher),
+        snippet=snippet(found.text if result is None else result, matcher),
         at=found.at,
         relaxed=answer.relaxed,
     )

@@ -32,9 +32,9 @@ def texts_of(log: EventLog) -> Texts:
     """The texts of a log. They raise `Corrupt` where an event is not there that was read before."""
 
     def texts(positions: Iterable[int]) -> Mapping[int, str]:
-        wanted = frozenset(positions)
-        found = {record.position: text_of(record.event) for record in log.at(wanted)} if wanted else {}
-        if missing := wanted - found.keys():
+        requested = frozenset(positions)
+        found = {record.position: text_of(record.event) for record in log.at(requested)} if requested else {}
+        if missing := requested - found.keys():
             raise Corrupt(f"The log has no event at position {min(missing)}, where there was one.")
         return found
 

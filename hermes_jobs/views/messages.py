@@ -17,16 +17,16 @@ from hermes_jobs.domain.session.synthetic_messages import is_unfinished
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.message_texts import Texts
 
-UNSENT = "turn = ? AND role = 'user' AND heard IS NULL"
+UNSENT = "turn = ? AND role = 'user' AND received IS NULL"
 
 Row = dict[str, str | int | None]
-NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "heard": None, "kept": 0}
+NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "received": None, "kept": 0}
 
 
 class Messages:
-    """Table `messages`, in a conversation's order by `heard`, then `part`.
+    """Table `messages`, in a conversation's order by `received`, then `part`.
 
-    `heard` is the position of the event with which the model received it; None while a text waits.
+    `received` is the position of the event with which the model received it; None while a text waits.
     `part` orders texts received at once: the turn's own text, then those collected for it. `step` is that of
     a reply with calls, `call` that of a result; `kept`: the whole result is stored separately. `again` is
     the text of a repeated message, for a retried turn; None for every other.
@@ -37,9 +37,9 @@ class Messages:
         CREATE TABLE messages (
             position INTEGER PRIMARY KEY, lineage TEXT NOT NULL, turn TEXT NOT NULL, role TEXT NOT NULL,
             again TEXT, step TEXT, call TEXT, kept INTEGER NOT NULL, at TEXT NOT NULL, joined TEXT,
-            heard INTEGER, part INTEGER NOT NULL DEFAULT 0
+            received INTEGER, part INTEGER NOT NULL DEFAULT 0
         );
-        CREATE INDEX messages_by_lineage ON messages (lineage, heard);
+        CREATE INDEX messages_by_lineage ON messages (lineage, received);
         CREATE INDEX messages_by_turn ON messages (turn) WHERE role = 'user';
         CREATE INDEX messages_by_joined ON messages (joined) WHERE joined IS NOT NULL;
     """
@@ -70,42 +70,42 @@ class _Batch:
     def __init__(self, connection: Connection, texts: Texts) -> None:
         self._connection = connection
         self._texts = texts
-        self._said: list[Row] = []
+        self._new_rows: list[Row] = []
         self._waiting: dict[str, Row] = {}
 
     def take(self, recorded: RecordedEvent) -> None:
         event, here = recorded.event, recorded.position
         match event:
             case e.TurnSubmitted():
-                self._waiting[event.turn] = self._say(recorded, event.turn, "user")
+                self._waiting[event.turn] = self._add(recorded, event.turn, "user")
             case e.ContextPrefetched():
-                self._hear(recorded, event.turn)
+                self._receive(recorded, event.turn)
             case e.TurnMerged():
                 self._join(recorded, event.turn, event.into)
             case e.ModelReplied() if event.content or not was_cut(event):
                 step = event.step if event.tool_calls and not was_cut(event) else None
-                self._say(recorded, event.turn, "assistant", heard=here, step=step)
+                self._add(recorded, event.turn, "assistant", received=here, step=step)
             case e.ModelCallFailed() if is_unfinished(event):
-                self._say(recorded, event.turn, "assistant", heard=here)
+                self._add(recorded, event.turn, "assistant", received=here)
             case e.ToolFinished():
                 kept = int(event.spilled_to is not None)
-                self._say(recorded, event.turn, "tool", heard=here, call=event.call, kept=kept)
+                self._add(recorded, event.turn, "tool", received=here, call=event.call, kept=kept)
             case e.ToolInterrupted():
-                self._say(recorded, event.turn, "tool", heard=here, call=event.call)
+                self._add(recorded, event.turn, "tool", received=here, call=event.call)
             case _:
                 pass
 
     def write(self) -> None:
         """Insert messages into the table."""
         self._connection.executemany(
-            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, heard) VALUES"
-            " (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :heard)",
-            self._said,
+            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, received) VALUES"
+            " (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :received)",
+            self._new_rows,
         )
-        self._said.clear()
+        self._new_rows.clear()
         self._waiting.clear()
 
-    def _say(self, recorded: RecordedEvent, turn: str, role: str, **others: str | int | None) -> Row:
+    def _add(self, recorded: RecordedEvent, turn: str, role: str, **others: str | int | None) -> Row:
         row: Row = {
             "position": recorded.position,
             "lineage": lineage_of(recorded.stream),
@@ -115,59 +115,59 @@ class _Batch:
             **NOTHING,
             **others,
         }
-        self._said.append(row)
+        self._new_rows.append(row)
         return row
 
     def _join(self, recorded: RecordedEvent, turn: str, into: str) -> None:
         """The model receives the turn's text here, or receives it again, as part of another turn."""
         here = recorded.position
-        self._hear_text(recorded, turn)
+        self._receive_text(recorded, turn)
         self.write()
         self._connection.execute(
-            "UPDATE messages SET joined = ?, part = ? WHERE turn = ? AND role = 'user' AND heard = ?",
+            "UPDATE messages SET joined = ?, part = ? WHERE turn = ? AND role = 'user' AND received = ?",
             (into, here, turn, here),
         )
 
-    def _hear(self, recorded: RecordedEvent, turn: str) -> None:
+    def _receive(self, recorded: RecordedEvent, turn: str) -> None:
         """The model receives the turn's text, or again for a retried turn, then the texts just collected."""
         here = recorded.position
-        if self._hear_waiting(turn, here):
+        if self._receive_waiting(turn, here):
             return  # and none was collected for it: that would have been written
-        self._hear_text(recorded, turn)
+        self._receive_text(recorded, turn)
         query = "SELECT part FROM messages WHERE joined = ? ORDER BY part DESC"
         joined = self._connection.execute(query, (turn,)).fetchall()
         for distance, (merged_at,) in enumerate(joined, start=1):
             if merged_at != here - distance:  # joined before this append: a text that was handed over earlier
                 break
             self._connection.execute(
-                "UPDATE messages SET heard = ? WHERE joined = ? AND part = ?", (here, turn, merged_at)
+                "UPDATE messages SET received = ? WHERE joined = ? AND part = ?", (here, turn, merged_at)
             )
 
-    def _hear_waiting(self, turn: str, here: int) -> bool:
+    def _receive_waiting(self, turn: str, here: int) -> bool:
         """Whether the turn's text is in this batch and waited: then the model receives it here."""
         waiting = self._waiting.pop(turn, None)
         if waiting is not None:
-            waiting["heard"] = here
+            waiting["received"] = here
         return waiting is not None
 
-    def _hear_text(self, recorded: RecordedEvent, turn: str) -> None:
+    def _receive_text(self, recorded: RecordedEvent, turn: str) -> None:
         """The model receives the waiting text here; without one, it receives the turn's last text again."""
         here = recorded.position
-        if self._hear_waiting(turn, here):
+        if self._receive_waiting(turn, here):
             return
         self.write()
-        heard = self._connection.execute(f"UPDATE messages SET heard = ? WHERE {UNSENT}", (here, turn))
-        if heard.rowcount == 0:
-            self._say(recorded, turn, "user", heard=here, again=self._last(turn))
+        updated = self._connection.execute(f"UPDATE messages SET received = ? WHERE {UNSENT}", (here, turn))
+        if updated.rowcount == 0:
+            self._add(recorded, turn, "user", received=here, again=self._last(turn))
 
     def _last(self, turn: str) -> str:
         """The turn's text as last received, with the texts collected for it then."""
         rows = self._connection.execute(
-            "WITH last (heard) AS (SELECT max(heard) FROM messages WHERE turn = ?1 AND role = 'user')"
+            "WITH last (received) AS (SELECT max(received) FROM messages WHERE turn = ?1 AND role = 'user')"
             " SELECT position, again, part FROM messages, last"
-            " WHERE turn = ?1 AND role = 'user' AND messages.heard = last.heard"
+            " WHERE turn = ?1 AND role = 'user' AND messages.received = last.received"
             " UNION ALL SELECT position, again, part FROM messages, last"
-            " WHERE joined = ?1 AND role = 'user' AND messages.heard = last.heard ORDER BY part",
+            " WHERE joined = ?1 AND role = 'user' AND messages.received = last.received ORDER BY part",
             (turn,),
         ).fetchall()
         texts = self._texts(position for position, again, _ in rows if again is None)

@@ -64,7 +64,11 @@ class PassageIndex:
         rows = self._connection.executemany
         rows(
             "INSERT INTO entries_of_passages (entries_of_passages, rowid, tokens) VALUES ('delete', ?, ?)",
-            [(passage.number, passage.stood) for passage in touched if passage.stood is not None],
+            [
+                (passage.number, passage.stored_tokens)
+                for passage in touched
+                if passage.stored_tokens is not None
+            ],
         )
         spelled = [(passage, *tokenize_passage(passage.texts)) for passage in touched]
         rows(
@@ -77,7 +81,7 @@ class PassageIndex:
             [
                 (passage.positions[-1], words, passage.open, passage.number)
                 for passage, _, words in spelled
-                if passage.stood is not None
+                if passage.stored_tokens is not None
             ],
         )
         rows(
@@ -92,7 +96,7 @@ class PassageIndex:
                     passage.open,
                 )
                 for passage, _, words in spelled
-                if passage.stood is None
+                if passage.stored_tokens is None
             ],
         )
 
@@ -103,11 +107,11 @@ class PassageIndex:
         passage = None
         if row is not None and row[1] is not None:
             passage = _Passage(row[0], lineage)
-            held = list(map(int, row[1].split()))
-            texts = self._texts(held)
-            for position in held:
+            open_positions = list(map(int, row[1].split()))
+            texts = self._texts(open_positions)
+            for position in open_positions:
                 passage.add(position, texts[position])
-            passage.stood, _ = tokenize_passage(passage.texts)
+            passage.stored_tokens, _ = tokenize_passage(passage.texts)
         self._last[lineage] = passage
         return passage
 
@@ -120,7 +124,7 @@ class _Passage:
         self.lineage = lineage
         self.positions: list[int] = []
         self.texts: list[str] = []
-        self.stood: str | None = None
+        self.stored_tokens: str | None = None
         self._chars = 0
 
     @property

@@ -30,7 +30,7 @@ from hermes_jobs.views.rows import fetched, value_of
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
 SUMS = ", ".join(f"coalesce(sum(r.{column}), 0) AS {column}" for column in TOKENS)
 # One unknown price makes the sum unknown.
-BOOKS = f"""{SUMS}, count(r.position) AS num_model_calls,
+TOTALS = f"""{SUMS}, count(r.position) AS num_model_calls,
     iif(count(r.position) = count(r.cost_usd), coalesce(sum(r.cost_usd), 0.0), NULL) AS cost_usd,
     coalesce(sum(r.cost_usd), 0.0) AS known_cost_usd"""
 OF_SCHEDULE = "r.turn IN (SELECT turn FROM runs WHERE schedule = ?) OR r.lineage = ?"
@@ -114,8 +114,8 @@ def select_turns_below(connection: Connection, texts: Texts, turn: str) -> tuple
 
 def select_waiting_calls(connection: Connection, turns: Sequence[str]) -> list[tuple[str, StepView]]:
     """The calls of these turns that wait for a person, each with its turn, in their order."""
-    asked = f"s.outcome = 'waiting' AND s.turn IN ({', '.join('?' * len(turns))})"
-    return [(row["turn"], _step(row)) for row in _step_rows(connection, asked, turns)]
+    condition = f"s.outcome = 'waiting' AND s.turn IN ({', '.join('?' * len(turns))})"
+    return [(row["turn"], _step(row)) for row in _step_rows(connection, condition, turns)]
 
 
 def _with_end(connection: Connection, texts: Texts, turn: TurnView) -> TurnView:
@@ -135,7 +135,7 @@ def _turns(
     connection: Connection, texts: Texts, chosen: str, values: Sequence[object]
 ) -> tuple[TurnView, ...]:
     query = f"""
-        SELECT turns.*, {STATUS} AS shown_status, {BOOKS}, {PLACE},
+        SELECT turns.*, {STATUS} AS shown_status, {TOTALS}, {PLACE},
             (SELECT count(DISTINCT step) FROM steps
              WHERE steps.turn = turns.turn AND steps.kind = 'tool_call') AS num_tool_calls,
             (SELECT json_group_array(text) FROM
@@ -145,15 +145,15 @@ def _turns(
     """
     rows = fetched(connection, query, values)
     replies = {row["reply"] for row in rows if _answers_with_reply(row)}
-    said = texts({row["position"] for row in rows} | replies)
-    return tuple(_turn(row, said) for row in rows)
+    found_texts = texts({row["position"] for row in rows} | replies)
+    return tuple(_turn(row, found_texts) for row in rows)
 
 
 def _answers_with_reply(row: Row) -> bool:
     return row["status"] == "completed" and row["answer"] is None and row["reply"] is not None
 
 
-def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
+def _turn(row: Row, found_texts: Mapping[int, str]) -> TurnView:
     error = None
     if row["error_kind"] is not None:
         error = TurnFailure(kind=row["error_kind"], message=row["error_message"], hint=row["error_hint"])
@@ -162,8 +162,8 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         row,
         id=row["turn"],
         status=row["shown_status"],
-        text=said[row["position"]],
-        answer=said[row["reply"]] if _answers_with_reply(row) else row["answer"],
+        text=found_texts[row["position"]],
+        answer=found_texts[row["reply"]] if _answers_with_reply(row) else row["answer"],
         error=error,
         stopped_by=row["error_kind"] if row["error_kind"] in FAILING else row["stopped_by"],
         compressed=bool(row["compressed"]),
@@ -171,7 +171,7 @@ def _turn(row: Row, said: Mapping[int, str]) -> TurnView:
         rating_note=row["rating_note"] or "",
         labels=json.decode(row["labels"] or "[]", type=tuple[str, ...]),
         waits_for=row["waits_for"] or "",
-        totals=books_of(row),
+        totals=totals_of(row),
         place=place_of(row),
         warnings=tuple(json.decode(row["warnings"], type=list[str])),
         steps=(),
@@ -189,7 +189,7 @@ def _steps(connection: Connection, turn: str) -> tuple[StepView, ...]:
 
 def _step_rows(connection: Connection, condition: str, values: Sequence[str]) -> list[Row]:
     query = f"""
-        SELECT s.*, {BOOKS}, coalesce(calls.name, nullif(s.member, ''), r.model, '') AS name,
+        SELECT s.*, {TOTALS}, coalesce(calls.name, nullif(s.member, ''), r.model, '') AS name,
             coalesce(calls.arguments, '') AS arguments
         FROM steps s LEFT JOIN calls ON calls.call = s.step LEFT JOIN responses r ON r.position = s.response
         WHERE {condition} GROUP BY s.position ORDER BY s.position
@@ -199,7 +199,7 @@ def _step_rows(connection: Connection, condition: str, values: Sequence[str]) ->
 
 def _step(row: Row) -> StepView:
     asks = json.decode(row["asks"], type=described(InputRequested)) if row["asks"] else None
-    return value_of(StepView, row, id=row["step"], totals=books_of(row), asks=asks)
+    return value_of(StepView, row, id=row["step"], totals=totals_of(row), asks=asks)
 
 
 def select_sessions(
@@ -235,7 +235,7 @@ def select_session(connection: Connection, session: str) -> SessionView:
 def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> tuple[SessionView, ...]:
     open_turns = f"SELECT {STATUS} FROM turns WHERE turns.lineage = l.lineage AND turns.status"
     query = f"""
-        SELECT l.*, {BOOKS}, {PLACE},
+        SELECT l.*, {TOTALS}, {PLACE},
             (SELECT count(*) FROM turns WHERE turns.lineage = l.lineage) AS num_turns,
             (SELECT count(*) FROM messages m WHERE m.lineage = l.lineage) AS num_messages,
             coalesce(({open_turns} = 'running' LIMIT 1), ({open_turns} = 'queued' LIMIT 1),
@@ -256,7 +256,7 @@ def _session(row: Row) -> SessionView:
         parent=row["parent"] if place is None else place.parent,
         root=None if place is None else place.root,
         place=place,
-        totals=books_of(row),
+        totals=totals_of(row),
     )
 
 
@@ -265,7 +265,7 @@ def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple
     query = """
         SELECT m.*, turns.session AS session, calls.name AS name, calls.arguments AS arguments
         FROM messages m JOIN turns ON turns.turn = m.turn LEFT JOIN calls ON calls.call = m.call
-        WHERE m.lineage = ? ORDER BY coalesce(m.heard, m.position), m.part, m.position
+        WHERE m.lineage = ? ORDER BY coalesce(m.received, m.position), m.part, m.position
     """
     rows = fetched(connection, query, (lineage,))
     contents = contents_of(rows, texts)
@@ -277,10 +277,10 @@ def select_messages(connection: Connection, texts: Texts, lineage: str) -> tuple
 
 def contents_of(messages: Sequence[Row], texts: Texts) -> list[str]:
     """The message of each of these rows of `messages`."""
-    said = texts(row["position"] for row in messages if row["again"] is None)
-    return [said[row["position"]] if row["again"] is None else row["again"] for row in messages]
+    found_texts = texts(row["position"] for row in messages if row["again"] is None)
+    return [found_texts[row["position"]] if row["again"] is None else row["again"] for row in messages]
 
 
-def books_of(row: Row) -> UsageTotals:
-    """The columns of `BOOKS` as a value."""
+def totals_of(row: Row) -> UsageTotals:
+    """The columns of `TOTALS` as a value."""
     return value_of(UsageTotals, row, usage=Usage(*(row[name] for name in TOKENS)))

@@ -18,7 +18,7 @@ from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.text.search import Matcher, positive_terms
 from hermes_jobs.text.search.function_words import function_roots
 from hermes_jobs.text.search.query import Expression, any_of, every
-from hermes_jobs.text.search.question import Question, Wanted
+from hermes_jobs.text.search.question import Question, QuestionWord
 from hermes_jobs.text.search.ranking import by_length, rarity, saturated
 from hermes_jobs.text.search.terms import Term
 from hermes_jobs.views.candidates import Candidate, IndexedMessages, SearchPlan, Where, matches
@@ -46,9 +46,9 @@ class WeightedTerm(NamedTuple):
     estimated where they are many; infinite for a function word.
     """
 
-    wanted: Wanted
+    term: QuestionWord
     rarity: float
-    telling: float
+    weight: float
     places: float
     passages: list[int]
 
@@ -58,18 +58,18 @@ class Found(NamedTuple):
 
     candidates: list[Candidate]
     rarities: list[float]
-    telling: list[float]
+    weight: list[float]
     passages: dict[int, float]
 
 
 def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
     """What there is to read for a question."""
     (newest,) = index.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
-    known = [_weighted(index.rows, word, newest) for word in question.wanted]
-    order = _passages(index.rows, known)
-    parts = [part for part in (_affordable(index.rows, known), question.must) if part is not None]
+    weighted = [_weighted(index.rows, word, newest) for word in question.parts]
+    order = _passages(index.rows, weighted)
+    parts = [part for part in (_affordable(index.rows, weighted), question.must) if part is not None]
     plan = SearchPlan.of(every(parts))
-    few = min((word.places for word in known if word.places), default=0.0) <= RANKABLE
+    few = min((word.places for word in weighted if word.places), default=0.0) <= RANKABLE
     found = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
     everything = SearchPlan.of(question.must)
     for lineage, first, last in _places(index.rows, list(order)[:BEST]):
@@ -83,38 +83,40 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
             for candidate in {candidate.position: candidate for candidate in found}.values()
             if _holds_all(must, candidate)
         ],
-        [word.rarity for word in known],
-        [word.telling for word in known],
+        [word.rarity for word in weighted],
+        [word.weight for word in weighted],
         order,
     )
 
 
 def _holds_all(must: Matcher, candidate: Candidate) -> bool:
-    return candidate.kept or all(must.holds(at, candidate.folded) for at in range(len(must.terms)))
+    return candidate.is_preview or all(must.holds(at, candidate.folded) for at in range(len(must.terms)))
 
 
-def _weighted(rows: Connection, wanted: Wanted, newest: int) -> WeightedTerm:
-    if wanted.root in function_roots():
-        return WeightedTerm(wanted, FUNCTION_WORD, FUNCTION_WORD, inf, [])
-    listed = _listed(rows, quoted(wanted.root)) if wanted.root is not None else []
-    held = float(len(listed))
+def _weighted(rows: Connection, word: QuestionWord, newest: int) -> WeightedTerm:
+    if word.root in function_roots():
+        return WeightedTerm(word, FUNCTION_WORD, FUNCTION_WORD, inf, [])
+    listed = _listed(rows, quoted(word.root)) if word.root is not None else []
+    num_passages = float(len(listed))
     if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
-        held *= newest / max(newest - listed[-1] + 1, 1)
+        num_passages *= newest / max(newest - listed[-1] + 1, 1)
     elif not listed:
-        held = _held_elsewhere(rows, wanted, newest)
-    at_least = max(held, 1.0)  # a word without occurrences is not rarer than one with a single occurrence
-    telling = rarity(at_least, max(newest, at_least, MANY))
-    return WeightedTerm(wanted, rarity(held, max(newest, held)), telling, held, listed)
+        num_passages = _estimated_passages(rows, word, newest)
+    at_least = max(
+        num_passages, 1.0
+    )  # a word without occurrences is not rarer than one with a single occurrence
+    weight = rarity(at_least, max(newest, at_least, MANY))
+    return WeightedTerm(word, rarity(num_passages, max(newest, num_passages)), weight, num_passages, listed)
 
 
-def _held_elsewhere(rows: Connection, wanted: Wanted, newest: int) -> float:
+def _estimated_passages(rows: Connection, word: QuestionWord, newest: int) -> float:
     """How many passages would hold what no passage has: a phrase, or a word of tool results.
 
     At most the number of messages with it; of many, estimated from how dense the newest ones are.
     """
     query = "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?"
-    prefix = any(term.prefix for term in wanted.terms)  # FTS5 lists all of its words before the first entry
-    found = [] if prefix else rows.execute(query, (fts_query(wanted.expression), LISTED)).fetchall()
+    prefix = any(term.prefix for term in word.terms)  # FTS5 lists all of its words before the first entry
+    found = [] if prefix else rows.execute(query, (fts_query(word.expression), LISTED)).fetchall()
     if len(found) < LISTED:
         return float(len(found))
     (last,) = rows.execute("SELECT max(last) FROM days").fetchone()
@@ -128,22 +130,22 @@ def _listed(rows: Connection, token: str) -> list[int]:
     return [number for (number,) in rows.execute(query, (token, LISTED)).fetchall()]
 
 
-def _affordable(rows: Connection, known: Sequence[WeightedTerm]) -> Expression | None:
+def _affordable(rows: Connection, weighted: Sequence[WeightedTerm]) -> Expression | None:
     """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
 
     Function words count only in messages that are found by other words, if there are any. So do beginnings of
     words, which cost more than all the rest.
     """
-    held = [word for word in known if 0 < word.places < inf]
-    if not held:
-        return any_of([word.wanted.terms[0] for word in known if word.places])
+    occurring = [word for word in weighted if 0 < word.places < inf]
+    if not occurring:
+        return any_of([word.term.terms[0] for word in weighted if word.places])
     parts: list[Expression] = []
     places = 0.0
-    for word in sorted(held, key=lambda word: -word.rarity)[:WORDS]:
+    for word in sorted(occurring, key=lambda word: -word.rarity)[:WORDS]:
         places += word.places
         if parts and places > PLACES:
             break
-        parts += _occurring(rows, word.wanted.terms)
+        parts += _occurring(rows, word.term.terms)
     return any_of(parts)
 
 
@@ -153,19 +155,19 @@ def _occurring(rows: Connection, terms: Sequence[Term]) -> list[Term]:
         SELECT key FROM json_each(?)
         WHERE EXISTS (SELECT 1 FROM entries WHERE entries MATCH json_each.value LIMIT 1)
     """
-    asked = json.dumps(list(map(fts_query, terms)))
-    return [terms[at] for (at,) in rows.execute(query, (asked,)).fetchall()]
+    queries = json.dumps(list(map(fts_query, terms)))
+    return [terms[at] for (at,) in rows.execute(query, (queries,)).fetchall()]
 
 
-def _passages(rows: Connection, known: Sequence[WeightedTerm]) -> dict[int, float]:
+def _passages(rows: Connection, weighted: Sequence[WeightedTerm]) -> dict[int, float]:
     """The passages with the most of the terms, best first."""
     totals: dict[int, float] = {}
     places = 0.0
-    for word in sorted(known, key=lambda word: -word.rarity):
+    for word in sorted(weighted, key=lambda word: -word.rarity):
         places += word.places
         if totals and places > PLACES:
             break
-        often = frozenset(_listed(rows, quoted(OFTEN + word.wanted.root))) if word.wanted.root else ()
+        often = frozenset(_listed(rows, quoted(OFTEN + word.term.root))) if word.term.root else ()
         once, twice = word.rarity * saturated(1, 1), word.rarity * saturated(2, 1)
         for passage in word.passages:
             totals[passage] = totals.get(passage, 0.0) + (twice if passage in often else once)
@@ -207,7 +209,7 @@ def neighbours(rows: Connection, positions: Iterable[int]) -> list[tuple[int, in
     query = """
         SELECT m.position, (
             SELECT n.position FROM messages n
-            WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.heard > m.heard ORDER BY n.heard LIMIT 1
+            WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.received > m.received ORDER BY n.received LIMIT 1
         )
         FROM messages m WHERE m.position IN (SELECT value FROM json_each(?)) AND m.role <> 'tool'
     """

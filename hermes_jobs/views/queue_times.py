@@ -45,10 +45,10 @@ class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
     turn: str
     since: float | None = None
     kind: StepKind | None = None
-    queue: Queue | None = msgspec.field(default=None, name="lane")
+    queue: Queue | None = None
     begun: bool = False
-    held: bool = False
-    asked: int = 0
+    waits_for_user: bool = False
+    num_questions: int = 0
     task: bool = False
     after: tuple[str, ...] = ()
 
@@ -68,9 +68,11 @@ class DueTracker(msgspec.Struct, kw_only=True):
             case e.TurnSubmitted():
                 queue: Queue | None = "reviews" if event.source.startswith(reviews.SOURCE) else None
                 since = None if event.held else at
-                self.due[event.turn] = DueStep(turn=event.turn, since=since, queue=queue, held=event.held)
+                self.due[event.turn] = DueStep(
+                    turn=event.turn, since=since, queue=queue, waits_for_user=event.held
+                )
             case e.TurnReleased() if event.turn in self.due:
-                self.due[event.turn].held = False
+                self.due[event.turn].waits_for_user = False
                 self._release(event.turn, at)
             case e.WaitEnded() if event.turn in self.due:
                 self.due[event.turn].since = at
@@ -134,17 +136,17 @@ class DueTracker(msgspec.Struct, kw_only=True):
                 self._call_ended(event.turn, event.call, at)
             case e.ApprovalRequested() if event.call in self.due:
                 self.due[event.call].since = None
-                self.due[event.call].held = True
+                self.due[event.call].waits_for_user = True
             case e.InputRequested(live=False) if event.call in self.due:
                 self.due[event.call].since = None
-                self.due[event.call].held = True
-                self.due[event.call].asked = len(event.requests)
+                self.due[event.call].waits_for_user = True
+                self.due[event.call].num_questions = len(event.requests)
             case e.ServerTaskBegun() if event.call in self.due:
                 self.due[event.call].task = True
             case e.InputAnswered() if event.call in self.due:
                 self._input_answered(event.call, at)
             case e.ApprovalGiven() if event.call in self.due:
-                self.due[event.call].held = False
+                self.due[event.call].waits_for_user = False
                 self._release(event.call, at)
             case _:
                 pass
@@ -152,9 +154,9 @@ class DueTracker(msgspec.Struct, kw_only=True):
 
     def _input_answered(self, call: str, at: float) -> None:
         due = self.due[call]
-        due.asked -= 1
-        if due.held and due.asked == 0:
-            due.held = False
+        due.num_questions -= 1
+        if due.waits_for_user and due.num_questions == 0:
+            due.waits_for_user = False
             self._release(call, at)
 
     def compression(self, event: e.Event, at: float) -> QueueWait | None:
@@ -225,7 +227,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
 
     def _release(self, call: str, at: float) -> None:
         due = self.due[call]
-        if not due.after and not due.held and not due.task:
+        if not due.after and not due.waits_for_user and not due.task:
             due.since = at
 
     def _started(self, key: str, step: str, kind: StepKind, at: float) -> QueueWait | None:
@@ -247,7 +249,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
         return wait
 
     def _again(self, key: str, at: float) -> None:
-        if key in self.due and not self.due[key].held and not self.due[key].task:
+        if key in self.due and not self.due[key].waits_for_user and not self.due[key].task:
             self.due[key].since = at
 
     def _ended(self, turn: str, at: float) -> None:

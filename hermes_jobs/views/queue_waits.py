@@ -20,13 +20,13 @@ from hermes_jobs.views.queue_times import PARTS, DueTracker
 class Waits:
     """Tables `waits`, and `dues`, the fold of each stream in which something is due, as JSON.
 
-    The column `lane` is the queue; `at` is when the wait ended.
+    `at` is when the wait ended.
     """
 
     name: Final = "waits"
     tables: Final = """
         CREATE TABLE waits (
-            position INTEGER PRIMARY KEY, at TEXT NOT NULL, lane TEXT NOT NULL, kind TEXT NOT NULL,
+            position INTEGER PRIMARY KEY, at TEXT NOT NULL, queue TEXT NOT NULL, kind TEXT NOT NULL,
             step TEXT NOT NULL, seconds REAL NOT NULL
         );
         CREATE TABLE dues (stream TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID;

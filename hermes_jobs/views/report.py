@@ -208,15 +208,15 @@ def _waits(
     """
     begins, names = list(days), list(days.values())
     by_period: dict[tuple[int, str], list[float]] = defaultdict(list)
-    rows = connection.execute("SELECT at, lane, seconds FROM waits WHERE at >= ?", (since,))
-    for at, lane, seconds in rows:
-        by_period[bisect_right(begins, at) - 1, lane].append(seconds)
-    whole: dict[str, list[float]] = defaultdict(list)
-    for (_, lane), found in by_period.items():
+    rows = connection.execute("SELECT at, queue, seconds FROM waits WHERE at >= ?", (since,))
+    for at, queue, seconds in rows:
+        by_period[bisect_right(begins, at) - 1, queue].append(seconds)
+    all_waits: dict[str, list[float]] = defaultdict(list)
+    for (_, queue), found in by_period.items():
         found.sort()
-        whole[lane] += found
-    waiting = tuple(_waited(names[at], lane, by_period[at, lane]) for at, lane in sorted(by_period))
-    return waiting, tuple(_waited("", lane, sorted(whole[lane])) for lane in sorted(whole))
+        all_waits[queue] += found
+    waiting = tuple(_waited(names[at], queue, by_period[at, queue]) for at, queue in sorted(by_period))
+    return waiting, tuple(_waited("", queue, sorted(all_waits[queue])) for queue in sorted(all_waits))
 
 
 def _waited(period: str, queue: str, seconds: Sequence[float]) -> QueueWaits:

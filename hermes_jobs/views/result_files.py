@@ -52,9 +52,9 @@ class ResultFiles:
         write_bytes(path, content.encode("utf-8", "replace"))
 
     def _content(self, call: str) -> str | None:
-        kept = self._log.result(call)
-        if kept is not None:
-            return kept
+        stored = self._log.result(call)
+        if stored is not None:
+            return stored
         try:
             stream = self._views.turn(call.split("-", 1)[0]).stream
         except Rejected:

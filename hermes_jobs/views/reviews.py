@@ -16,7 +16,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.id_lookup import find_reference
-from hermes_jobs.views.queries import BOOKS
+from hermes_jobs.views.queries import TOTALS
 from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
@@ -137,9 +137,12 @@ def _observed(event: e.ConsolidationEnded) -> str:
 
 def _refused(event: e.ConsolidationEnded) -> str:
     """What was not written, and why, each for itself."""
-    known = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
+    known_before = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
     return "; ".join(
-        [*known, *(f"observation {refusal.number} refused: {refusal.why}" for refusal in event.refused)]
+        [
+            *known_before,
+            *(f"observation {refusal.number} refused: {refusal.why}" for refusal in event.refused),
+        ]
     )
 
 
@@ -149,27 +152,27 @@ def select_reviews(connection: Connection, limit: int | None = None) -> tuple[Re
     return _reviews(connection, newest, (-1 if limit is None else limit,))
 
 
-def select_review(connection: Connection, given: str) -> ReviewView:
+def select_review(connection: Connection, name: str) -> ReviewView:
     """The review of that id, or unique beginning of one, or `last`. Raises `Rejected`."""
-    given = find_reference(connection, "review", given) or given
+    name = find_reference(connection, "review", name) or name
     found = _reviews(
         connection,
         "v.review >= ? AND v.review < ? GROUP BY v.review"
         " ORDER BY v.review = ? DESC, v.position DESC LIMIT 3",
-        (given, given + "\U0010ffff", given),
+        (name, name + "\U0010ffff", name),
     )
-    exact = [review for review in found if review.id == given] or list(found)
-    if len(exact) == 1 and given:
+    exact = [review for review in found if review.id == name] or list(found)
+    if len(exact) == 1 and name:
         return exact[0]
-    if not exact or not given:
-        message = f"There is no review {given!r}."
+    if not exact or not name:
+        message = f"There is no review {name!r}."
         raise Rejected(message, kind="unknown_review", hint="See `hermes-jobs reviews list`.")
     names = ", ".join(review.id for review in exact)
-    raise Rejected(f"{given!r} fits several reviews: {names}.", kind="ambiguous", hint="Give more of its id.")
+    raise Rejected(f"{name!r} fits several reviews: {names}.", kind="ambiguous", hint="Give more of its id.")
 
 
 def _reviews(connection: Connection, rest: str, values: Sequence[object]) -> tuple[ReviewView, ...]:
     query = f"""
-        SELECT v.*, {BOOKS} FROM reviews v LEFT JOIN responses r ON r.lineage = v.review WHERE {rest}
+        SELECT v.*, {TOTALS} FROM reviews v LEFT JOIN responses r ON r.lineage = v.review WHERE {rest}
     """
     return tuple(value_of(ReviewView, row, id=row["review"]) for row in fetched(connection, query, values))

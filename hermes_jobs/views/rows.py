@@ -34,7 +34,7 @@ def insert(connection: Connection, table: str, row: Mapping[str, object], *, rep
 
 def update(connection: Connection, table: str, changes: Mapping[str, object], **key: object) -> None:
     """Give the columns of the row with that key, one column's value, new values."""
-    ((column, wanted),) = key.items()
+    ((column, value),) = key.items()
     assignments = ", ".join(f'"{name}" = ?' for name in changes)
     query = f"UPDATE {table} SET {assignments} WHERE {column} = ?"
-    connection.execute(query, (*changes.values(), wanted))
+    connection.execute(query, (*changes.values(), value))

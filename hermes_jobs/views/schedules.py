@@ -16,7 +16,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
 from hermes_jobs.views.models import UsageTotals
-from hermes_jobs.views.queries import BOOKS, OF_SCHEDULE, books_of
+from hermes_jobs.views.queries import OF_SCHEDULE, TOTALS, totals_of
 from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 
@@ -217,7 +217,7 @@ def select_runs(connection: Connection, schedule: str, limit: int = 20) -> tuple
 
 def _run_rows(connection: Connection, schedule: str, limit: int) -> Sequence[Row]:
     query = f"""
-        SELECT runs.*, {BOOKS} FROM runs LEFT JOIN responses r ON r.turn = runs.turn
+        SELECT runs.*, {TOTALS} FROM runs LEFT JOIN responses r ON r.turn = runs.turn
         WHERE runs.schedule = ? GROUP BY runs.position ORDER BY runs.position DESC LIMIT ?
     """
     return fetched(connection, query, (schedule, limit))
@@ -244,12 +244,12 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         **{field: getattr(state, field) for field in folded},
         num_runs=num_runs,
         num_missed=num_missed,
-        totals=_books(connection, name),
+        totals=_totals(connection, name),
         last=_run(connection, newest[0]) if newest else None,
     )
 
 
-def _books(connection: Connection, schedule: str) -> UsageTotals:
-    query = f"SELECT {BOOKS} FROM responses r WHERE {OF_SCHEDULE}"
+def _totals(connection: Connection, schedule: str) -> UsageTotals:
+    query = f"SELECT {TOTALS} FROM responses r WHERE {OF_SCHEDULE}"
     (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
-    return books_of(row)
+    return totals_of(row)

@@ -43,7 +43,7 @@ _SETTINGS = f"""
     INSERT INTO {{0}} ({{0}}, rank) VALUES ('crisismerge', {PIECES});
 """
 
-Kept = Callable[[str], str | None]
+LargeResults = Callable[[str], str | None]
 """Gives the whole of a large result by its call."""
 
 
@@ -68,8 +68,8 @@ class SearchIndex:
         *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted),
     )
 
-    def __init__(self, kept: Kept, texts: Texts) -> None:
-        self._kept = kept
+    def __init__(self, large_results: LargeResults, texts: Texts) -> None:
+        self._large_results = large_results
         self._texts = texts
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -87,21 +87,21 @@ class SearchIndex:
         match event:
             case e.TurnSubmitted():
                 batch.begins(recorded.stream, event)
-                return _Message(event.turn, "user", event.text, said=event.text)
+                return _Message(event.turn, "user", event.text, spoken=event.text)
             case e.ModelReplied():
-                asked = () if was_cut(event) else event.tool_calls
-                text = searchable_text(event.content, ((call.name, call.arguments) for call in asked))
-                echo = any(call.name in OF_THE_PAST for call in asked)
-                said_here = "" if echo else event.content
-                return _Message(event.turn, "assistant", text, said_here, echo) if text else None
+                calls = () if was_cut(event) else event.tool_calls
+                text = searchable_text(event.content, ((call.name, call.arguments) for call in calls))
+                echo = any(call.name in OF_THE_PAST for call in calls)
+                searchable = "" if echo else event.content
+                return _Message(event.turn, "assistant", text, searchable, echo) if text else None
             case e.ModelCallFailed() if is_unfinished(event):
                 return _Message(event.turn, "assistant", event.content, event.content)
             case e.ToolStarted():
                 batch.calls(event)
                 return None
             case e.ToolFinished():
-                whole = self._kept(event.call) if event.spilled_to is not None else None
-                content = event.content if whole is None else whole
+                result = self._large_results(event.call) if event.spilled_to is not None else None
+                content = event.content if result is None else result
                 return _result(event.turn, content, batch.called(event.call))
             case e.ToolInterrupted():
                 return _result(event.turn, text_of(event), batch.called(event.call))
@@ -123,7 +123,7 @@ class _Message(NamedTuple):
     turn: str
     role: Role
     text: str
-    said: str = ""
+    spoken: str = ""
     echo: bool = False
 
 
@@ -149,9 +149,9 @@ class _Batch:
         """Take a message in."""
         here, day = recorded.position, recorded.recorded_at[:10]
         origin = self._origins.get(message.turn) or self._find(message.turn)
-        known = _known(message.role, *origin, echo=message.echo)
-        self._entries.append((here, tokenize(message.text[:LONGEST], known)))
-        self._passages.add(lineage_of(recorded.stream), here, message.said)
+        metadata = _metadata(message.role, *origin, echo=message.echo)
+        self._entries.append((here, tokenize(message.text[:LONGEST], metadata)))
+        self._passages.add(lineage_of(recorded.stream), here, message.spoken)
         first, _ = self._days.get(day, (here, here))
         self._days[day] = (first, here)
 
@@ -192,7 +192,7 @@ class _Batch:
 
 
 @lru_cache(maxsize=1000)
-def _known(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
+def _metadata(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
     """What is known of such a message."""
     events = (metadata_token("role", role), metadata_token("source", source), metadata_token("kind", kind))
     return " ".join((*events, ECHO) if echo else events)

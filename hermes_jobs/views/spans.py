@@ -34,7 +34,10 @@ TURN_LANE = 0
 BESIDE = frozenset({"reference", "tool_call", "approval", "question"})
 """Kinds that run in parallel."""
 
-_LEFT: dict[e.AbandonReason, str] = {"died": "its worker died", "shutdown": "its worker was stopped"}
+_ABANDON_REASONS: dict[e.AbandonReason, str] = {
+    "died": "its worker died",
+    "shutdown": "its worker was stopped",
+}
 
 
 class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,7 @@ class Spans:
         self._spans: list[TimeSpan] = []
         self._open: dict[str, TimeSpan] = {}
         self._requested: dict[str, tuple[str, str]] = {}
-        self._asked: dict[str, set[str]] = {}
+        self._questions: dict[str, set[str]] = {}
         self._tasks: set[str] = set()
         self._dues = DueTracker()
         self._retry_at = 0.0
@@ -169,17 +172,17 @@ class Spans:
                 ids = [plan.call for plan in event.plan] or [
                     f"{event.step}-{index}" for index in range(len(event.tool_calls))
                 ]
-                for call, asked in zip(ids, event.tool_calls, strict=True):
-                    self._requested[call] = (asked.name, asked.arguments)
+                for call, tool_call in zip(ids, event.tool_calls, strict=True):
+                    self._requested[call] = (tool_call.name, tool_call.arguments)
                 self._end(event.step, recorded.position, label=event.model, message=event.finish_reason)
             case e.ModelCallFailed():
                 outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
                 message = f"{event.kind}: {event.message}"
                 self._end(event.step, recorded.position, outcome=outcome, message=message)
                 self._back_off(event.step, event.retry_at, event.kind, recorded)
-            case e.StepAbandoned() if not self._is_held(event.step) and event.step not in self._tasks:
-                left = _LEFT[event.reason]
-                self._end(event.step, recorded.position, outcome="abandoned", message=left)
+            case e.StepAbandoned() if not self._waits_for_user(event.step) and event.step not in self._tasks:
+                reason = _ABANDON_REASONS[event.reason]
+                self._end(event.step, recorded.position, outcome="abandoned", message=reason)
             case _:
                 pass
 
@@ -222,9 +225,9 @@ class Spans:
             case e.InputRequested(live=False):
                 self._ask(event, recorded)
             case e.InputAnswered():
-                asked = self._asked.get(event.call, set())
-                asked.discard(event.key)
-                if not asked and self._is_held(event.call):
+                questions = self._questions.get(event.call, set())
+                questions.discard(event.key)
+                if not questions and self._waits_for_user(event.call):
                     text = f"{ANSWERED[event.action]} by {event.by}"
                     self._end(event.call, recorded.position, outcome="answered", message=text)
                     if event.call in self._tasks:  # its server continues
@@ -237,7 +240,7 @@ class Spans:
         """The wait for answers: until the call is made again with them."""
         name, arguments = self._requested.get(event.call, (event.server, ""))
         self._end(event.call, recorded.position, outcome="ok", message="asks")
-        self._asked[event.call] = {request.key for request in event.requests}
+        self._questions[event.call] = {request.key for request in event.requests}
         waits = {"outcome": "waiting", "arguments": arguments}
         self._begin(event.call, "question", name, recorded, **waits)
 
@@ -300,7 +303,7 @@ class Spans:
         self._begin(call, "tool_call", name, recorded, arguments=arguments, worker=None)
         self._end(call, recorded.position, outcome=outcome, message=message)
 
-    def _is_held(self, call: str) -> bool:
+    def _waits_for_user(self, call: str) -> bool:
         """Whether the call waits for a user: a step that ends then has only checked for the expiry."""
         span = self._open.get(call)
         return span is not None and span.kind in {"approval", "question"}

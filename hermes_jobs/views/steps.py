@@ -67,7 +67,7 @@ class _Batch:
         self._attempts: list[list[str | int | None]] = []
         self._calls: list[tuple[str, ...]] = []
         self._begun: dict[str, list[str | int | None]] = {}
-        self._asked: set[str] = set()
+        self._unstarted: set[str] = set()
 
     def take(self, recorded: RecordedEvent) -> None:
         event = recorded.event
@@ -77,10 +77,10 @@ class _Batch:
             case e.ModelReplied() if event.step in self._begun:
                 calls = _calls(event)
                 self._calls += calls
-                self._asked.update(call for call, *_ in calls)
+                self._unstarted.update(call for call, *_ in calls)
                 self._end(recorded, event.step, "ok", event.finish_reason, recorded.position)
-            case e.ToolStarted() if event.call in self._asked:
-                self._asked.remove(event.call)
+            case e.ToolStarted() if event.call in self._unstarted:
+                self._unstarted.remove(event.call)
                 self._begin(recorded, event.turn, event.call, "tool_call", event.attempt)
             case e.ToolFinished() if event.call in self._begun and not event.refused:
                 self._end(recorded, event.call, "ok" if event.ok else "error", "", None)
@@ -96,8 +96,8 @@ class _Batch:
             self._attempts,
         )
         _write_calls(self._connection, self._calls)
-        for kept in (self._attempts, self._calls, self._begun, self._asked):
-            kept.clear()
+        for pending in (self._attempts, self._calls, self._begun, self._unstarted):
+            pending.clear()
 
     def _begin(self, recorded: RecordedEvent, turn: str, step: str, kind: StepKind, attempt: int) -> None:
         started = (recorded.meta.worker, recorded.recorded_at)
@@ -151,7 +151,7 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:  # noqa: PLR
         case e.InputAnswered():
             _input_answered(connection, event)
         case e.ServerTaskBegun() | e.ServerTaskPolled():
-            _task_said(connection, event)
+            _task_progress(connection, event)
         case e.StepAbandoned():
             _abandoned(connection, recorded, event)
         case e.OutcomeDiscarded():
@@ -174,15 +174,15 @@ def _open(
     outcome: Outcome = "running",
     message: str = "",
 ) -> None:
-    began = outcome == "running"
+    is_running = outcome == "running"
     connection.execute(
         "INSERT INTO steps (position, turn, step, kind, attempt, worker, started_at, outcome, message)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             recorded.position,
             *attempt,
-            recorded.meta.worker if began else None,
-            recorded.recorded_at if began else None,
+            recorded.meta.worker if is_running else None,
+            recorded.recorded_at if is_running else None,
             outcome,
             message,
         ),
@@ -199,8 +199,8 @@ def _calls(event: e.ModelReplied) -> list[tuple[str, ...]]:
     """The calls of a reply, by the ids under which they would run; a reply without plan has default ids."""
     ids = [plan.call for plan in event.plan] or [f"{event.step}-{at}" for at in range(len(event.tool_calls))]
     return [
-        (call, event.turn, event.step, asked.id, asked.name, asked.arguments)
-        for call, asked in zip(ids, event.tool_calls, strict=True)
+        (call, event.turn, event.step, tool_call.id, tool_call.name, tool_call.arguments)
+        for call, tool_call in zip(ids, event.tool_calls, strict=True)
     ]
 
 
@@ -304,17 +304,17 @@ def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
     ).fetchone()
     if row is None or not row[0]:
         return
-    asked = msgspec.json.decode(row[0], type=described(e.InputRequested))
-    left = asked.without(event.key)
-    asks = msgspec.json.encode(left).decode() if left else ""
-    outcome: Outcome = "waiting" if left else "running" if asked.live else "answered"
+    request = msgspec.json.decode(row[0], type=described(e.InputRequested))
+    remaining = request.without(event.key)
+    asks = msgspec.json.encode(remaining).decode() if remaining else ""
+    outcome: Outcome = "waiting" if remaining else "running" if request.live else "answered"
     connection.execute(
         f"UPDATE steps SET asks = ?, outcome = ?, message = message || ? WHERE position = ({OPEN_ROW})",
         (asks, outcome, f" ({ANSWERED[event.action]} by {event.by})", event.call),
     )
 
 
-def _task_said(connection: Connection, event: e.ServerTaskBegun | e.ServerTaskPolled) -> None:
+def _task_progress(connection: Connection, event: e.ServerTaskBegun | e.ServerTaskPolled) -> None:
     """The call is a task of its server, which says how far it is."""
     text = event.message or ("a task of its server" if isinstance(event, e.ServerTaskBegun) else "")
     connection.execute(
@@ -329,11 +329,15 @@ def _abandoned(connection: Connection, recorded: RecordedEvent, event: e.StepAba
     connection.execute(
         "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?, asks = ''"
         " WHERE position = ? AND NOT has_task AND (outcome = 'running' OR asks LIKE '%\"live\":true%')",
-        (recorded.recorded_at, f"its worker {_left(event.reason)}", _open_row(connection, event.step)),
+        (
+            recorded.recorded_at,
+            f"its worker {_abandon_reason(event.reason)}",
+            _open_row(connection, event.step),
+        ),
     )
 
 
-def _left(reason: e.AbandonReason) -> str:
+def _abandon_reason(reason: e.AbandonReason) -> str:
     return "died" if reason == "died" else "was stopped"
 
 

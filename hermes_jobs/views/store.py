@@ -46,7 +46,7 @@ from hermes_jobs.views.sqlite import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 32  # of the tables and their contents: raise it with every change of a projection
+SCHEMA: Final = 33  # of the tables and their contents: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
@@ -146,10 +146,10 @@ class Store:
     def _open(self) -> OpenGeneration | None:
         """This thread's connection to the current generation; None if the caller must try again."""
         file = self.generations.current()
-        kept: OpenGeneration | None = getattr(self._local, "opened", None)
-        if kept is not None and kept.file == file:
-            return kept
-        self._forget(kept)
+        opened: OpenGeneration | None = getattr(self._local, "opened", None)
+        if opened is not None and opened.file == file:
+            return opened
+        self._forget(opened)
         connection = self._connect(file) if file else None
         if connection is None or file is None:
             self._build(file)

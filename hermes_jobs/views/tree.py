@@ -10,7 +10,7 @@ import msgspec
 from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.models import StepView, TurnView, UsageTotals
-from hermes_jobs.views.queries import BOOKS, books_of, select_turns_below, select_waiting_calls
+from hermes_jobs.views.queries import TOTALS, select_turns_below, select_waiting_calls, totals_of
 from hermes_jobs.views.rows import fetched
 
 
@@ -73,9 +73,9 @@ def select_tree(connection: Connection, texts: Texts, turn: str) -> Tree:
 
 def select_used_below(connection: Connection, root: str) -> UsageTotals:
     """What the sub-agents of that lineage, and theirs, have used."""
-    query = f"SELECT {BOOKS} FROM responses r WHERE r.turn IN (SELECT turn FROM children WHERE root = ?)"
+    query = f"SELECT {TOTALS} FROM responses r WHERE r.turn IN (SELECT turn FROM children WHERE root = ?)"
     (row,) = fetched(connection, query, (root,))
-    return books_of(row)
+    return totals_of(row)
 
 
 def _tree(
@@ -93,10 +93,10 @@ def _tree(
 
 def _sum(totals: Sequence[UsageTotals]) -> UsageTotals:
     costs = [book.cost_usd for book in totals]
-    known = [cost for cost in costs if cost is not None]
+    priced = [cost for cost in costs if cost is not None]
     return UsageTotals(
         usage=sum((book.usage for book in totals), NO_USAGE),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
+        cost_usd=sum(priced) if len(priced) == len(costs) else None,
         num_model_calls=sum(book.num_model_calls for book in totals),
         known_cost_usd=sum(book.known_cost_usd for book in totals),
     )

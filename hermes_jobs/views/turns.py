@@ -98,8 +98,8 @@ class Turns:
             if isinstance(event, e.ModelReplied):
                 replies[turn] = event.content
             elif isinstance(event, e.TurnCompleted):
-                known = turn in replies or turn in new
-                reply = replies.get(turn) if known else self._reply(connection, turn)
+                is_known = turn in replies or turn in new
+                reply = replies.get(turn) if is_known else self._reply(connection, turn)
                 row["answer"] = None if reply == event.answer else event.answer
         connection.executemany(
             f"INSERT INTO turns ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})",

@@ -181,14 +181,14 @@ class Views:
 
     used_below = _answering(select_used_below)
 
-    def find_turn(self, given: str, *, session: str | None = None) -> str:
+    def find_turn(self, name: str, *, session: str | None = None) -> str:
         """The id that a unique prefix means, or `last` and `last~N`: those of that session, else of all.
 
         Raises `Rejected`, kind `ambiguous` or `unknown_turn`.
         `NewerSchema` where it may stand behind an event that only a newer hermes-jobs can read.
         """
         lineage = self.session(session).lineage if session is not None else None
-        return self._named(lambda rows: id_lookup.find_turn(rows, given, within=lineage))
+        return self._named(lambda rows: id_lookup.find_turn(rows, name, within=lineage))
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -196,13 +196,13 @@ class Views:
     newest_conversation = _answering(queries.select_newest_conversation)
     session = _answering(queries.select_session)
 
-    def find_session(self, given: str) -> str:
+    def find_session(self, name: str) -> str:
         """The id of the lineage's tip that an id, a unique prefix or a title means.
 
         Raises `Rejected`, kind `ambiguous` or `unknown_session`. `session(…).stream` has the stream.
         """
         return self._store.read(
-            lambda rows: queries.select_session(rows, id_lookup.find_session(rows, given)).id
+            lambda rows: queries.select_session(rows, id_lookup.find_session(rows, name)).id
         )
 
     def messages(self, session: str) -> tuple[MessageView, ...]:
@@ -215,12 +215,12 @@ class Views:
 
     def transcript(self, session: str) -> tuple[TranscriptMessage, ...]:
         """The texts of that session's lineage, in order."""
-        said = self.messages(session)
+        messages = self.messages(session)
         return tuple(
             TranscriptMessage(
                 role=message.role, content=message.content, name=message.name, arguments=message.arguments
             )
-            for message in said
+            for message in messages
         )
 
     # --- messages ---------------------------------------------------------------------------------

@@ -98,12 +98,12 @@ def _weekly(draft: TimingDraft, weekdays: Weekdays, pace: _Pace) -> Days:
 
 def _without_exception(draft: TimingDraft, weekdays: Weekdays, *, every: int) -> Days:
     """The weekdays without those that are excepted."""
-    kept = weekdays.weekdays - draft.exception
-    if not kept or not draft.exception <= weekdays.weekdays:
+    remaining = weekdays.weekdays - draft.exception
+    if not remaining or not draft.exception <= weekdays.weekdays:
         raise contradictory("The exception does not fit the days.", "Name the days that are meant.")
-    if kept == EVERY_WEEKDAY and every == 1:
+    if remaining == EVERY_WEEKDAY and every == 1:
         return Daily()
-    return Weekly(tuple(sorted(kept)), every)
+    return Weekly(tuple(sorted(remaining)), every)
 
 
 def _monthly(draft: TimingDraft, rule: MonthRule, pace: _Pace) -> NamedDays:

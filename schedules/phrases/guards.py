@@ -40,7 +40,7 @@ _COUNTED = (
     "(<dated> | <short_name> | <counting> | <unknown_day> | first | second | third | last | alternate"
     r" | `[nc]:\S+`)"
 )
-LEFT_OVER = (
+UNREAD = (
     f"instead | latest | earliest | (<counting> | <few>) times | (every | each) {_COUNTED}"
     f" | (except | excluding | unless) {_SOON} (<holiday> | <time_word>)"
 )
@@ -111,7 +111,7 @@ def check_rest(sentence: Sentence, used: Sequence[Cluster], draft: TimingDraft) 
         if any(cluster.holds(at) for cluster in used):
             continue
         if (
-            sentence.match(LEFT_OVER, at)
+            sentence.match(UNREAD, at)
             or mentions_zone(sentence, at)
             or (not draft.names_day and (_speaks_of_days(sentence, at) or _is_date(sentence, at)))
             or (not draft.repeats and sentence.match("<again>", at) and not _is_thing(sentence, at))

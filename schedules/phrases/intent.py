@@ -69,8 +69,8 @@ def check_asks(sentence: Sentence, used: Sequence[Cluster]) -> None:
     if _CHANGE.match(words):
         proposal = "See `hermes-jobs schedule --help` for how to change one."
         raise not_a_schedule("It is about a schedule that exists.", proposal)
-    asked_before = bool(used) and any(sentence.text(at) == "?" for at in range(used[0].start))
-    if _QUESTION.match(words) and not asked_before:
+    has_question = bool(used) and any(sentence.text(at) == "?" for at in range(used[0].start))
+    if _QUESTION.match(words) and not has_question:
         raise not_a_schedule("It is a question about a time.", EXAMPLE)
     if _CONDITION.match(words) and used and used[0].start > 0:
         proposal = "Say when by the clock: 'every day at 9'."

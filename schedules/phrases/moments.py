@@ -118,8 +118,8 @@ def _named(words: str, here: datetime, ahead: bool) -> Moment | None:
             continue
         chosen = _day(day, here, at, ahead)
         if chosen is not None:
-            whole = datetime.combine(chosen, at or time(), here.tzinfo)
-            return Moment(whole, whole_day=at is None)
+            moment = datetime.combine(chosen, at or time(), here.tzinfo)
+            return Moment(moment, whole_day=at is None)
     return None
 
 

@@ -100,11 +100,11 @@ def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: s
 
 def _unclaimed_words(sentence: str, task: str | None) -> list[str] | None:
     """The sentence's words that are not the task's; None if the task has words from elsewhere."""
-    left = Counter(_words(sentence))
-    left.subtract(_words(task or ""))
-    if any(number < 0 for number in left.values()):
+    remaining = Counter(_words(sentence))
+    remaining.subtract(_words(task or ""))
+    if any(number < 0 for number in remaining.values()):
         return None
-    return list(left.elements())
+    return list(remaining.elements())
 
 
 def _words(text: str) -> list[str]:
@@ -129,19 +129,19 @@ def disagreement(
     `words` are the sentence's without its task, in lower case, numbers apart from letters; `drafts` what the
     rules found in it; `proposed` the words that the timing was read from.
     """
-    said = {
+    numbers = {
         int(word) if word.isdigit() else SPOKEN[word] for word in words if word.isdigit() or word in SPOKEN
     }
     units = {UNITS[word] for word in words if word in UNITS and len(word) > 1}
-    unsaid = [number for number in _numbers(timing, proposed) if not _is_given(number, said)]
+    unsaid = [number for number in _numbers(timing, proposed) if not _is_given(number, numbers)]
     unsaid += [
-        count for count, unit in _counts(timing) if not (count in said or (count == 1 and unit in units))
+        count for count, unit in _counts(timing) if not (count in numbers or (count == 1 and unit in units))
     ]
     if unsaid:
         return f"the sentence does not say {unsaid[0]}"
-    left = {int(word) for word in words if word.isdigit()} - _accounted(timing, proposed)
-    if left:
-        return f"it leaves out {min(left)}"
+    missing = {int(word) for word in words if word.isdigit()} - _accounted(timing, proposed)
+    if missing:
+        return f"it leaves out {min(missing)}"
     if all(_agrees(draft, timing) for draft in drafts):
         return ""
     return "that is not what the sentence says"
@@ -149,18 +149,21 @@ def disagreement(
 
 def names_zone(words: Sequence[str], zone: str) -> bool:
     """Whether the zone's city, or a name for the zone, is among the words."""
-    names = {zone.rpartition("/")[2].lower(), *(name for name, known in NAMED.items() if known == zone)}
-    names |= {name for name, (known, _) in ABBREVIATIONS.items() if known == zone}
-    said = set(words)
-    return any(set(re.findall(r"[a-z]+", name)) <= said for name in names)
+    names = {
+        zone.rpartition("/")[2].lower(),
+        *(name for name, zone_name in NAMED.items() if zone_name == zone),
+    }
+    names |= {name for name, (zone_name, _) in ABBREVIATIONS.items() if zone_name == zone}
+    present = set(words)
+    return any(set(re.findall(r"[a-z]+", name)) <= present for name in names)
 
 
-def _is_given(number: int, said: set[int]) -> bool:
+def _is_given(number: int, numbers: set[int]) -> bool:
     """Whether the sentence has the number: an hour may be one of the afternoon."""
     return (
-        number in said
-        or (12 < number < 24 and number - 12 in said)
-        or (number == 0 and bool({12, 24} & said))
+        number in numbers
+        or (12 < number < 24 and number - 12 in numbers)
+        or (number == 0 and bool({12, 24} & numbers))
     )
 
 

@@ -55,20 +55,20 @@ def task_of(sentence: Sentence, used: Sequence[Cluster]) -> str | None:
 
 def _joined(before: str, after: str) -> str:
     """The text on both sides of a timing, without the marks that separated it."""
-    left, right = before.rstrip(), after.lstrip()
+    first_part, right = before.rstrip(), after.lstrip()
     if not right.strip(_MARKS + ".!?)"):
-        left = left.rstrip(_MARKS)
-    if not left:
+        first_part = first_part.rstrip(_MARKS)
+    if not first_part:
         return right.lstrip(_MARKS + ".!?)")
-    if left[-1] + right[:1] in {"()", "[]"}:
-        left, right = left[:-1].rstrip(), right[1:].lstrip()
-    if not right or not left:
-        return left or right
-    if left[-1] in ".!?" and not right.strip(".!? "):
-        return left
-    if left[-1] in ",;:-" and right[0] in ",;:.-!?":
-        left = left.rstrip(_MARKS)
-    return f"{left}{right}" if right[0] in ",.;:!?)…" else f"{left} {right}"
+    if first_part[-1] + right[:1] in {"()", "[]"}:
+        first_part, right = first_part[:-1].rstrip(), right[1:].lstrip()
+    if not right or not first_part:
+        return first_part or right
+    if first_part[-1] in ".!?" and not right.strip(".!? "):
+        return first_part
+    if first_part[-1] in ",;:-" and right[0] in ",;:.-!?":
+        first_part = first_part.rstrip(_MARKS)
+    return f"{first_part}{right}" if right[0] in ",.;:!?)…" else f"{first_part} {right}"
 
 
 def _polished(text: str) -> str:

@@ -67,9 +67,9 @@ def mentions_zone(sentence: Sentence, at: int) -> bool:
     if sentence.kind(at) == "path" and region in REGIONS:
         return bool(rest)
     raw = sentence.raw(at)
-    known = raw.lower() in ABBREVIATIONS.keys() | UNCLEAR.keys() and len(raw) > 2
+    is_abbreviation = raw.lower() in ABBREVIATIONS.keys() | UNCLEAR.keys() and len(raw) > 2
     city = sentence.text(at + 1) == "time" and raw[:1].isupper() and zone_of(raw) is not None
-    return (known and raw.isupper()) or city
+    return (is_abbreviation and raw.isupper()) or city
 
 
 def _found(phrase: Phrase, zone: Zone) -> TimingFragment:

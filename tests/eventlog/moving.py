@@ -43,7 +43,7 @@ def live(log: SqlEventLog, random: Random, times: int, sessions: tuple[str, ...]
             events=(fact,),
             expected=before.version,
             due=tuple(step for step in next_steps(after) if step not in had),
-            gone=tuple(sorted(step.id for step in had if step.id not in still)),
+            dropped=tuple(sorted(step.id for step in had if step.id not in still)),
         )
         log.append(
             Append(

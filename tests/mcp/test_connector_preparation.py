@@ -33,7 +33,7 @@ def test_it_is_held_while_a_server_is_on() -> None:
     preparation = ConnectorPreparation(lambda: configured, host)
     for servers in ({}, {"a": OFF}, {"a": OFF, "b": ON}, {"b": ON}, {"b": OFF}, {}):
         configured = servers
-        preparation.look()
+        preparation.poll()
     assert host.told == ["prepare", "let go"]
 
 

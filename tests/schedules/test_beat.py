@@ -13,7 +13,7 @@ import pytest
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.sql import SqlEventLog
-from schedules.beat import LONGEST, LOOK_EVERY, DuePoller, LogScheduler
+from schedules.beat import LONGEST, POLL_SECONDS, DuePoller, LogScheduler
 from tests.eventlog.changes import claim, due
 from tests.processes import ROOT
 from workers.app import make_app
@@ -80,10 +80,10 @@ def test_a_due_time_is_sent_in_its_moment_and_not_before(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.25)))
-    assert waking.look() == pytest.approx(0.25)
+    assert waking.poll() == pytest.approx(0.25)
     assert broker.sent == []
     clock.pass_by(0.25)
-    waking.look()
+    waking.poll()
 
     assert broker.sent == ["a"]
 
@@ -91,10 +91,10 @@ def test_a_due_time_is_sent_in_its_moment_and_not_before(
 def test_what_another_process_adds_is_found_at_the_next_look(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
-    assert waking.look() == LOOK_EVERY
+    assert waking.poll() == POLL_SECONDS
     plain_log.append(due(fire("a", clock.wall + 0.5)))
-    clock.pass_by(LOOK_EVERY)
-    waking.look()
+    clock.pass_by(POLL_SECONDS)
+    waking.poll()
 
     assert broker.sent == ["a"]
 
@@ -106,7 +106,7 @@ def test_what_nobody_claims_is_sent_again_ever_more_seldom(
     moments = []
     for second in range(200):
         before = len(broker.sent)
-        waking.look()
+        waking.poll()
         if len(broker.sent) > before:
             moments.append(second)
         clock.pass_by(1.0)
@@ -122,7 +122,7 @@ def test_what_is_claimed_or_of_another_lane_is_left_alone(
     turn = Step(id="t", stream="session-s", kind="turn.prefetch")
     plain_log.append(due(fire("a", 1_000.0), turn))
     plain_log.append(claim("a"))
-    waking.look()
+    waking.poll()
 
     assert broker.sent == []
 
@@ -132,10 +132,10 @@ def test_what_the_broker_did_not_take_is_sent_at_the_next_look(
 ) -> None:
     plain_log.append(due(fire("a", 1_000.0)))
     broker.takes = False
-    waking.look()
+    waking.poll()
     broker.takes = True
-    clock.pass_by(LOOK_EVERY)
-    waking.look()
+    clock.pass_by(POLL_SECONDS)
+    waking.poll()
 
     assert broker.sent == ["a"]
 
@@ -145,13 +145,13 @@ def test_a_clock_that_is_put_back_lets_the_beat_wait(
 ) -> None:
     plain_log.append(due(fire("a", 1_000.5)))
     clock.wall -= 3_600
-    assert waking.look() == LOOK_EVERY
+    assert waking.poll() == POLL_SECONDS
     assert broker.sent == []
 
 
 def test_celerys_beat_has_no_entries_and_asks_when_to_look_again() -> None:
     app = make_app("memory://", prefix="x.")
-    scheduler = LogScheduler(lambda: 0.125, app=app, max_interval=LOOK_EVERY)
+    scheduler = LogScheduler(lambda: 0.125, app=app, max_interval=POLL_SECONDS)
 
     assert scheduler.schedule == {}
     assert scheduler.tick() == 0.125

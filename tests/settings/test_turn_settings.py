@@ -14,10 +14,10 @@ from hermes_jobs.settings.turn_settings import (
     OF_PROCESSES,
     TRAVELS,
     applied,
+    available_digests,
     carried,
-    held,
-    left_behind,
     travels,
+    unsendable,
 )
 
 SALT = "log"
@@ -102,7 +102,7 @@ def test_every_key_travels_or_belongs_to_processes_or_is_said_to_stay(tmp_path):
         value = urls.get(name) or sample(key, load({}, home=tmp_path).value(key))
         shell = load({variable(name): written(value)}, home=tmp_path)
         of_process = any(name == each or name.startswith(f"{each}.") for each in OF_PROCESSES)
-        stays = left_behind(shell) == [variable(name)]
+        stays = unsendable(shell) == [variable(name)]
         assert [travels(name), of_process, stays].count(True) == 1, name
     assert all(any(name == each or name.startswith(f"{each}.") for name in known_keys()) for each in TRAVELS)
 
@@ -136,13 +136,13 @@ def test_no_secret_is_ever_recorded(tmp_path_factory, data):
     travelled = carried(shell, data.draw(st.sampled_from([None, "gpt-5", "claude-haiku-4-5"])), SALT)
 
     assert secret not in msgspec.json.encode(travelled).decode()
-    assert secret not in msgspec.json.encode(held(shell, SALT)).decode()
+    assert secret not in msgspec.json.encode(available_digests(shell, SALT)).decode()
     assert {"auxiliary.base_url", "terminal.allow"} <= set(travelled.requires)
     assert all(re.fullmatch(rf"[0-9a-f]{{6}}@{SALT}", digest) for digest in travelled.requires.values())
 
 
 def meets(shell: Settings, worker: Settings, model: str | None = None) -> bool:
-    return carried(shell, model, SALT).requires.items() <= held(worker, SALT).items()
+    return carried(shell, model, SALT).requires.items() <= available_digests(worker, SALT).items()
 
 
 @pytest.mark.parametrize(
@@ -204,4 +204,4 @@ def test_what_a_newer_build_recorded_is_left_out(worker, caplog):
 
 def test_a_digest_differs_by_name_and_by_log(tmp_path):
     shell = load({"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY}, home=tmp_path)
-    assert len({*held(shell, "one").values(), *held(shell, "two").values()}) == 4
+    assert len({*available_digests(shell, "one").values(), *available_digests(shell, "two").values()}) == 4

@@ -11,7 +11,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
-from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, OVERHEARD, Relay, is_elected
+from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, REMEMBERED_SECONDS, Relay, is_elected
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -108,7 +108,7 @@ def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(sc
 
 def test_what_was_overheard_long_ago_is_left_to_a_look(scene: Scene) -> None:
     scene.relay.remember({"session-s1"})
-    scene.time += OVERHEARD
+    scene.time += REMEMBERED_SECONDS
     scene.relay.remember(())
     assert scene.relay.send_now(()) == 0
 

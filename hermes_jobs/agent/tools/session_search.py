@@ -175,7 +175,7 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         expression = parse(query)
         terms = () if expression is None else positive_terms(expression)
         if asked_for is not None and any(hit.relaxed for hit in hits):
-            terms = terms_in(fold(text), asked_for.wanted)
+            terms = terms_in(fold(text), asked_for.parts)
         start, end = best_window(text, Matcher(terms), limit)
         before = "[… earlier messages are left out]\n" if start else ""
         after = "\n[later messages are left out …]" if end < len(text) else ""

@@ -63,7 +63,7 @@ def tell(context: CliContext) -> list[str]:
     """
     since, now = _last_notices_at(context), iso(context.application.clock.now())
     with suppress(OSError):  # shown again next time
-        write_bytes(context.settings.paths.told, now.encode(), durable=False)
+        write_bytes(context.settings.paths.last_notice, now.encode(), durable=False)
     if not context.settings.display.news:
         return []
     learned = list(_learned(context, since))
@@ -112,7 +112,7 @@ def _names(names: Sequence[str]) -> str:
 def _last_notices_at(context: CliContext) -> str:
     """The time of the last notices in this home, in the log's format; empty for never."""
     try:
-        return context.settings.paths.told.read_text(encoding="ascii").strip()
+        return context.settings.paths.last_notice.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
 

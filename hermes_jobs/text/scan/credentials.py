@@ -47,7 +47,7 @@ def redact_credentials(text: str, mark: str) -> str:
     """The text with `mark` in the place of every credential that is found."""
     pieces: list[str] = []
     at = 0
-    for start, end in merged((*_blocks(text), *_values(text), *_known(text))):
+    for start, end in merged((*_blocks(text), *_values(text), *_known_forms(text))):
         pieces += (text[at:start], mark)
         at = end
     return "".join((*pieces, text[at:]))
@@ -80,5 +80,5 @@ def _values(text: str) -> Iterator[Span]:
         yield found.span(group)
 
 
-def _known(text: str) -> Iterator[Span]:
+def _known_forms(text: str) -> Iterator[Span]:
     return ((found.start, found.end) for found in search(text, credential_rules(), most_words=None).matches)

@@ -58,12 +58,14 @@ def hidden_characters(text: str) -> Iterator[ScanFinding]:
     marks_pass = _RIGHT_TO_LEFT.search(text) is not None
     needed = {at for found in _NEEDED.finditer(text) for at in range(*found.span())}
     for run in _HIDDEN.finditer(text):
-        left = [
+        remaining = [
             at for at in range(*run.span()) if at not in needed and not (marks_pass and text[at] in _MARKS)
         ]
-        if left:
-            start, end = left[0], left[-1] + 1
-            excerpt = " ".join(_named(text[at]) for at in left[:3]) + (" …" if len(left) > 3 else "")
+        if remaining:
+            start, end = remaining[0], remaining[-1] + 1
+            excerpt = " ".join(_named(text[at]) for at in remaining[:3]) + (
+                " …" if len(remaining) > 3 else ""
+            )
             yield ScanFinding(RULE, excerpt, "hidden", start, end)
 
 

@@ -51,11 +51,11 @@ def search(
     low = _lower(text)
     characters = set(low)
     present = {word for word in rules.words if characters.issuperset(word) and word in low}
-    wanted = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
+    applicable = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
     end = len(text)
     if most_words is not None:
-        end = _end_of_budget(low, [present.intersection(rule.near) for rule in wanted], most_words)
-    return Search(tuple(_matches(text[:end], low[:end], wanted)), end)
+        end = _end_of_budget(low, [present.intersection(rule.near) for rule in applicable], most_words)
+    return Search(tuple(_matches(text[:end], low[:end], applicable)), end)
 
 
 def _may_match(rule: ScanRule, present: Set[str]) -> bool:
@@ -78,14 +78,14 @@ def _count(low: str, words: Iterable[str]) -> int:
     return sum(map(low.count, words))
 
 
-def _matches(text: str, low: str, wanted: Iterable[ScanRule]) -> Iterator[Match]:
+def _matches(text: str, low: str, applicable: Iterable[ScanRule]) -> Iterator[Match]:
     around = cache(lambda word: tuple(_around(low, word)))
 
     @cache
     def near(words: tuple[str, ...]) -> tuple[Span, ...]:
         return tuple(merged(part for word in words for part in around(word))) if words else ((0, len(text)),)
 
-    for rule in wanted:
+    for rule in applicable:
         for part in _common(near(rule.near), near(rule.also)):
             yield from _in_part(text, low if rule.in_lower_case else text, rule, part)
 

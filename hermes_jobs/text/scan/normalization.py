@@ -68,7 +68,7 @@ def normalizations(text: str) -> tuple[Normalization, ...]:
         for item in tuple(found):
             if edits := list(edits_of(item.text)):
                 other = _edited(item, edits, guessed=guessed or item.guessed)
-                if all(other.text != known.text for known in found):
+                if all(other.text != earlier.text for earlier in found):
                     found.append(other)
     return tuple(found)
 
@@ -133,8 +133,8 @@ def _bare(character: str) -> str:
     if is_invisible(character):
         return ""
     parts = unicodedata.normalize("NFKD", _SIGNS.get(character, character))
-    kept = "".join(part for part in parts if part not in _MARKS)
-    return unicodedata.normalize("NFKC", kept)
+    letters = "".join(part for part in parts if part not in _MARKS)
+    return unicodedata.normalize("NFKC", letters)
 
 
 def bare(text: str) -> str:

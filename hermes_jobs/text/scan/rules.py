@@ -185,9 +185,9 @@ def _common() -> Mapping[str, str]:
     return _expanded({}, msgspec.convert(_read("common"), dict[str, str]))
 
 
-def _expanded(known: Mapping[str, str], fragments: Mapping[str, str]) -> dict[str, str]:
+def _expanded(definitions: Mapping[str, str], fragments: Mapping[str, str]) -> dict[str, str]:
     """The known fragments and these, each of which may name those before it."""
-    found = dict(known)
+    found = dict(definitions)
     for name, text in fragments.items():
         found[name] = _filled(text, found)
     return found

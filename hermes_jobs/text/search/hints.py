@@ -74,8 +74,8 @@ def _named(expression: Expression) -> str:
             return " and ".join(map(_in_brackets, parts))
         case AnyOf(parts):
             return " or ".join(map(_in_brackets, parts))
-        case Without(wanted, unwanted):
-            return f"{_in_brackets(wanted)} without {' or '.join(map(_in_brackets, unwanted))}"
+        case Without(included, excluded):
+            return f"{_in_brackets(included)} without {' or '.join(map(_in_brackets, excluded))}"
         case _:
             assert_never(expression)
 

@@ -47,7 +47,7 @@ class Matcher:
         ]
         return sorted(found)
 
-    def whole(self, text: str) -> list[int]:
+    def complete_spans(self, text: str) -> list[int]:
         """Where all terms stand as one phrase; nowhere where there is but one term."""
         if len(self.terms) < 2:
             return []

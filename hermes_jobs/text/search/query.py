@@ -46,8 +46,8 @@ class AnyOf(msgspec.Struct, frozen=True):
 class Without(msgspec.Struct, frozen=True):
     """`wanted`, and none of `unwanted`."""
 
-    wanted: Expression
-    unwanted: tuple[Expression, ...]
+    included: Expression
+    excluded: tuple[Expression, ...]
 
 
 Expression: TypeAlias = Term | All | AnyOf | Without
@@ -87,8 +87,8 @@ def _positive(expression: Expression) -> Iterator[Term]:
         case All(parts) | AnyOf(parts):
             for part in parts:
                 yield from _positive(part)
-        case Without(wanted, _):
-            yield from _positive(wanted)
+        case Without(included, _):
+            yield from _positive(included)
 
 
 class Token(NamedTuple):
@@ -170,7 +170,7 @@ class _Parser:
         return any_of([part for part in parts if part is not None])
 
     def _every(self, depth: int) -> Expression | None:
-        wanted: list[Expression] = []
+        included: list[Expression] = []
         unwanted: list[Expression] = []
         while (sign := self._sign()) is not None and sign not in {"OR", ")"}:
             negated = False
@@ -179,12 +179,12 @@ class _Parser:
                 self._at += 1
             operand = self._operand(depth)
             if operand is not None:
-                (unwanted if negated else wanted).append(operand)
-        if not wanted:  # there is nothing to take anything from
+                (unwanted if negated else included).append(operand)
+        if not included:  # there is nothing to take anything from
             return every(unwanted)
-        whole = every(wanted)
-        assert whole is not None
-        return Without(whole, tuple(dict.fromkeys(unwanted))) if unwanted else whole
+        expression = every(included)
+        assert expression is not None
+        return Without(expression, tuple(dict.fromkeys(unwanted))) if unwanted else expression
 
     def _operand(self, depth: int) -> Expression | None:
         sign = self._sign()

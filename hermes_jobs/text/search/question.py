@@ -20,11 +20,11 @@ from hermes_jobs.text.search.query import MAX_CHARS, Expression, any_of, every, 
 from hermes_jobs.text.search.stems import forms, stem
 from hermes_jobs.text.search.terms import Term, pieces
 
-MAX_WANTED = 40  # of a long text; those that are met first
+MAX_WORDS = 40  # of a long text; those that are met first
 _JOINED = rf"{WORD_CHARACTERS}(?:['’‘`-]{WORD_CHARACTERS})+"
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class QuestionWord(msgspec.Struct, frozen=True):
     """Something a question asks for, met by any of its terms; the first is as it was written.
 
     `root` is the stem or pair of characters that stands for it in passages; None for what has none. The terms
@@ -43,33 +43,33 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """`must` is in every message (None: nothing has to be); `wanted` is what any of is looked for."""
+    """`must` has to be in every message (None: nothing has to be); any of `parts` is searched for."""
 
     must: Expression | None
-    wanted: tuple[Wanted, ...]
+    parts: tuple[QuestionWord, ...]
 
     @property
-    def words(self) -> float:
-        """About how many words it has; two characters of a script without spaces are taken for one."""
-        pairs = sum(word.root is not None and is_unspaced(word.root) for word in self.wanted)
-        return len(self.wanted) - pairs / 2
+    def num_words(self) -> float:
+        """The approximate number of words; two characters of a script without spaces count as one."""
+        pairs = sum(word.root is not None and is_unspaced(word.root) for word in self.parts)
+        return len(self.parts) - pairs / 2
 
     @property
     def without_must(self) -> Question:
         """The same where no phrase has to be there: each is looked for like a word, and stays whole."""
         phrases = () if self.must is None else positive_terms(self.must)
-        return Question(None, (*self.wanted, *(Wanted((phrase,)) for phrase in phrases)))
+        return Question(None, (*self.parts, *(QuestionWord((phrase,)) for phrase in phrases)))
 
 
 def asks_for_now(question: Question) -> bool:
     """Whether it asks for what holds at present, and not for what held once."""
-    return any(word.root in roots_of_now() for word in question.wanted)
+    return any(word.root in roots_of_now() for word in question.parts)
 
 
 def question(query: str) -> Question | None:
     """The query as a question; None where it says itself what has to be there, or holds nothing else."""
     must: list[Expression] = []
-    wanted: dict[str, Wanted] = {}
+    words: dict[str, QuestionWord] = {}
     for token in tokens(query):
         if token.sign in {"AND", "OR", "NOT"}:
             return None
@@ -78,9 +78,9 @@ def question(query: str) -> Question | None:
         if token.quoted:
             must.append(token.term)
             continue
-        for form in _wanted(token.term):
-            wanted.setdefault(form.root or form.terms[0].text, form)
-    return Question(every(must), tuple(wanted.values())[:MAX_WANTED]) if wanted else None
+        for form in _words_of(token.term):
+            words.setdefault(form.root or form.terms[0].text, form)
+    return Question(every(must), tuple(words.values())[:MAX_WORDS]) if words else None
 
 
 def as_question(text: str) -> str:
@@ -108,9 +108,9 @@ def roots(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _wanted(term: Term) -> Iterator[Wanted]:
+def _words_of(term: Term) -> Iterator[QuestionWord]:
     if term.prefix:
-        yield Wanted((term,))
+        yield QuestionWord((term,))
         return
     found = list(pieces(term.text))
     if pattern(_JOINED).fullmatch(term.text):
@@ -120,16 +120,16 @@ def _wanted(term: Term) -> Iterator[Wanted]:
         return
     spelled = {piece.kind for piece in found}
     if spelled == {"word"} or "signed" in spelled:
-        yield _word(found[0].text) if len(found) == 1 and spelled == {"word"} else Wanted((term,))
+        yield _word(found[0].text) if len(found) == 1 and spelled == {"word"} else QuestionWord((term,))
         return
     for piece in found:
         if piece.kind == "word":
             yield _word(piece.text)
         elif len(piece.text) == 1 or not is_unspaced(piece.text):
-            yield Wanted((Term(piece.text),), piece.text if len(piece.text) == 1 else None)
+            yield QuestionWord((Term(piece.text),), piece.text if len(piece.text) == 1 else None)
         else:
             for pair in map("".join, pairwise(piece.text)):
-                yield Wanted((Term(pair),), pair)
+                yield QuestionWord((Term(pair),), pair)
 
 
 def is_unspaced(root: str) -> bool:
@@ -137,7 +137,7 @@ def is_unspaced(root: str) -> bool:
     return pattern(f"[{UNSPACED}]").match(root) is not None
 
 
-def _word(word: str) -> Wanted:
+def _word(word: str) -> QuestionWord:
     root = stem(word)
     written = (word,) if root in function_roots() else forms(word)
-    return Wanted(tuple(map(Term, written)), root)
+    return QuestionWord(tuple(map(Term, written)), root)

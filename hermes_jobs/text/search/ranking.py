@@ -11,7 +11,7 @@ from math import log
 
 from hermes_jobs.text.search.folding import IGNORED, WORD_CHARACTERS, pattern
 from hermes_jobs.text.search.matching import Matcher
-from hermes_jobs.text.search.question import Wanted, is_unspaced
+from hermes_jobs.text.search.question import QuestionWord, is_unspaced
 from hermes_jobs.text.search.stems import stem
 from hermes_jobs.text.search.terms import Term
 
@@ -21,7 +21,7 @@ BY_LENGTH = 0.75
 A_FEW = 100  # characters that every text is taken to be longer: "What?" is no better for being short
 OTHER_FORM = 0.8  # of one place, where a word stands in another form
 SPELLED_OTHERWISE = 0.5  # of one place, where the parts of a phrase stand with other signs between them
-TELLING = 8  # things that a long text is about
+MAX_TOPICS = 8  # things that a long text is about
 
 Count = Callable[[str], Sequence[float]]
 """Gives how often each thing that is looked for stands in a folded text."""
@@ -48,7 +48,7 @@ def scores(folded: Sequence[str], terms: Sequence[Term]) -> list[float]:
     count = counter(terms)
     counts = [count(text[:READ]) for text in folded]
     holding = [sum(row[number] > 0 for row in counts) for number in range(len(terms))]
-    return fits(folded, counts, [rarity(held, len(folded)) for held in holding])
+    return fits(folded, counts, [rarity(num_texts, len(folded)) for num_texts in holding])
 
 
 def fits(folded: Sequence[str], counts: Sequence[Sequence[float]], rarities: Sequence[float]) -> list[float]:
@@ -63,11 +63,11 @@ def fits(folded: Sequence[str], counts: Sequence[Sequence[float]], rarities: Seq
 def coverages(counts: Sequence[Sequence[float]], rarities: Sequence[float]) -> list[float]:
     """The share that each text holds of what is looked for, each thing by how rare it is.
 
-    Of many things those that are as rare as the rarest `TELLING` together are the whole.
+    Of many things those that are as rare as the rarest `MAX_TOPICS` together make up the total.
     """
-    whole = sum(nlargest(TELLING, rarities)) or 1.0
+    total = sum(nlargest(MAX_TOPICS, rarities)) or 1.0
     return [
-        min(1.0, sum(rare for count, rare in zip(row, rarities, strict=True) if count) / whole)
+        min(1.0, sum(rare for count, rare in zip(row, rarities, strict=True) if count) / total)
         for row in counts
     ]
 
@@ -84,23 +84,25 @@ def counter(terms: Sequence[Term]) -> Count:
     return count
 
 
-def counts_of_forms(folded: Sequence[str], wanted: Sequence[Wanted]) -> list[list[float]]:
+def counts_of_forms(folded: Sequence[str], question_words: Sequence[QuestionWord]) -> list[list[float]]:
     """How often each text holds what a question asks for; another form of a word counts a little less."""
-    rooted = {each.root: number for number, each in enumerate(wanted) if each.root is not None}
-    others = [number for number, each in enumerate(wanted) if each.root is None]
-    as_written = counter([wanted[number].terms[0] for number in others])
+    rooted = {each.root: number for number, each in enumerate(question_words) if each.root is not None}
+    others = [number for number, each in enumerate(question_words) if each.root is None]
+    as_written = counter([question_words[number].terms[0] for number in others])
     unspaced = [number for root, number in rooted.items() if is_unspaced(root)]
     words = list(map(_words, folded))
     written = _forms_of(rooted, frozenset[str]().union(*words))
-    asked = {word: rooted[root] for word, root in written.items()}
+    roots_of = {word: rooted[root] for word, root in written.items()}
 
     def count(text: str, held: Mapping[str, int]) -> list[float]:
-        counts = [0.0] * len(wanted)
-        for word in asked.keys() & held.keys():
-            number = asked[word]
-            counts[number] += held[word] * (1.0 if word == wanted[number].terms[0].text else OTHER_FORM)
+        counts = [0.0] * len(question_words)
+        for word in roots_of.keys() & held.keys():
+            number = roots_of[word]
+            counts[number] += held[word] * (
+                1.0 if word == question_words[number].terms[0].text else OTHER_FORM
+            )
         for number in unspaced:
-            counts[number] += text.count(wanted[number].terms[0].text)
+            counts[number] += text.count(question_words[number].terms[0].text)
         for number, places in zip(others, as_written(text), strict=True):
             counts[number] = places
         return counts
@@ -108,17 +110,17 @@ def counts_of_forms(folded: Sequence[str], wanted: Sequence[Wanted]) -> list[lis
     return [count(text, held) for text, held in zip(folded, words, strict=True)]
 
 
-def terms_in(folded: str, wanted: Sequence[Wanted]) -> tuple[Term, ...]:
+def terms_in(folded: str, question_words: Sequence[QuestionWord]) -> tuple[Term, ...]:
     """The terms of what is wanted, in the forms in which they stand in the text."""
-    written = _forms_of([word.root for word in wanted if word.root is not None], _words(folded))
-    others = (term for word in wanted if len(word.terms) == 1 for term in word.terms)
+    written = _forms_of([word.root for word in question_words if word.root is not None], _words(folded))
+    others = (term for word in question_words if len(word.terms) == 1 for term in word.terms)
     return tuple(dict.fromkeys((*map(Term, written), *others)))
 
 
 def _forms_of(roots: Collection[str], words: Iterable[str]) -> dict[str, str]:
     """The words that are forms of a root, each with its root. A stem begins as its word does."""
-    starts, known = tuple({root[:2] for root in roots}), frozenset(roots)
-    return {word: root for word in words if word.startswith(starts) and (root := stem(word)) in known}
+    starts, all_roots = tuple({root[:2] for root in roots}), frozenset(roots)
+    return {word: root for word in words if word.startswith(starts) and (root := stem(word)) in all_roots}
 
 
 def _words(folded: str) -> Mapping[str, int]:

@@ -69,20 +69,20 @@ def _around(text: str, place: int) -> tuple[int, int]:
     sizes = [1 if not is_ascii and pattern(_UNSPACED).match(text, start) else 2 for start, _ in tokens]
     at = next((number for number, (_, end) in enumerate(tokens) if end > place), len(tokens))
     first = _back(sizes, at, 2 * BEFORE)
-    last, room = first, 2 * TOKENS
-    while last < len(tokens) and room > 0:
-        room -= sizes[last]
+    last, available = first, 2 * TOKENS
+    while last < len(tokens) and available > 0:
+        available -= sizes[last]
         last += 1
-    first = _back(sizes, first, room)
+    first = _back(sizes, first, available)
     from_the_start, to_the_end = low == 0 and first == 0, high == len(text) and last == len(tokens)
     return low if from_the_start else tokens[first][0], high if to_the_end else tokens[last - 1][1]
 
 
-def _back(sizes: Sequence[int], at: int, room: int) -> int:
+def _back(sizes: Sequence[int], at: int, available: int) -> int:
     """The token that is so far before another one."""
-    while at > 0 and room >= sizes[at - 1]:
+    while at > 0 and available >= sizes[at - 1]:
         at -= 1
-        room -= sizes[at]
+        available -= sizes[at]
     return at
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 SHORTEST = 4  # a shorter word is its own stem
 OTHER_ENDINGS = ("en", "n", "a", "o")
-LEFT = 4  # letters that have to stand before these
+MIN_STEM = 4  # letters that have to stand before these
 
 _LATIN = re.compile(r"[a-z\u00df\u00e6\u00f0\u00f8\u00fe\u0111\u0131\u0142\u0153]+")
 _NOT_DOUBLED = "lsz"
@@ -59,7 +59,7 @@ def stem(word: str) -> str:
         return word
     root = _without_e(_step_4(_step_3(_step_2(_step_1(word)))))
     for ending in OTHER_ENDINGS:
-        if root.endswith(ending) and len(root) - len(ending) >= LEFT:
+        if root.endswith(ending) and len(root) - len(ending) >= MIN_STEM:
             return _undoubled(root[: -len(ending)])
     return root
 
@@ -126,8 +126,8 @@ def _step_4(word: str) -> str:
     ending = _longest(word, _STEP_4)
     if ending is None:
         return word
-    taken = 3 if ending in {"sion", "tion"} else len(ending)
-    return word[:-taken] if _measure(word[:-taken]) > 1 else word
+    length = 3 if ending in {"sion", "tion"} else len(ending)
+    return word[:-length] if _measure(word[:-length]) > 1 else word
 
 
 def _without_e(word: str) -> str:

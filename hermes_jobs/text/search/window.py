@@ -22,8 +22,8 @@ def best_window(text: str, matcher: Matcher, size: int) -> tuple[int, int]:
     if length <= size:
         return 0, length
     spans = matcher.spans(text)
-    whole = matcher.whole(text) or _together(spans, len(matcher.terms))
-    best = _fullest([Span(place, place, 0) for place in whole] or spans, length, size)
+    complete = matcher.complete_spans(text) or _together(spans, len(matcher.terms))
+    best = _fullest([Span(place, place, 0) for place in complete] or spans, length, size)
     return best, best + size
 
 
@@ -31,16 +31,16 @@ def _fullest(places: Sequence[Span], length: int, size: int) -> int:
     """The start of the window around a place that holds the most terms, then the most places."""
     best, most = 0, (0, 0)
     first = last = 0
-    held: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for place in places:
         start = min(max(0, place.start - int(size * BEFORE)), length - size)
         while last < len(places) and places[last].start < start + size:
-            held[places[last].term] += 1
+            counts[places[last].term] += 1
             last += 1
         while places[first].start < start:
-            held[places[first].term] -= 1
+            counts[places[first].term] -= 1
             first += 1
-        count = (sum(1 for times in held.values() if times), last - first)
+        count = (sum(1 for times in counts.values() if times), last - first)
         if count > most:
             best, most = start, count
     return best

@@ -10,7 +10,7 @@ from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, warn
 from hermes_jobs.interfaces.cli.doctor.processes import live_processes
-from hermes_jobs.settings.turn_settings import held
+from hermes_jobs.settings.turn_settings import available_digests
 
 CHECK = "telegram"
 LISTEN = "`hermes-jobs gateway telegram` listens."
@@ -58,6 +58,6 @@ def workers_lack_token(application: Application) -> bool:
     """Whether live workers deliver answers but none of them has this process's bot token."""
     settings, log = application.settings, application.log
     delivering = {row.id for row in live_processes(application) if "deliveries" in row.queues}
-    mine = held(settings, log.log_id).get(TOKEN)
+    mine = available_digests(settings, log.log_id).get(TOKEN)
     theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
     return bool(theirs) and mine not in theirs

@@ -133,11 +133,11 @@ def resolve_settings(
     Prints a note on settings that cannot be recorded. Raises `Misconfigured` if the live workers lack
     secrets of this shell and this process does not wait, and so cannot run the turn itself.
     """
-    from hermes_jobs.settings.turn_settings import left_behind
+    from hermes_jobs.settings.turn_settings import unsendable
 
     application = context.application
     carried = application.travelling(_answering(context, model, lineage), variables)
-    staying = left_behind(context.settings)
+    staying = unsendable(context.settings)
     if not staying and not carried.requires:
         return carried
     if not application.workers.are_live():
@@ -190,10 +190,10 @@ def by_chat_flags(names: Sequence[str]) -> str:
 
 def unheeded_environment(context: CliContext) -> Iterator[str]:
     """Lines about settings of this environment that live workers ignore or lack."""
-    from hermes_jobs.settings.turn_settings import left_behind
+    from hermes_jobs.settings.turn_settings import unsendable
 
     application = context.application
-    staying, requires = left_behind(context.settings), application.carried(None).requires
+    staying, requires = unsendable(context.settings), application.carried(None).requires
     if not (staying or requires) or not application.workers.are_live():
         return
     if staying:
