@@ -85,7 +85,7 @@ def usd_limits(*limits: tuple[str, str, float | None]) -> tuple[Limit, ...]:
 
 class OverBudget(HermesJobsError):
     """The append's charge exceeds the limit of an account on which `spent` and
-    `reserved` are already booked.
+    `reserved` are already recorded.
     """
 
     def __init__(self, limit: Limit, spent: Amount, reserved: Amount) -> None:

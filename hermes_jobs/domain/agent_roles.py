@@ -8,10 +8,10 @@ import msgspec
 
 
 class AgentRole(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of sub-agent. What is None is as with the agent that delegates.
+    """A kind of sub-agent. None: as for the agent that delegates.
 
-    `description` says what it is for. `trusted`: users made it, so it may have toolsets that the agent that
-    delegates has not. `origin`: where it comes from, for people.
+    `description` says what it is for. `trusted`: users defined it, so it may have toolsets that the
+    delegating agent lacks. `origin`: where it comes from, for people.
     """
 
     description: str
@@ -25,7 +25,7 @@ class AgentRole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SAME = AgentRole(description="")
-"""One like the agent that delegates."""
+"""A sub-agent like the agent that delegates."""
 
 BUILT_IN: Mapping[str, AgentRole] = {
     "research": AgentRole(

@@ -1,4 +1,4 @@
-"""Standing rules for tool calls, and what else decides whether a call asks: the mode, and what was approved.
+"""Standing rules for tool calls, and the other conditions of approval: the mode, and earlier approvals.
 
 | mode    | reads | edits files | everyday commands | dangerous calls |
 |---------|-------|-------------|-------------------|-----------------|
@@ -7,9 +7,9 @@
 | `ask`   | yes   | yes         | yes               | asks            |
 | `full`  | yes   | yes         | yes               | yes             |
 
-Keys, and files that run by themselves, ask in every mode.
+Access to keys, and to files that run automatically, needs approval in every mode.
 
-Which calls a pattern meets is for the tools to say: `hermes_jobs.agent.tools.permissions`.
+The tools decide which calls a pattern matches: `hermes_jobs.agent.tools.permissions`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STREAM = "approvals"
 MODES: tuple[e.Mode, ...] = get_args(e.Mode)
 COMMANDS = "terminal"
 _OF_SHELL = re.compile(r"&&?|\|\|?|\d?>>?|<<?|.*;|[\"'].*|.*(\$\(|`).*", re.DOTALL)
-"""A word by which a shell joins commands, or that it takes apart."""
+"""An operator or expansion of the shell, which a pattern cannot contain."""
 _OF_TOOL = re.compile(
     r"(?P<tool>[a-z][a-z0-9_]*|[A-Za-z0-9-]+__[A-Za-z0-9_-]+):(?!//)(?P<pattern>.+)", re.DOTALL
 )
 
 
 class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule, by whom it was made."""
+    """One rule, with its author."""
 
     number: int
     ruling: e.Ruling
@@ -53,7 +53,8 @@ class ApprovalRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Permissions(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides whether a call asks. `session`, `turn`: what a user approved for as long as these last."""
+    """The conditions that decide whether a call needs approval. `session`, `turn`: the user's approvals that
+    last as long as these."""
 
     mode: e.Mode = "ask"
     rules: tuple[ApprovalRule, ...] = ()
@@ -71,7 +72,7 @@ def evolve(state: ApprovalRules, event: e.ApprovalRuleEvent) -> ApprovalRules:
 
 
 def add_rule(ruling: e.Ruling, calls: e.CallPattern, *, by: str) -> Decision:
-    """Make a rule, unless the same one is in force. The answer is its number."""
+    """Add a rule, unless the same one is in force. The answer is its number."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: ApprovalRules = load(STREAM)
@@ -107,8 +108,8 @@ def permissions(
     turn: tuple[e.CallPattern, ...],
     personal: bool,
 ) -> Permissions:
-    """What holds in a turn. One that no person sent (a schedule's, a chat's, a review's) is not given more
-    than it has by itself: only what narrows holds there.
+    """The permissions of a turn. A turn that is not `personal` (a schedule's, a chat's, a review's) gets no
+    additional permissions: only restrictions apply to it.
     """
     if personal:
         return Permissions(mode=mode, rules=rules, session=session, turn=turn)
@@ -117,7 +118,7 @@ def permissions(
 
 
 def parse_pattern(text: str, folder: str = "") -> e.CallPattern:
-    """The calls that a user's text means: `npm test *`, a command, or `edit:src/*`, of another tool.
+    """The calls that a user's text describes: `npm test *`, a command, or `edit:src/*`, of another tool.
 
     Without a wildcard it is the whole command, path or address. Raises `Rejected` for an empty one, and for
     `npm test * && ls`: a pattern is compared with each command of a line by itself.
@@ -133,7 +134,8 @@ def parse_pattern(text: str, folder: str = "") -> e.CallPattern:
 
 
 def parse_call(text: str, folder: str = "") -> e.CallPattern:
-    """The same for what may be any call, in which a `*` may be one. Raises `Rejected` for an empty one."""
+    """The same for exactly one call, in which `*` is an ordinary character. Raises `Rejected` for an empty
+    one."""
     found = _OF_TOOL.fullmatch(text.strip())
     tool, pattern = (found["tool"], found["pattern"].strip()) if found else (COMMANDS, text.strip())
     if not pattern:

@@ -26,13 +26,13 @@ from hermes_jobs.text.figures import money
 DAY, TURN = "day-", "turn-"
 OWN_BUDGET = "the turn's own budget"
 WARNING_SHARE = 0.8
-"""The share of a limit from which on it is said, once, that it is nearly used up."""
+"""The share of a limit above which users are warned, once, that it is nearly used up."""
 WARNING_SCOPE = "budget-warning"
 """Prefix of the unique keys of warnings: `ACCOUNT SETTING LIMIT`."""
 
 
 class Budgets(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits as configured; None for none."""
+    """The configured limits; None for no limit."""
 
     turn_usd: float | None = None
     turn_tokens: int | None = None
@@ -53,7 +53,7 @@ def reserved(reservation: Reservation) -> Amount:
 def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -> tuple[Limit, ...]:
     """The limits that apply to the turn's next call; `turn` None: a call outside of any turn.
 
-    A child has those of the turn at its root, and those that turns above it were given.
+    A child has those of its root turn, and the own limits of the turns above it.
     """
     account = TURN + turn.id if turn else ""
     above = _payers(session, turn.id if turn else None)
@@ -74,7 +74,7 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
 def warnings(
     session: Session, turn: str, limits: Iterable[Limit], spent: Callable[[str], Amount]
 ) -> tuple[e.BudgetWarned, ...]:
-    """The limits of which `WARNING_SHARE` or more is spent, by what is `spent` on an account.
+    """The limits of which `WARNING_SHARE` or more is used; `spent` gives the amount spent on an account.
 
     Limits of a day are shown in conversations, not in runs of schedules. A review gives no warning, nor
     does a child: its root does.
@@ -96,13 +96,13 @@ def warnings(
 
 
 def warning_key(warned: e.BudgetWarned) -> UniqueKey:
-    """The key with which a limit of that value is warned of once on its account."""
+    """The unique key of the warning for that limit and account."""
     key = f"{warned.account} {warned.setting} {warned.limit:g}"
     return UniqueKey(scope=WARNING_SCOPE, key=key, digest=warned.turn)
 
 
 def warning_sentence(warned: e.BudgetWarned) -> str:
-    """The warning for people, without a full stop."""
+    """The warning for users, without a full stop."""
     share = warned.spent / warned.limit if warned.limit else 1.0
     if warned.setting.endswith("_tokens"):
         figures = f"{warned.spent:,.0f} of {warned.limit:,.0f} tokens"
@@ -216,7 +216,7 @@ def billed(session: Session, outcome: e.PaidOutcome) -> Amount:
 
 
 def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount:
-    """What was reported or estimated; the whole reserved cost where a price is not known."""
+    """The reported or estimated amount; the whole reserved cost if a price is unknown."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     reported = sum((amount(usage, cost) for usage, cost in parts), NOTHING)
     all_priced = all(cost is not None for usage, cost in parts if usage != NO_USAGE)
@@ -226,7 +226,7 @@ def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount
 
 
 def _released(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:
-    """Release the step's reservation and book what was spent."""
+    """Release the step's reservation and record the amount spent."""
     reservation = reservation_for(session, step)
     if reservation is not None:
         released = -reserved(reservation)
@@ -248,6 +248,6 @@ def _on_all(
 
 
 def _payers(session: Session, turn: str | None) -> tuple[e.Payer, ...]:
-    """The turns above that pay with this one, the root's first."""
+    """The turns above that are charged, too, the root's first."""
     place = session.delegation_of(turn)
     return place.payers if place else ()

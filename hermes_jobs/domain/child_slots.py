@@ -24,7 +24,7 @@ STREAM = "children"
 
 
 class ChildSlots(msgspec.Struct, frozen=True, kw_only=True):
-    """The children that run, and those that wait for their turn, oldest first; the newest limits."""
+    """The running children and the queued ones, oldest first; the newest limits."""
 
     stream: str = STREAM
     version: int = 0
@@ -34,11 +34,11 @@ class ChildSlots(msgspec.Struct, frozen=True, kw_only=True):
     per_home: int = 0
 
     def runs(self, child: str) -> bool:
-        """Whether the child of that session has a place."""
+        """Whether the child of that session has a slot."""
         return any(slot.session == child for slot in self.running)
 
     def knows(self, child: str) -> bool:
-        """Whether the child of that session has a place or waits for one."""
+        """Whether the child of that session has a slot or is queued."""
         return any(slot.session == child for slot in (*self.running, *self.waiting))
 
 
@@ -63,13 +63,13 @@ def evolve(slots: ChildSlots, event: ChildSlotEvent) -> ChildSlots:
 def queued(
     slots: ChildSlots, children: Iterable[QueuedChild], per_root: int, per_home: int
 ) -> tuple[ChildSlotEvent, ...]:
-    """The events of children that were started: those for whom there is room run at once."""
+    """The events of started children: those within the limits run at once."""
     event = ChildrenQueued(children=tuple(children), per_root=per_root, per_home=per_home)
     return (event, *_admitted(evolve(slots, event)))
 
 
 def freed(slots: ChildSlots, child: str) -> tuple[ChildSlotEvent, ...]:
-    """The events of a child that ended, or begins to wait; others take its place. None where it had none."""
+    """The events of a child that ended, or begins to wait: others get its slot. Empty if it had none."""
     if not slots.knows(child):
         return ()
     event = ChildSlotFreed(child=child)
@@ -77,7 +77,7 @@ def freed(slots: ChildSlots, child: str) -> tuple[ChildSlotEvent, ...]:
 
 
 def retaken(slots: ChildSlots, child: str, root: str) -> tuple[ChildSlotEvent, ...]:
-    """The event of a child that continues after it waited, whatever the limits."""
+    """The event of a child that continues after waiting, regardless of the limits."""
     return () if slots.runs(child) else (ChildSlotTaken(child=child, root=root),)
 
 
@@ -87,7 +87,7 @@ def fold(slots: ChildSlots, events: Iterable[ChildSlotEvent]) -> ChildSlots:
 
 
 def _admitted(slots: ChildSlots) -> Iterator[ChildSlotTaken]:
-    """Those waiting children for whom there is room, the oldest first."""
+    """The queued children that fit the limits, the oldest first."""
     for queued in slots.waiting:
         below_root = sum(other.root == queued.root for other in slots.running)
         if len(slots.running) < slots.per_home and below_root < slots.per_root:

@@ -1,9 +1,9 @@
-"""Consolidation: a model reads the turns of a conversation that none has read yet, and answers observations.
+"""Consolidation: a model reads the unread turns of a conversation and returns observations.
 
 ConsolidationRequested ─▶ ConsolidationStarted ─▶ ConsolidationEnded, ConsolidationFailed (or again later)
 
-One stream for each lineage knows up to which version of the conversation's stream it is read. So a turn is
-read once, whoever asks for it, and one part is read at a time.
+One stream per lineage records up to which version the conversation's stream is read. So a turn is read once,
+and one part is read at a time.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from hermes_jobs.errors import Rejected, StepLost
 
 PREFIX = "consolidation-"
 DAILY = "consolidation-of-"
-"""Begins the accounts that hold what consolidations cost on a day."""
+"""Prefix of the accounts with the cost of consolidations on a day."""
 DAYS = (DAY, DAILY)
-"""Begin the accounts of a day that pay for them."""
+"""Prefixes of the accounts of a day that they are charged to."""
 KEY_SCOPE = "consolidation"
-"""The scope of the keys `DAY/N`: the N-th conversation that was taken up by the clock on a day."""
+"""The scope of the keys `DAY/N`: the N-th conversation consolidated automatically on a day."""
 PURPOSE = "consolidate"
 FAILURES = 3
-"""Failures in a row after which the clock asks no more for a part, only a person does."""
+"""Failures in a row after which a part is no longer read automatically, only on request."""
 NOT_COUNTED = {"budget": 0, "off": 0, "cancelled": FAILURES}
-"""What kinds of failures count for; all others count for one."""
+"""The weight of some kinds of failures; all others count as one."""
 MAX_STARTS = 5
-"""Starts without an outcome after which it is given up: its workers died."""
+"""Starts without an outcome after which it fails for good: its workers died."""
 
 
 class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def step_id(self) -> str:
-        """The id of the step that is due. Only where something is asked for."""
+        """The id of the due step. Requires an open request."""
         assert self.requested is not None, f"{self.stream} has no request"
         return f"{self.requested.review}-{self.requested.run}"
 
@@ -74,7 +74,7 @@ def stream_of(lineage: str) -> str:
 
 
 def lineage_of(stream: str) -> str:
-    """The lineage whose consolidations stand in that stream."""
+    """The lineage whose consolidations are in that stream."""
     return stream.removeprefix(PREFIX)
 
 
@@ -125,7 +125,7 @@ def _apply(state: Consolidation, event: e.ConsolidationEvent) -> Consolidation:
 
 
 def request(requested: e.ConsolidationRequested, lineage: str, keys: tuple[UniqueKey, ...] = ()) -> Decision:
-    """Ask for it; no event where something else is under way, or where these turns are read."""
+    """Request a consolidation; no event if another one is running, or these turns are read."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
@@ -137,7 +137,7 @@ def request(requested: e.ConsolidationRequested, lineage: str, keys: tuple[Uniqu
 
 
 def again(lineage: str, review: str) -> Decision:
-    """Take up one that has failed. Raises `Rejected` where it has not."""
+    """Retry a failed one. Raises `Rejected` if it has not failed."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
@@ -151,7 +151,7 @@ def again(lineage: str, review: str) -> Decision:
 
 
 def cancel(lineage: str, review: str, by: str) -> Decision:
-    """Cancel one that waits. Raises `Rejected` where it does not."""
+    """Cancel a waiting one. Raises `Rejected` if it does not wait."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
@@ -167,7 +167,7 @@ def cancel(lineage: str, review: str, by: str) -> Decision:
 
 
 def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
-    """A worker begins to ask. Raises `StepLost`."""
+    """Record that a worker starts the call. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream)
@@ -181,7 +181,7 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
 
 
 def failed(stream: str, event: e.ConsolidationFailed, responses: Sequence[e.ResponseBooked] = ()) -> Decision:
-    """Append the failure of an attempt, with what it cost. Raises `StepLost`."""
+    """Append the failure of an attempt, with its cost. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:
         _required(load(stream), event.step)
@@ -197,10 +197,9 @@ def ended(
     responses: Sequence[e.ResponseBooked] = (),
     limit: int = 0,
 ) -> Decision:
-    """Append the outcome and, in the same append, the observations that the memory has not.
-
-    `limit`: of an entry, in characters. Nothing is written of a conversation that was deleted meanwhile.
-    Raises `StepLost`.
+    """Append the outcome and, in the same append, the observations that are new to the memory. `limit` is
+    that of an entry, in characters. Nothing is saved from a conversation that was deleted meanwhile. Raises
+    `StepLost`.
     """
 
     def change(load: StateLoader) -> DecisionResult:
@@ -224,7 +223,7 @@ def ended(
 def failure(
     state: Consolidation, kind: str, message: str, *, retry_at: float | None = None
 ) -> e.ConsolidationFailed:
-    """The failure of the attempt that is due; `lost` is to be set where a call may have been made."""
+    """The failure of the due attempt; set `lost` if a call may have been made."""
     assert state.requested is not None, f"{state.stream} has no request"
     return e.ConsolidationFailed(
         review=state.requested.review,
@@ -242,12 +241,12 @@ def _required(state: Consolidation, step: str) -> e.ConsolidationRequested:
     return state.requested
 
 
-# --- what it costs ------------------------------------------------------------------------------
+# --- costs ------------------------------------------------------------------------------
 
 
 def charges(state: Consolidation, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
-    """The account changes of those events: its own account, the day, and what consolidations may cost on
-    that day. See `budgets.charges`."""
+    """The account changes of those events: its own account, the day, and the day's consolidations. See
+    `budgets.charges`."""
     return by_account(charge for event in events for charge in _charges(state, event, today))
 
 

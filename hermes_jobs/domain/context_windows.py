@@ -12,9 +12,9 @@ from hermes_jobs.domain.events import WindowEvent, WindowForgotten, WindowLearne
 
 STREAM = "windows"
 LEAST_WINDOW = 2_048
-"""Tokens. A smaller window in a refusal is taken for an error: no model in use has so small a one."""
+"""In tokens. A smaller window in a refusal is treated as an error: no current model has such a small one."""
 WINDOW_SECONDS = 30 * 24 * 3600.0
-"""Seconds after which a learned window expires: then the larger one is tried again."""
+"""Seconds after which a learned window expires and the larger one is tried again."""
 
 Place = tuple[str, str]
 """Endpoint and model."""

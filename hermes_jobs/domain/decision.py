@@ -30,8 +30,8 @@ class StreamEvents(msgspec.Struct, frozen=True):
 
 
 class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that is too large for a message, stored whole beside the events. `call` is its name, the id of a
-    tool call where it is the result of one.
+    """A text that is too large for a message, stored beside the events. `call` is its name; for a tool's
+    result, the id of the call.
     """
 
     call: str
@@ -39,8 +39,8 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a decision. `answer` is the text for the tool's model or the user, `kept` what is stored
-    beside the events.
+    """The result of a decision. `answer` is the text for the tool's model or the user, `large_results` are
+    stored beside the events.
     """
 
     writes: tuple[StreamEvents, ...] = ()

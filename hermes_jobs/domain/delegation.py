@@ -1,6 +1,6 @@
 """Delegation across streams: children and their parent are joined in one append at the start and at the end.
 
-Every function here gives the events of other streams that follow from an event of one session.
+Every function here returns the events of other streams that follow from an event of one session.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hermes_jobs.errors import Rejected
 
 
 def payers_of(session: Session, turn: Turn) -> tuple[e.Payer, ...]:
-    """The turns that pay for what a child of the turn does, the root's first."""
+    """The turns that are charged for a child of the turn, the root's first."""
     place = session.delegation_of(turn.id)
     own = e.Payer(turn=turn.id, stream=session.stream, budget_usd=turn.budget_usd)
     return (*(place.payers if place else ()), own)
 
 
 def first_texts(command: c.StartChildren, session: Session, load: StateLoader) -> tuple[StreamEvents, ...]:
-    """The first text of every child, and their places among those that run; none for a cancelled turn."""
+    """The first text of every child, and the changes to the slots; none for a cancelled turn."""
     turn = running_turn(session)
     if turn.cancelled_by is not None:
         return ()
@@ -107,7 +107,7 @@ def _forked(plan: c.ChildPlan, session: Session, started: e.SessionStarted) -> e
 
 
 def _text_under(turn: Turn, new: str, text: str, source: str, session: str) -> e.TurnSubmitted:
-    """A text for a session, whose new turn may do what the turn may do and runs under its settings."""
+    """A text for a session; its turn has the permissions and settings of the given one."""
     return e.TurnSubmitted(
         turn=new,
         text=text,
@@ -124,7 +124,7 @@ def _text_under(turn: Turn, new: str, text: str, source: str, session: str) -> e
 
 
 def slot_changes(child: Session, event: e.SessionEvent, load: StateLoader) -> Iterator[StreamEvents]:
-    """The place that an ended child leaves to others."""
+    """The slot that an ended child frees."""
     assert isinstance(event, e.TurnEnd)
     if child.delegation_of(event.turn) is not None:
         slots: ChildSlots = load(child_slots.STREAM)
@@ -133,7 +133,7 @@ def slot_changes(child: Session, event: e.SessionEvent, load: StateLoader) -> It
 
 
 def released(event: e.ChildSlotEvent, load: StateLoader) -> Iterator[StreamEvents]:
-    """The turn of a child that was held back and has its place now."""
+    """The turn of a queued child that now has a slot."""
     if not isinstance(event, e.ChildSlotTaken):
         return
     session: Session = load(stream_of(event.child))
@@ -155,7 +155,7 @@ def result_for_parent(
 def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionResult:
     """The end of a child in its parent's stream: part of a result, or a text of its own.
 
-    The end of a child that was resumed, or whose parent is gone, is ignored.
+    The end of a child that was resumed, or whose parent no longer exists, is ignored.
     """
     child = next((candidate for candidate in parent.children if candidate.ref.session == event.child), None)
     if child is None:
@@ -178,7 +178,7 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
 
 
 def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> DecisionResult:
-    """The end of a child for which no call waits, as a text that is collected with others of its kind."""
+    """The end of a child for which no call waits, as a text that is collected with other such texts."""
     events: tuple[e.SessionEvent, ...] = (event,)
     large_results: tuple[LargeResult, ...] = ()
     parent_ended = parent.ended.get(child.parent_turn.id)
@@ -198,7 +198,7 @@ def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> Decision
 def cancelled_below(
     session: Session, event: e.TurnCancelRequested | e.TurnCancelled, load: StateLoader
 ) -> Iterator[DecisionResult]:
-    """Cancels of the open children of a turn that is cancelled, in the same append."""
+    """The cancellations of a cancelled turn's open children, in the same append."""
     for child in children.open_below(session, event.turn):
         stream = stream_of(child.ref.session)
         state: Session = load(stream)
@@ -214,7 +214,7 @@ def cancelled_below(
 
 
 def end_if_lost(parent: str, child: OpenChild, load: StateLoader) -> DecisionResult:
-    """The end, in its parent's stream, of an open child that is not at work in this log."""
+    """The end, in its parent's stream, of an open child that does not exist in this log."""
     state: Session = load(stream_of(child.ref.session))
     if state.find(child.ref.turn) is not None:
         return DecisionResult()
@@ -222,7 +222,7 @@ def end_if_lost(parent: str, child: OpenChild, load: StateLoader) -> DecisionRes
 
 
 def place_for(session: Session, per_root: int, per_home: int, load: StateLoader) -> Iterator[StreamEvents]:
-    """The place, or the wait for one, of a child that is held back and has none in this log."""
+    """The slot, or the place in the queue, of a held child that has neither in this log."""
     turn = session.current
     place = session.delegation_of(turn.id) if turn is not None and turn.held else None
     slots: ChildSlots = load(child_slots.STREAM)

@@ -22,7 +22,7 @@ from hermes_jobs.errors import Rejected
 PREFIX = "delivery-"
 INBOX = "cli"
 SILENT = "[SILENT]"
-"""An answer that is exactly this text is not delivered."""
+"""An answer with exactly this text is not delivered."""
 
 MAX_ATTEMPTS = 30
 """Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""
@@ -91,9 +91,9 @@ def _webhook(text: str, url: str) -> Target:
     if found is None:
         raise _refused(text, "a webhook is an http or https URL", "webhook:https://example.com/hook")
     if "@" in found["authority"] or _SECRET_QUERY.search(found["rest"]):
-        # Not shown: the message would hold what must not be stored either.
+        # Not shown, because the message may not contain the secret either.
         raise Rejected(
-            "This webhook's URL holds a password or a token, which would stand in the log for ever.",
+            "This webhook's URL holds a password or a token, which would stay in the log forever.",
             kind="usage",
             hint="Use a URL without it: every delivery is signed with WEBHOOK_SECRET instead.",
         )

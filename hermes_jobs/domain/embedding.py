@@ -1,9 +1,9 @@
-"""Embeddings: vectors for some texts, asked for with one call, which is one step.
+"""Embeddings: vectors for some texts, made by one call, which is one step.
 
-EmbeddingPlanned ─▶ EmbeddingStarted ─▶ EmbeddingEnded, EmbeddingFailed (again later, or given up)
+EmbeddingPlanned ─▶ EmbeddingStarted ─▶ EmbeddingEnded, EmbeddingFailed (retried later, or final)
 
-An event names a text by its digest. The vectors stand beside the events, as a large result, where forgetting
-can remove them: see `without`.
+An event names a text by its digest. The vectors are stored beside the events, as a large result, so that they
+can be removed: see `without`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hermes_jobs.errors import StepLost
 
 PREFIX = "embedding-"
 VECTORS = "vectors:"
-"""Begins the names of large results that are vectors; no call of a tool is called like that."""
+"""Prefix of the names of large results that are vectors; no tool call has such an id."""
 MAX_STARTS = 5
 """Starts without an outcome after which it is given up: its workers died."""
 _DIGEST = 32
@@ -107,7 +107,7 @@ def _apply(embedding: Embedding, event: e.EmbeddingEvent) -> Embedding:
 
 
 def plan(embedding: str, model: str, texts: Sequence[e.EmbeddedText]) -> Decision:
-    """Plan it; no event where that was done before."""
+    """Plan an embedding; no event if it is planned already."""
 
     def change(load: StateLoader) -> DecisionResult:
         stream = stream_of(embedding)
@@ -142,7 +142,7 @@ def ended(stream: str, outcome: Outcome, vectors: Sequence[str] = ()) -> Decisio
     return lambda load: result
 
 
-# --- what follows from them ---------------------------------------------------------------------
+# --- effects on other rows ---------------------------------------------------------------------
 
 
 def without(planned: e.EmbeddingPlanned, streams: Collection[str], content: str) -> str:

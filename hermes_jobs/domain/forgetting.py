@@ -1,6 +1,6 @@
-"""Forgetting: which parts of an event are texts, and what the event is without them.
+"""Forgetting: which parts of an event are texts, and how they are removed.
 
-A text is every string that no name is: names are ids, kinds, models, tools and other words by which events
+A text is every string that is not a name. Names are ids, kinds, models, tools and other words by which events
 refer to each other or are folded. A new field is a text unless it is named here:
 `tests/domain/test_forgetting.py` lists all of them.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PREFIX = "forgetting-"
 KEY_SCOPE, NEWEST, ERASED = "forgotten", "newest", "erased"
-"""Keys of the log: the newest forgetting, and the newest after which the database keeps no remainder."""
+"""Keys of the log: the newest removal, and the newest one whose remains are erased from the database."""
 
 KEY_SCOPES = frozenset({"title", "turn"})
 """The scopes of keys that are texts: titles, and keys that a user gave to turns."""
@@ -64,7 +64,7 @@ NAMES = frozenset({
     "timezone", "timing", "tool_call", "toolsets", "turn", "withheld", "worker",
 })
 # fmt: on
-"""Fields that hold names in whatever type they stand."""
+"""Fields that hold names in every type."""
 _TEXTS = frozenset(
     {("Plan", "name"), ("ToolFinished", "source"), ("TurnSubmitted", "key"), ("FileChange", "path")}
 )
@@ -80,17 +80,17 @@ _ARGUMENTS = frozenset(
         ("InputAnswered", "content"),
     }
 )
-"""Fields that hold JSON and have to continue doing so."""
+"""Fields that hold JSON and must remain valid JSON."""
 
 
 def nowhere(_stored: str) -> bool:
-    """There is no pattern to be found."""
+    """The `found` of a removal without a pattern."""
     return False
 
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be forgotten: each text becomes what `text` gives for it; in these streams alone, if any
-    are named. `found`: whether the pattern, if there is one, matches stored JSON.
+    """A removal: each text is replaced by the result of `text`; only in these streams, if any are named.
+    `found`: whether the pattern, if there is one, matches stored JSON.
     """
 
     text: Replace
@@ -98,7 +98,7 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     found: Callable[[str], bool] = nowhere
 
     def drops(self, scope: str, key: str, stream: str) -> bool:
-        """Whether a key of the log goes: those of titles, and those that a user gave to turns."""
+        """Whether a key of the log is removed: those of titles, and those that users gave to turns."""
         if scope not in KEY_SCOPES:
             return False
         return self.text(key) != key if self.streams is None else stream in self.streams
@@ -118,7 +118,8 @@ def evolve(state: Forgetting, event: ForgettingEvent) -> Forgetting:
 
 
 def scrubbed(event: E, text: Replace) -> E:
-    """The event with each of its texts as `text` gives it; the same object where that changes nothing."""
+    """The event with each of its texts replaced by the result of `text`; the same object if nothing
+    changes."""
     changed: E = _scrubbed(event, text)
     return changed
 
@@ -189,9 +190,7 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
                 after = _scrubbed(before, text, is_json=holds_json)
                 if after != before:
                     changes[name] = after
-            if changes and isinstance(
-                value, CallPattern
-            ):  # a mark is not a pattern: it would mean other calls
+            if changes and isinstance(value, CallPattern):  # a placeholder would match other calls
                 changes["exact"] = True
             return replace(value, **changes) if changes else value
         case tuple():
@@ -204,8 +203,8 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
 
 
 def in_json(stored: str, text: Replace) -> str:
-    """A JSON text with each string in it as `text` gives it; what is not JSON, as `text` gives that."""
-    import json  # here alone: every command imports this module
+    """A JSON text with each string replaced by the result of `text`; other text is replaced as a whole."""
+    import json  # imported here, because every command imports this module
 
     try:
         before = json.loads(stored)
@@ -249,7 +248,7 @@ def family_of(
     *,
     with_forks: bool,
 ) -> SessionFamily:
-    """What goes with a lineage: its reviews and sub-agents, and its forks if wanted, with theirs.
+    """The sessions deleted with a lineage: its reviews and sub-agents, and optionally its forks, with theirs.
 
     `started`: the begin of every session of the log, with its stream; `delegated`: the sub-agents that each
     stream began, some of which may have ended before their session did begin.
@@ -280,7 +279,7 @@ def deleted(text: str) -> str:
 
 
 class Pattern:
-    """The `Replace` of a pattern: every match becomes a mark that the pattern does not match."""
+    """The `Replace` of a pattern: every match becomes a placeholder that the pattern does not match."""
 
     def __init__(self, pattern: re.Pattern[str], mark: str = REDACTED) -> None:
         """Raises `Rejected` for a pattern that matches the empty text, or every mark."""
@@ -318,7 +317,7 @@ class Pattern:
 
 
 def literal(text: str) -> re.Pattern[str]:
-    """The pattern of a text, in upper or lower case, in whatever form it is stored."""
+    """The pattern of a text, case-insensitive, in every form in which it may be stored."""
     return re.compile(_any_of(_stored_forms(text)), re.IGNORECASE)
 
 
@@ -348,9 +347,8 @@ def _stored_forms(text: str) -> set[str]:
 
 
 def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:
-    """The same, but no two of the stored texts become one: they are told apart by a number.
-
-    Entries of the memory are found again by their texts.
+    """The same, but stored texts that would become equal get a number, because memory entries are identified
+    by their texts.
     """
     became: dict[str, str] = {}
     used = {unchanged for unchanged in stored if text(unchanged) == unchanged}

@@ -1,8 +1,8 @@
-"""MCP servers as the log knows them: what each listed, and which listing new sessions use.
+"""MCP servers: the listings of each, and which one new sessions use.
 
-A listing of another configuration (another command, another address) is accepted at once: a person changed
-that. Of a server that is trusted every listing is. Otherwise a listing that differs in more than left out
-tools waits until a person accepts it; sessions continue with the one before.
+A listing of a changed configuration (another command or address) is accepted at once, because a user made the
+change. So is every listing of a trusted server. Any other listing that adds or changes tools waits until a
+user accepts it; sessions continue with the previous one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def evolve(state: ServerListings, event: e.McpEvent) -> ServerListings:
 
 
 def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
-    """Record what a server listed, unless that is known already."""
+    """Record a server's listing, unless the same one is recorded."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: ServerListings = load(stream_of(listed.server))
@@ -85,12 +85,12 @@ def record_listing(listed: e.McpToolsListed, *, trusted: bool) -> Decision:
 
 
 def _compared(listed: e.McpToolsListed) -> tuple[object, ...]:
-    """What makes a listing another one."""
+    """The parts in which listings are compared."""
     return (listed.digest, listed.fingerprint, listed.prompts, listed.left_out)
 
 
 def _is_expected(state: ServerListings, listed: e.McpToolsListed) -> bool:
-    """Whether it has nothing that a person has not accepted for this configuration."""
+    """Whether it has no tool that the accepted listing lacks, or the configuration has changed."""
     accepted = state.usable
     if accepted is None or accepted.fingerprint != listed.fingerprint:
         return True
@@ -100,8 +100,8 @@ def _is_expected(state: ServerListings, listed: e.McpToolsListed) -> bool:
 
 
 def record_failure(failed: e.McpServerFailed) -> Decision:
-    """Record that a server could not be asked, unless the same is known. The inbox is told once that a
-    login is needed."""
+    """Record that a server could not be queried, unless the same failure is recorded. A needed login is
+    reported once, in the inbox."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: ServerListings = load(stream_of(failed.server))

@@ -31,9 +31,9 @@ PAUSED = (
 
 
 def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> DecisionResult:
-    """The writes with all that follows from them in other streams, and from those in turn.
+    """The writes with all their effects on other streams, and the effects of those.
 
-    Each stream is in the result once. Raises `Rejected` where a resumed review would run beside another one.
+    Each stream is in the result once. Raises `Rejected` if a resumed review would run beside another one.
     """
     cascade = _Cascade(load)
     for write in writes:
@@ -68,7 +68,7 @@ class _Cascade:
         return state
 
     def add(self, write: StreamEvents) -> None:
-        """Add a write, whose own reactions are still to come."""
+        """Add a write; its own reactions follow later."""
         if not write.events:
             return
         before: StreamState = self.load(write.stream)
@@ -78,7 +78,7 @@ class _Cascade:
 
 
 def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader) -> Iterator[DecisionResult]:
-    """What follows in other streams from these events, one after the other; `before` is the state before."""
+    """The effects of these events on other streams, in order; `before` is the state before them."""
     if isinstance(before, Session):
         recorded = {record.turn: record for record in events if isinstance(record, e.UsageRecorded)}
         for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
@@ -183,7 +183,7 @@ def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stream
 
 
 def _refused(turn: Turn) -> str:
-    """Why a run is not a success of whose tool calls none was allowed."""
+    """The reason why a run failed of which no tool call was allowed."""
     return REFUSED.format(refusal=turn.denial.removeprefix("Error: "))
 
 

@@ -98,8 +98,8 @@ class _Batch:
     def write(self) -> None:
         """Insert messages into the table."""
         self._connection.executemany(
-            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, received) VALUES"
-            " (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :received)",
+            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, received)"
+            " VALUES (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :received)",
             self._new_rows,
         )
         self._new_rows.clear()

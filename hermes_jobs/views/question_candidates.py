@@ -209,7 +209,8 @@ def neighbours(rows: Connection, positions: Iterable[int]) -> list[tuple[int, in
     query = """
         SELECT m.position, (
             SELECT n.position FROM messages n
-            WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.received > m.received ORDER BY n.received LIMIT 1
+            WHERE n.lineage = m.lineage AND n.role <> 'tool' AND n.received > m.received
+            ORDER BY n.received LIMIT 1
         )
         FROM messages m WHERE m.position IN (SELECT value FROM json_each(?)) AND m.role <> 'tool'
     """

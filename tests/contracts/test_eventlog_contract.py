@@ -277,7 +277,7 @@ class TestSteps:
         log.append(due(step("s")))
         log.append(claim("s", "w-1", 7))
         with pytest.raises(StepLost):
-            log.append(finish("s", owner, fence, write("session-a", "lost", gone=("s",))))
+            log.append(finish("s", owner, fence, write("session-a", "lost", dropped=("s",))))
         assert held(log.step("s")) == ("w-1", 7)
         assert log.last_position() == 0
 
@@ -289,7 +289,7 @@ class TestSteps:
     def test_finishing_a_step_drops_it_and_makes_others_due(self, log: SqlEventLog) -> None:
         log.append(due(step("s")))
         log.append(claim("s"))
-        log.append(finish("s", "w-1", 7, write("session-a", "done", gone=("s",), due=(step("next"),))))
+        log.append(finish("s", "w-1", 7, write("session-a", "done", dropped=("s",), due=(step("next"),))))
         assert ids(log.steps()) == ["next"]
 
     def test_a_finished_step_that_stays_is_free_again(self, log: SqlEventLog) -> None:

@@ -1,7 +1,7 @@
 """Handles a chat message: a turn in the sender's session, or a command. Idempotent per message.
 
 All effects of a message are one append under the message's key, including the answer to a command, which is a
-delivery. So nothing is lost or done twice when a process dies.
+delivery. So nothing is lost or repeated when a process dies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Buttons below an answer in a chat, which rate its turn: their data, and what pressing one changes."""
+"""Buttons below an answer in a chat, which rate its turn: their data, and the effect of pressing one."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _DATA = re.compile(r"rate:(?P<rating>up|down|none):(?P<delivery>\w+)", re.ASCII)
 
 
 class Button(msgspec.Struct, frozen=True):
-    """A button: what stands on it, and what comes back when it is pressed."""
+    """A button: its label, and the data sent back when it is pressed."""
 
     label: str
     data: str
 
 
 class ButtonPress(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody pressed a button. `key` is unique among all messages and presses of all platforms, `user` who
-    pressed it, `target` the chat. The platform knows the press as `query`, the message above as `message`.
+    """A pressed button. `key` is unique among all messages and presses of all platforms, `user` is the
+    sender, `target` the chat. `query` is the platform's id of the press, `message` that of the message above.
     """
 
     key: str
@@ -79,7 +79,7 @@ def can_be_rated(delivery: Delivery) -> bool:
 def handle_press(press: ButtonPress) -> Decision:
     """The decision for the press. Its append raises `KeyTaken` where it was handled before.
 
-    Raises `Rejected` for a button that is none of ours, or of another chat.
+    Raises `Rejected` for an unknown button, or one of another chat.
     """
     digest = sha256(press.data.encode("utf-8", "replace")).hexdigest()
     key = UniqueKey(scope=SCOPE, key=press.key, digest=digest)

@@ -1,4 +1,4 @@
-"""The curator of the memory: what it proposes, by rules that need no model, and carrying that out.
+"""The curator of the memory: proposals by rules that need no model, and their application.
 
 | rule         | the entry                                                       | what is proposed      |
 |--------------|-----------------------------------------------------------------|-----------------------|
@@ -11,8 +11,8 @@
 |              | or that gives the same slot another value (`text.slots`)        |                       |
 | harmful      | makes answers worse, as a verification found                    | to remove it          |
 
-The first three are applied by policy, except to what a person wrote. The others may be wrong ("likes tea"
-is contained in "no longer likes tea"): a person has to want them.
+The first three may be applied automatically, except to entries of a person. The others may be wrong ("likes
+tea" is contained in "no longer likes tea") and need a person's approval.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from hermes_jobs.text.slots import are_opposed, slot_of
 
 Rule = Literal["same", "expired", "crowded", "contained", "contradicted", "harmful"]
 SAFE: frozenset[Rule] = frozenset({"same", "expired", "crowded"})
-RAREST = 3  # words of an entry by which others are looked for
-MANY = 50  # entries with a word, from which on it finds none
+RAREST = 3  # words of an entry by which similar entries are searched
+MANY = 50  # a word in more entries than this is not searched for
 
 
 class MemoryProposal(msgspec.Struct, frozen=True):
-    """What is proposed for an entry; `other` is the one that it is held against."""
+    """A proposal for an entry; `other` is the entry that it is compared with."""
 
     rule: Rule
     entry: Entry
@@ -50,7 +50,7 @@ class MemoryProposal(msgspec.Struct, frozen=True):
 
     @property
     def is_safe(self) -> bool:
-        """Whether policy may apply it."""
+        """Whether it may be applied automatically."""
         return self.rule in SAFE and self.entry.author not in PERSONS
 
 
@@ -84,7 +84,7 @@ def _same(entries: Iterable[Entry]) -> Iterator[MemoryProposal]:
 
 
 def _worth(entry: Entry) -> tuple[bool, tuple[int, int]]:
-    """Lower is kept: what a person wrote, then what comes first into prompts."""
+    """The sort key of entries to keep: those of a person first, then those that come first into prompts."""
     return entry.author not in PERSONS, entry.rank
 
 
@@ -101,7 +101,7 @@ def _crowded(places: Placement) -> Iterator[MemoryProposal]:
 
 
 def _by_slots(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
-    """Contradicted entries: those that give a slot another value than the newest one that fills it."""
+    """Contradicted entries: those that give a slot another value than its newest entry."""
     by_slot: defaultdict[str, list[tuple[Entry, str]]] = defaultdict(list)
     for entry in entries:
         slot = slot_of(entry.text)
@@ -149,8 +149,8 @@ def _contradicted(entry: Entry, other: Entry) -> MemoryProposal:
 
 
 class Curate:
-    """The change that carries proposals out, all of them. `version` is the memory's for which they were made,
-    `curation` an id by which they are taken back together."""
+    """The decision that applies all proposals. `version` is that of the memory for which they were made,
+    `curation` an id by which they can be undone together."""
 
     def __init__(
         self, proposals_: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
@@ -161,7 +161,7 @@ class Curate:
         self._author = author
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """See `Change`."""
+        """See `Decision`."""
         memory: Memory = load(STREAM)
         if memory.version != self._version:
             raise Rejected(
@@ -204,16 +204,15 @@ def curations(events: Sequence[e.MemoryEvent]) -> Mapping[str, tuple[int, ...]]:
 
 
 class UndoCuration:
-    """The change that takes back what is left of the newest curation that was not taken back.
-
-    `events` are all that the memory was folded from. What somebody changed since stays as it is.
+    """The decision that undoes the newest curation that was not undone, as far as its entries are unchanged.
+    `events` are all events of the memory.
     """
 
     def __init__(self, events: Sequence[e.MemoryEvent]) -> None:
         self._events = events
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """See `Change`. Raises `Rejected` where there is none."""
+        """See `Decision`. Raises `Rejected` where there is none."""
         memory: Memory = load(STREAM)
         for versions in reversed(tuple(curations(self._events[: memory.version]).values())):
             remaining = [version for version in versions if version not in memory.undone]

@@ -1,4 +1,4 @@
-"""What is known of each entry: its origin, its kind, how often it was confirmed and used; and its place."""
+"""The metadata of each entry: origin, kind, confirmations and uses; and its placement in prompts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.domain.memory.memory import OBSERVATION, SEPARATOR, TARGETS, Li
 from hermes_jobs.text.scan import scan
 
 USUAL: Mapping[e.MemoryTarget, e.MemoryClass] = {"user": "identity", "memory": "episodic"}
-CONFIRMATION = 20  # writes after it that an entry's confirmation is worth
+CONFIRMATION = 20  # a confirmation moves an entry up as if it had been written so many writes later
 EXPIRED = "it was neither confirmed nor recalled for too long"
 ELSEWHERE = "it is of one session alone"
 RANKS: Mapping[e.MemoryClass, int] = {"working": 0, "identity": 1, "episodic": 2}
@@ -28,9 +28,9 @@ class Recorded(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. `version` is the write that made it what it reads, `touched` the last one that made or
-    confirmed it; `evidence` is the first one's. `place` is its line in its file, from 0. `uses` counts turns
-    for which it was recalled. `provisional`, `observed`, `observed_in`, `slot`: see `MemoryAdded`."""
+    """One entry. `version` is the write of its current text, `touched` the last write that changed or
+    confirmed it; `evidence` is that of the first. `place` is its line in its file, from 0. `uses` counts
+    turns for which it was recalled. `provisional`, `observed`, `observed_in`, `slot`: see `MemoryAdded`."""
 
     target: e.MemoryTarget
     text: str
@@ -53,22 +53,23 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_observation(self) -> bool:
-        """Whether it is only recalled, whatever room there is in prompts."""
+        """Whether it is an observation, which is only recalled and never in prompts."""
         return self.kind == "episodic" and OBSERVATION in self.tags
 
     @property
     def day(self) -> str:
-        """The day of which it speaks (ISO 8601): of an observation its own, else that of its write."""
+        """The day of its statement (ISO 8601): for an observation its own, else that of its write."""
         return self.observed or self.written_at[:10]
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Lower comes first into prompts: by kind, then the newest; confirmations count as newer."""
+        """The sort key for prompts, the first first: by kind, then the newest; confirmations count as
+        newer."""
         return RANKS[self.kind], -(self.touched + CONFIRMATION * self.confirmations)
 
     @property
     def review(self) -> str:
-        """The review whose verification is to show whether it helps; empty where it is not provisional."""
+        """The review whose verification tests it; empty if it is not provisional."""
         return self.evidence.session if self.provisional and self.evidence is not None else ""
 
     @property
@@ -84,14 +85,14 @@ class _OfObservation(TypedDict):
 
 
 class Uses(NamedTuple):
-    """For how many turns an entry was recalled, and when last."""
+    """The number of turns for which an entry was recalled, and the time of the last."""
 
     uses: int
     used_at: str
 
 
 def entries_with_history(memory: Memory, writes: Iterable[Recorded]) -> tuple[Entry, ...]:
-    """The entries that are there, with what the writes say of them, in the order of their files."""
+    """The current entries with their metadata from the writes, in the order of their files."""
     by_text: dict[tuple[e.MemoryTarget, str], Entry] = {}
     before: dict[int, Entry] = {}
     for write in writes:
@@ -116,7 +117,7 @@ def with_uses(entries: Sequence[Entry], uses: Mapping[int, Uses]) -> tuple[Entry
 def _apply(
     by_text: dict[tuple[e.MemoryTarget, str], Entry], before: dict[int, Entry], write: Recorded
 ) -> None:
-    """One write. `before` keeps what each one changed, for the one that takes it back."""
+    """Apply one write. `before` has the entry that each write changed, for its undo."""
     event = write.event
     if isinstance(event, e.MemoryArranged | e.MemoryConflicted):
         return
@@ -143,7 +144,7 @@ def _apply(
 def _entry(write: Recorded, event: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> Entry:
     kind = event.kind or (was.kind if was is not None else USUAL[event.target])
     tags = event.tags or (was.tags if was is not None else ())
-    if was is not None and was.text == event.content:  # its kind or its tags are others
+    if was is not None and was.text == event.content:  # its kind or its tags have changed
         return replace(was, kind=kind, tags=tags)
     return Entry(
         target=event.target,
@@ -162,14 +163,14 @@ def _entry(write: Recorded, event: e.MemoryAdded | e.MemoryReplaced, was: Entry 
 
 
 def _observed(event: e.MemoryAdded | e.MemoryReplaced, was: Entry | None) -> _OfObservation:
-    """The day, the turns and the slot of an observation; what replaces one and is none keeps them."""
+    """The day, the turns and the slot of an observation; an entry that replaces one keeps them."""
     of = was if was is not None and isinstance(event, e.MemoryReplaced) and not event.observed else event
     return {"observed": of.observed, "observed_in": of.observed_in, "slot": of.slot}
 
 
 class Since(NamedTuple):
-    """The moments (ISO 8601, UTC) before which what nobody wrote, confirmed or recalled since has expired;
-    empty: nothing has."""
+    """The limits (ISO 8601, UTC): an entry that was last written, confirmed or recalled before its limit has
+    expired; empty for no limit."""
 
     episodic: str = ""
     working: str = ""
@@ -179,15 +180,16 @@ NEVER = Since()
 
 
 class Placement(NamedTuple):
-    """Where each entry is for a session, in the order of the files: in its prompt, with the rule that leaves
-    only a note there (None: whole); only recalled; or left out, for the reason given."""
+    """The placement of entries for a session, in the order of the files: in the prompt, with the scan rule
+    that replaces the entry by a note (None: the entry itself); only recalled; or left out, with the
+    reason."""
 
     prompt: Mapping[Entry, str | None]
     recalled: tuple[Entry, ...]
     left_out: Mapping[Entry, str]
 
     def in_prompt(self, target: e.MemoryTarget) -> tuple[str, ...]:
-        """The texts of a target that the prompt has."""
+        """The texts of a target in the prompt."""
         return tuple(
             entry.text for entry, rule in self.prompt.items() if rule is None and entry.target == target
         )
@@ -201,10 +203,9 @@ def placed(
     lineage: str = "",
     since: Since = NEVER,
 ) -> Placement:
-    """Where the entries are in a session of that lineage, empty: of any other than those that wrote them.
-
-    What a rule of the scan names takes room in the prompt, where a note stands in its place, unless the text
-    is among those `allowed`.
+    """The placement of the entries in a session of that lineage; empty: of a lineage that wrote none of them.
+    An entry that matches a scan rule is replaced by a note, but counts towards the limit, unless its text is
+    `allowed`.
     """
     left_out = {entry: why for entry in entries if (why := _elsewhere(entry, lineage, since))}
     candidates = [entry for entry in entries if entry not in left_out]
@@ -223,7 +224,7 @@ def placed(
 
 
 def _rule(text: str) -> str | None:
-    """The rule of the scan that names a text."""
+    """The scan rule that a text matches."""
     findings = scan(text)
     return findings[0].rule if findings else None
 
@@ -235,7 +236,7 @@ def in_order(places: Placement) -> list[Entry]:
 
 
 def _elsewhere(entry: Entry, lineage: str, since: Since) -> str:
-    """Why a working entry is of no use to a session of that lineage; empty for all others."""
+    """The reason why a working entry does not apply to a session of that lineage; empty for all others."""
     if entry.kind != "working":
         return ""
     if entry.touched_at < since.working:
@@ -249,7 +250,7 @@ def _has_expired(entry: Entry, since: Since) -> bool:
 
 
 def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> Iterable[Entry]:
-    """Those of a target that fit, the first in rank first."""
+    """The entries of a target that fit the limit, in order of rank."""
     available = limit + len(SEPARATOR)
     own = (candidate for candidate in entries if candidate.target == target and not candidate.is_observation)
     for entry in sorted(own, key=lambda each: each.rank):

@@ -1,6 +1,6 @@
-"""What a person did to the memory's files in an editor, as events: a three-way merge, entry by entry.
+"""Converts a person's edit of a memory file into events: a three-way merge, entry by entry.
 
-The base is what the editor began from (`hermes_jobs.domain.hand_edits`). For each entry of the base:
+The base is the content that the editor opened (`hermes_jobs.domain.hand_edits`). For each entry of the base:
 
 | the person  | the log since then  | then                                                       |
 |-------------|---------------------|------------------------------------------------------------|
@@ -26,8 +26,8 @@ from hermes_jobs.domain.memory.memory import EntryDraft, Memory, history, text_o
 
 Entries = tuple[str, ...]
 
-COPIED = 3  # steps that it counts for when an entry of the log's is new in a file
-ALIKE = 0.5  # from which likeness on an entry in the place of another is the same one, changed
+COPIED = 3  # the number of steps that an entry known to the log counts for when it is new in a file
+ALIKE = 0.5  # the similarity above which an entry in another's place is that one, changed
 
 
 def import_edits(
@@ -39,10 +39,8 @@ def import_edits(
     followed: int,
     events: Sequence[e.MemoryEvent],
 ) -> tuple[e.MemoryEvent, ...]:
-    """The events that a saved file comes to.
-
-    `held` is what the file held before, as far as that is known, and `followed` the version of the log that
-    the newest of it followed. `events` are all that the memory was folded from.
+    """The events that a saved file results in. `contents` are the known earlier contents of the file, and
+    `followed` is the version of the memory at the newest of these. `events` are all events of the memory.
     """
     theirs, ours = saved.value, memory.entries(target)
     if theirs == ours or (contents and _is_written_since(theirs, target, events, followed)):
@@ -51,9 +49,9 @@ def import_edits(
     if any(
         event.file == digest and event.target == target for event in events[followed if contents else 0 :]
     ):
-        return ()  # it was taken in by a process that died before it could write the file
+        return ()  # a process imported it and died before it could write the file
     base = base_of(contents, saved, nearest=nearest, shares=_shares)
-    if base is None:  # nothing is known of what the file held: what the log once had is not an edit
+    if base is None:  # the earlier contents of the file are unknown: a former state of the log is not an edit
         past = [earlier.entries(target) for earlier in history(events)]
         base = theirs if theirs in past else nearest(past, theirs)
     return () if base == theirs else tuple(_Merge(target, digest, events).events(base, ours, theirs))
@@ -62,21 +60,20 @@ def import_edits(
 def _is_written_since(
     theirs: Entries, target: e.MemoryTarget, events: Sequence[e.MemoryEvent], followed: int
 ) -> bool:
-    """Whether the file was written by a process that died before it could note that."""
+    """Whether a process wrote the file and died before it could record that."""
     then, *later = (earlier.entries(target) for earlier in history(events, after=followed))
     return theirs in later and theirs != then
 
 
 def digest_of(entries: Sequence[str]) -> str:
-    """By what the content of a file is known again."""
+    """The digest by which the content of a file is recognised."""
     return sha256(text_of(entries).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def nearest(contents: Sequence[Entries], theirs: Entries) -> Entries:
-    """The entries from which an editor most likely began, of those that the file or the log had, in order.
-
-    From those it took the fewest steps; the latest among equals. An entry that was there at some time was
-    hardly typed.
+    """The entries that the editor most likely opened, among the given former contents, in order: those with
+    the fewest steps to the saved ones, the latest among equals. An entry that existed before was probably not
+    typed again.
     """
     ever = {entry for entries in contents for entry in entries}
     seen = {entries: at for at, entries in enumerate(contents)}
@@ -86,7 +83,7 @@ def nearest(contents: Sequence[Entries], theirs: Entries) -> Entries:
             break
         steps = list(_steps(entries, theirs))
         cost = sum(COPIED if old is None and new in ever else 1 for old, new in steps)
-        cost += _applied(entries, steps) != theirs  # another order is a step as well
+        cost += _applied(entries, steps) != theirs  # another order counts as a step
         rank = (cost, -seen[entries])
         if best is None or rank < best[0]:
             best = (rank, entries)
@@ -102,7 +99,7 @@ def _fewest_steps(base: Collection[str], theirs: Collection[str]) -> int:
 
 
 class _Merge:
-    """One file's edit of one target, on the events that the log has."""
+    """The edit of one target's file, merged with the events of the log."""
 
     def __init__(self, target: e.MemoryTarget, digest: str, events: Sequence[e.MemoryEvent]) -> None:
         self._target = target
@@ -110,7 +107,7 @@ class _Merge:
         self._facts = [event for event in events if event.target == target]
 
     def events(self, base: Entries, ours: Entries, theirs: Entries) -> Iterator[e.MemoryEvent]:
-        """What the person did to the base, done to ours."""
+        """The person's changes of the base, applied to ours."""
         steps = list(_steps(base, theirs))
         now, draft = ours, EntryDraft(ours)
         for old, new in steps:
@@ -143,7 +140,7 @@ class _Merge:
             yield from self._conflict(now, old, new)
 
     def _conflict(self, now: Sequence[str], old: str, new: str | None) -> Iterator[e.MemoryEvent]:
-        """What is done about an entry that the log has changed or removed since."""
+        """The event for an entry that the log has changed or removed since."""
         became = self._became(old)
         ours = became if became in now else None
         if new in now or (new is None and ours is None):
@@ -156,7 +153,7 @@ class _Merge:
         )
 
     def _became(self, entry: str) -> str | None:
-        """What an entry that was there became; None where it was removed."""
+        """The current text of a former entry; None if it was removed."""
         last = max((at for at, event in enumerate(self._facts) if _gives(event) == entry), default=-1)
         now: str | None = entry
         for event in self._facts[last + 1 :]:
@@ -172,7 +169,7 @@ def _gives(event: e.MemoryEvent) -> str | None:
 
 
 def ordered(entries: Sequence[str], order: Sequence[str]) -> Entries:
-    """The entries in the wanted order; each that is not in it follows the one that it followed before."""
+    """The entries in that order; an entry that is not in it stays behind its predecessor."""
     there = set(entries)
     result = [entry for entry in order if entry in there]
     before: str | None = None
@@ -184,7 +181,7 @@ def ordered(entries: Sequence[str], order: Sequence[str]) -> Entries:
 
 
 def _applied(base: Sequence[str], steps: Sequence[tuple[str | None, str | None]]) -> Entries:
-    """The base after the steps, where nothing was put into another order."""
+    """The base after the steps, without a change of order."""
     became = {old: new for old, new in steps if old is not None}
     edited = [became.get(entry, entry) for entry in base]
     return (
@@ -194,7 +191,7 @@ def _applied(base: Sequence[str], steps: Sequence[tuple[str | None, str | None]]
 
 
 def _steps(base: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str | None, str | None]]:
-    """What was done, as (before, after): None before is a new entry, None after one that is gone."""
+    """The steps as (before, after): None before is a new entry, None after a removed one."""
     removed = [entry for entry in base if entry not in theirs]
     new = [entry for entry in theirs if entry not in base]
     for old in removed:
@@ -210,7 +207,7 @@ def _steps(base: Sequence[str], theirs: Sequence[str]) -> Iterator[tuple[str | N
 
 @lru_cache(maxsize=4096)
 def _likeness(one: str, other: str) -> float:
-    """From 0 to 1; an entry that holds the other is that one, longer."""
+    """The similarity from 0 to 1; an entry that contains the other counts as that one, extended."""
     if one in other or other in one:
         return 1.0
     return difflib.SequenceMatcher(None, one, other, autojunk=False).ratio()

@@ -5,13 +5,13 @@ The words of an entry are the roots of `text.search.question.roots`, so that the
 
 from __future__ import annotations
 
-FEWEST = 3  # words that an entry needs to be compared by its words
-LONGER = 2  # times as many words that an entry may have that contains another one
-ALIKE = 0.6  # the share of words of two entries, from which on they are about the same
+FEWEST = 3  # the fewest words of an entry that is compared by its words
+LONGER = 2  # the largest ratio of words of an entry that contains another
+ALIKE = 0.6  # the share of common words above which two entries are about the same subject
 
 
 def contains(own: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether the first has each word of the other, and not many more."""
+    """Whether the first has all words of the other, and not many more."""
     return len(other) >= FEWEST and other <= own and len(own) <= LONGER * len(other)
 
 

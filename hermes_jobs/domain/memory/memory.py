@@ -15,11 +15,11 @@ from hermes_jobs.domain import events as e
 STREAM = "memory"
 PERSONS: tuple[e.Author, ...] = ("user", "hand_edit")
 OBSERVATION = "observation"
-"""The tag of observations, which no prompt has."""
+"""The tag of observations, which are in no prompt."""
 
 
 class Observed(NamedTuple):
-    """Of an unchanged observation: its day, when it was said, its slot. See `MemoryAdded`."""
+    """The day, time and slot of an unchanged observation. See `MemoryAdded`."""
 
     day: str
     said_at: str
@@ -29,10 +29,10 @@ class Observed(NamedTuple):
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of the memory's stream at `version`: the entries of each target, oldest first, none twice.
 
-    `undone`: the versions of the writes that were taken back. `persons`: the entries that a person wrote.
-    `allowed`: texts that a person wants in prompts although a rule of the scan names them.
-    `has_observations`: whether there ever was one, so that an entry may be one that prompts do not have.
-    `observations`: those that are as they were written, by their texts.
+    `undone`: the versions of the writes that were undone. `persons`: the entries that a person wrote.
+    `allowed`: texts that a person wants in prompts although they match a scan rule. `has_observations`:
+    whether there was ever one, so that an entry may be outside of prompts. `observations`: the unchanged
+    ones, by their texts.
     """
 
     stream: str = STREAM
@@ -51,7 +51,8 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryDraft:
-    """The entries of one target while events change them. An event costs what it changes, not all entries."""
+    """The entries of one target while events change them. The cost of an event does not depend on the number
+    of entries."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         self._texts: list[str | None] = list(entries)
@@ -221,7 +222,7 @@ def history(events: Sequence[e.MemoryEvent], after: int = 0) -> tuple[Memory, ..
 
 
 def reading(text: str) -> str:
-    """The text as it is compared with others: but for case, blanks and a closing mark."""
+    """The text normalised for comparison: without case, blanks and a closing mark."""
     return " ".join(text.casefold().split()).rstrip(CLOSING)
 
 
@@ -231,13 +232,13 @@ def chars(entries: Sequence[str]) -> int:
 
 
 def fill(entries: Sequence[str], limit: int) -> str:
-    """How full a target is, such as `62% — 1,364/2,200 chars`."""
+    """The fill level of a target, such as `62% — 1,364/2,200 chars`."""
     size = chars(entries)
     return f"{size * 100 // limit}% — {size:,}/{limit:,} chars"
 
 
 def quoted(entries: Iterable[str]) -> str:
-    """The entries whole, as a model is shown them in an answer."""
+    """The full entries, as a model sees them in an answer."""
     return "".join(f"{MARK}\n{entry}\n" for entry in entries) + MARK
 
 
@@ -257,12 +258,12 @@ _AFTER = (f"\n{MARK}", "\n\n")
 
 
 def text_of(entries: Sequence[str]) -> str:
-    """The entries as they stand in a file."""
+    """The entries as the text of a file."""
     return f"{SEPARATOR.join(entries)}\n" if entries else ""
 
 
 def entries_of(text: str) -> tuple[str, ...]:
-    """The entries that stand in a file, each once, however a person has set the lines between them."""
+    """The entries in a file's text, each once, however a person has placed the lines between them."""
     entries: list[list[str]] = [[]]
     for line in text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         if line.strip() == MARK:

@@ -1,7 +1,7 @@
 """Observations: dated facts from finished conversations, with the turns that state them, as memory entries.
 
-An observation is `episodic` and has the tag `observation`: no prompt has it, it is only recalled. A person
-who makes it `identity`, or gives it other tags, makes it an entry like others.
+An observation is `episodic` and has the tag `observation`: it is in no prompt, only recalled. If a person
+makes it `identity`, or gives it other tags, it becomes an ordinary entry.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ REASONS = {
 
 
 class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn that is read: its id, the session that it was in, when it ended (ISO 8601, UTC) and on which day
-    for the person, at which version of the stream, and what was said."""
+    """A turn to read: its id, its session, the time of its end (ISO 8601, UTC) and the day of that for the
+    person, the version of the stream, the prompt and the answer."""
 
     id: str
     session: str
@@ -54,9 +54,9 @@ class PortionTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was so; `turns` say
-    it, `session` is that of the first, `said_at` (ISO 8601, UTC) when the last one ended; `about` names
-    who and what it is about, `slot` what it is a value of: see `MemoryAdded`."""
+    """One fact. `number` is its place in the answer, from 1; `day` (ISO 8601) is when it was true; `turns`
+    state it, `session` is that of the first, `said_at` (ISO 8601, UTC) the end of the last; `about` names its
+    subjects, `slot` the property that it gives a value: see `MemoryAdded`."""
 
     number: int
     text: str
@@ -69,7 +69,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Written(NamedTuple):
-    """What observations come to: the events, how many are new, how many the memory had, those refused."""
+    """The result of saving observations: the events, the numbers of new and of already known ones, and the
+    refused ones."""
 
     writes: tuple[StreamEvents, ...]
     saved: int
@@ -84,7 +85,7 @@ class _Refused(Exception):
 def observations(
     answers: Sequence[object], turns: Sequence[PortionTurn]
 ) -> tuple[tuple[Observation, ...], tuple[e.RefusedObservation, ...]]:
-    """The observations of a model's answer and those that are refused, each for itself.
+    """The valid observations of a model's answer, and the refused ones.
 
     `answers` are the elements of its list, `turns` those that it was shown.
     """
@@ -101,8 +102,8 @@ def observations(
 
 
 def _with_single_slots(found: Sequence[Observation]) -> Iterable[Observation]:
-    """The observations; a slot that several of one answer have is none: the model says that all of them
-    hold."""
+    """The observations; a slot that several of them share is dropped, because the model states all of them as
+    true."""
     counts = Counter(named(observation.slot) for observation in found)
     return (
         replace(observation, slot="") if counts[named(observation.slot)] > 1 else observation
@@ -147,7 +148,7 @@ def _evidence(value: object, turns: Mapping[str, PortionTurn]) -> tuple[PortionT
 
 
 def _day(value: object, evidence: Sequence[PortionTurn], read: Iterable[PortionTurn]) -> str:
-    """The day that is given; without one, that of the last turn that says so."""
+    """The given day; without one, that of the last turn in the evidence."""
     if value in {None, ""}:
         return max(turn.day for turn in evidence)
     try:
@@ -169,16 +170,14 @@ def _about(value: object) -> tuple[str, ...]:
 
 
 def _slot(value: object) -> str:
-    """What the model names as the slot; empty where it is not a short line."""
+    """The slot named by the model; empty if it is not a short line."""
     slot = " ".join(value.split()) if isinstance(value, str) else ""
     return slot if len(slot) <= LONGEST_SLOT else ""
 
 
 def written(load: StateLoader, found: Sequence[Observation], limit: int, review: str) -> Written:
-    """The observations as writes to the memory, each that it does not have, those said first first. One takes
-    the place of older ones that cannot hold beside it.
-
-    `limit` is of an entry's characters, `review` the id of the consolidation.
+    """The new observations as writes to the memory, the oldest first. One replaces older ones that it
+    contradicts. `limit` is that of an entry, in characters, `review` the id of the consolidation.
     """
     memory: Memory = load(STREAM)
     events: list[e.MemoryEvent] = []
@@ -205,7 +204,7 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
 
 
 def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.RefusedObservation | None:
-    """Why the memory does not take it, without a word of its text."""
+    """The reason why the memory refuses it, without any of its text."""
     if is_superseded:
         return e.RefusedObservation(observation.number, SUPERSEDED, REASONS[SUPERSEDED])
     findings = scan(" ".join((observation.text, observation.slot, *observation.about)))
@@ -220,7 +219,7 @@ def _refusal(observation: Observation, limit: int, *, is_superseded: bool) -> e.
 
 
 def _events(observation: Observation, review: str, older: Sequence[str]) -> Iterator[e.MemoryEvent]:
-    """The observation, in the place of the first of the older ones; the others are removed."""
+    """The event of the observation, which replaces the first of the older ones; the others are removed."""
     evidence = e.Evidence(session=observation.session, turn=observation.turns[0])
     added = e.MemoryAdded(
         target="memory",
@@ -242,7 +241,7 @@ def _events(observation: Observation, review: str, older: Sequence[str]) -> Iter
 
 
 def names_of(events: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozenset[str]:
-    """What these observations alone are about: names that no other write has as a tag or a slot."""
+    """The names that occur in these observations only: no other write has them as a tag or a slot."""
     theirs, others = set[str](), {OBSERVATION, ""}
     for event in events:
         if isinstance(event, e.MemoryAdded | e.MemoryReplaced):
@@ -252,8 +251,8 @@ def names_of(events: Sequence[e.MemoryEvent], texts: Collection[str]) -> frozens
 
 
 def of_sessions(events: Iterable[e.MemoryEvent], sessions: Collection[str]) -> frozenset[str]:
-    """The texts of the observations of these sessions, as they were written; not those that somebody saved
-    elsewhere, too."""
+    """The texts of the observations of these sessions, as written, except those that were saved elsewhere,
+    too."""
     observed, elsewhere = set[str](), set[str]()
     for event in events:
         is_theirs = event.evidence is not None and event.evidence.session in sessions

@@ -1,4 +1,4 @@
-"""The memory's past: taking writes back, and what led to an entry."""
+"""The history of the memory: undoing writes, and the writes that led to an entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.errors import Rejected
 
 
 class Undo:
-    """The change that takes back the write of a version. `event` is what was written then."""
+    """The decision that undoes the write of a version. `event` is that write."""
 
     def __init__(self, version: int, event: e.MemoryEvent) -> None:
         self._version = version
@@ -35,7 +35,7 @@ class Undo:
 
 
 def opposite(memory: Memory, version: int, event: e.MemoryEvent) -> e.MemoryEvent:
-    """The event after which it is as if the write had not been. Raises `Rejected` where that cannot be."""
+    """The event that undoes the write. Raises `Rejected` if that is impossible."""
     entries = memory.entries(event.target)
     if isinstance(event, e.MemoryConflicted):
         raise Rejected(
@@ -77,9 +77,8 @@ def opposite(memory: Memory, version: int, event: e.MemoryEvent) -> e.MemoryEven
 
 
 def forms_of(number: int, events: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
-    """Every text that the entry of that write ever was, the longest first: of a removal, the one removed.
-
-    Raises `Rejected` for a write that only gave entries another order.
+    """All texts that the entry of that write ever had, the longest first; for a removal those of the removed
+    entry. Raises `Rejected` for a write that only reordered entries.
     """
     event = events[number - 1]
     if isinstance(event, e.MemoryArranged):
@@ -100,7 +99,7 @@ def forms_of(number: int, events: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
 
 
 def _forms(event: e.MemoryEvent) -> set[str]:
-    """The texts of which the write says that they are one entry."""
+    """The texts that the write identifies as one entry."""
     match event:
         case e.MemoryAdded() | e.MemoryConfirmed():
             return {event.content}
@@ -117,7 +116,7 @@ def _forms(event: e.MemoryEvent) -> set[str]:
 
 
 class Drop:
-    """The change that removes these entries, wherever they are, by a user's command."""
+    """The decision that removes these entries from both targets, by a user's command."""
 
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = texts
@@ -137,7 +136,7 @@ class Drop:
 def provenance(
     entry: str, target: e.MemoryTarget, events: Sequence[e.MemoryEvent]
 ) -> tuple[tuple[int, e.MemoryEvent], ...]:
-    """The writes, by version, that made an entry what it reads, the first one first."""
+    """The writes, by version, that led to an entry's text, the first one first."""
     return tuple(reversed(tuple(_backwards(entry, target, events))))
 
 

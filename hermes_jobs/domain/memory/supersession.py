@@ -1,7 +1,6 @@
-"""Which observation takes the place of which: of two that fill the same slot, the one that was said later.
-
-The slot is read off the text by rules (`text.slots`), or the model has named it. A day says of when an
-observation is: what was said later of an earlier day says nothing of later ones, and both stay.
+"""Supersession of observations: of two that fill the same slot, the one stated later replaces the other. The
+slot is read from the text by rules (`text.slots`), or named by the model. An observation that was stated
+later but is about an earlier day replaces nothing: both stay.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from hermes_jobs.text.slots import are_opposed, slot_of
 
 
 class Rivals(NamedTuple):
-    """Observations that cannot hold beside another one: those it takes the place of, the newest first, and
-    whether one of them is newer than it."""
+    """The observations that contradict another one: those it replaces, the newest first, and whether one of
+    them is newer."""
 
     older: tuple[str, ...]
     has_newer: bool
 
 
 class Slots:
-    """The observations by the slots that they fill. `observations`: their texts."""
+    """The observations by the slots that they fill. `observations` are by their texts."""
 
     def __init__(self, observations: Mapping[str, Observed]) -> None:
         self._observations = dict(observations)
@@ -33,7 +32,7 @@ class Slots:
             self._note(text, each)
 
     def rivals(self, text: str, new: Observed) -> Rivals:
-        """What that observation meets."""
+        """The observations that contradict that one."""
         others = {
             other
             for slot in _slots(text, new)
@@ -46,7 +45,7 @@ class Slots:
         return Rivals(tuple(older), any(_follows(self._observations[other], new) for other in met))
 
     def add(self, text: str, new: Observed, older: tuple[str, ...]) -> None:
-        """It is there from now on, in the place of the older ones."""
+        """Add it, in place of the older ones."""
         for other in older:
             del self._observations[other]
         self._observations[text] = new
@@ -58,7 +57,7 @@ class Slots:
 
 
 def named(slot: str) -> str:
-    """The slot that a model has named, as slots are compared; empty for none."""
+    """The slot named by a model, normalised for comparison; empty for none."""
     return fold(" ".join(slot.split()))
 
 
@@ -71,7 +70,7 @@ def _slots(text: str, observed: Observed) -> Iterator[str]:
 
 
 def _is_opposed(text: str, new: Observed, other: str, other_observed: Observed) -> bool:
-    """Whether the model has named the same slot, or the values that they read cannot both hold."""
+    """Whether the model has named the same slot for both, or their values contradict each other."""
     if new.slot and named(new.slot) == named(other_observed.slot):
         return True
     one, two = slot_of(text), slot_of(other)

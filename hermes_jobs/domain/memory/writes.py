@@ -1,6 +1,5 @@
-"""Writing to the memory: what is asked for, whether it may be, and what is answered.
-
-Everything that is asked for at once happens, or nothing of it.
+"""Writes to the memory: the request, its checks, and its answer. All operations of a request are applied, or
+none.
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ ALIKE = 0.35
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to do. `old_text` is a part of the entry that is meant, which no other entry holds.
+    """One operation. `old_text` is a part of the entry that is changed; no other entry may contain it.
 
     `kind` None and no `tags`: as they are, or as usual. A replacement without `content` changes these alone.
-    `anyway`: a person takes it although a rule of the scan names it; only a person may.
+    `anyway`: a person accepts it although it matches a scan rule; only a person may.
     """
 
     action: MemoryAction
@@ -58,8 +57,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Who writes, and what the write came from. `lineage`: of the session whose model writes. `provisional`:
-    what is written is to be verified."""
+    """The author and the origin of a write. `lineage` is that of the session whose model writes.
+    `provisional`: the write has to be verified."""
 
     author: e.Author
     evidence: e.Evidence | None = None
@@ -68,14 +67,14 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class _Done(NamedTuple):
-    """What one operation came to: its event, None where there was nothing to write, and a word for it."""
+    """The result of one operation: its event, None if nothing changed, and a word for it."""
 
     event: e.MemoryEvent | None
     word: str
 
 
 class Write:
-    """The change that carries out operations, in order and all of them. Raises `Rejected` when made."""
+    """The decision that applies all operations in order. Raises `Rejected` when constructed."""
 
     def __init__(self, operations: Sequence[Operation], origin: Origin, limits: Limits) -> None:
         self._operations = tuple(operations)
@@ -101,7 +100,7 @@ class Write:
         return DecisionResult(writes=writes, answer=self._answer(memory, words, saved=bool(events)))
 
     def _unseen(self, memory: Memory, load: StateLoader) -> frozenset[tuple[e.MemoryTarget, str]]:
-        """The entries that a person wrote and that the model that writes was not shown."""
+        """The entries that a person wrote and that the writing model has not seen."""
         if not self._origin.lineage or not memory.persons:
             return frozenset()
         session: Session = load(stream_of(self._origin.lineage))
@@ -139,7 +138,7 @@ def _state(memory: Memory, target: e.MemoryTarget, limits: Limits) -> str:
 
 
 def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.MemoryTarget, str]]) -> None:
-    """Raise `Rejected` where an entry would go that the model has never read in this form."""
+    """Raise `Rejected` if the write would remove an entry that the model has never seen in this form."""
     if operation.action == "add" or not unseen:
         return
     entries = memory.entries(operation.target)
@@ -217,7 +216,7 @@ def _added(memory: Memory, operation: Operation, origin: Origin, limits: Limits)
 
 
 def _described(operation: Operation, entry: str, origin: Origin, *, anyway: bool = False) -> e.MemoryReplaced:
-    """The same entry, of that kind, with those tags, or let into prompts."""
+    """The same entry with another kind or other tags, or allowed in prompts."""
     return e.MemoryReplaced(
         target=operation.target,
         old=entry,
@@ -231,21 +230,20 @@ def _described(operation: Operation, entry: str, origin: Origin, *, anyway: bool
 
 
 def _evidence(operation: Operation, origin: Origin) -> e.Evidence | None:
-    """The write's origin; of a working entry with its lineage, in all of whose sessions it holds."""
+    """The write's origin; for a working entry with the lineage, in all sessions of which it applies."""
     if operation.kind != "working" or origin.evidence is None:
         return origin.evidence
     return replace(origin.evidence, session=origin.lineage or origin.evidence.session)
 
 
 def _is_provisional(operation: Operation, origin: Origin) -> bool:
-    """Whether the entry is to be verified: one of a single session matters nowhere else."""
+    """Whether the entry has to be verified; one of a single session has no effect elsewhere."""
     return origin.provisional and operation.kind != "working"
 
 
 def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool = False) -> str:
-    """The content as an entry. Raises `Rejected` where there is none, or where it must not be kept.
-
-    `limit` in characters, or `longest` where that is more. `anyway`: whatever the rules of the scan say.
+    """The content as an entry. Raises `Rejected` if it is empty, or must not be saved. `limit` is in
+    characters, or `longest` if that is more. `anyway`: also if it matches a scan rule.
     """
     entry = (content or "").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not entry:
@@ -272,7 +270,7 @@ def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool =
 
 
 def found(entries: Sequence[str], old_text: str | None) -> str:
-    """The only entry that holds the text, or that is the text. Raises `Rejected` for none or several."""
+    """The only entry that contains the text, or equals it. Raises `Rejected` for none or several."""
     text = (old_text or "").replace("\r\n", "\n").strip()
     if not text:
         raise Rejected("old_text is empty.", kind="memory_old_text", hint="Give a part of one entry.")
@@ -300,7 +298,7 @@ def found(entries: Sequence[str], old_text: str | None) -> str:
 
 
 def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
-    """The entries that are most like a text, or that hold most of its words."""
+    """The entries most similar to a text, or with most of its words."""
     words = set(text.lower().split())
 
     def likeness(entry: str) -> float:

@@ -1,1 +1,1 @@
-"""Recorded model calls that are asked again: their plan, their outcomes, and what differs."""
+"""Replays of recorded model calls: plan, outcomes, and differences."""

@@ -1,4 +1,4 @@
-"""What differs between a recorded answer and a new one."""
+"""The differences between a recorded answer and a new one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 
 class ComparedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of a model, recorded or new. `cost_usd` None where a price is not known. `error`: why there
-    is none, empty where there is one."""
+    """An answer of a model, recorded or new. `cost_usd` None where a price is not known. `error`: the reason
+    why there is no answer, else empty."""
 
     model: str
     content: str = ""
@@ -25,8 +25,8 @@ class ComparedAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """A recorded answer beside a new one. `step` is the recorded call's; empty, and `recorded` None, where
-    the new answers have gone on for longer. `same_calls`: the same tools in the same order."""
+    """A recorded answer beside a new one. `step` is the recorded call's; it is empty, and `recorded` None, if
+    there are more new answers than recorded ones. `same_calls`: the same tools in the same order."""
 
     step: str
     sample: int
@@ -37,7 +37,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def diverged(self) -> bool:
-        """Whether the model wanted something else to be done, or nothing came of asking it."""
+        """Whether the model requested other tool calls, or the call failed."""
         return bool(self.replayed.error) or not (self.same_calls and self.same_arguments)
 
     @property
@@ -63,7 +63,7 @@ def compare(step: str, sample: int, recorded: ComparedAnswer | None, replayed: C
 
 
 def normalised(call: ToolCall) -> tuple[str, str]:
-    """The tool and its arguments, in a form in which order, spaces and escapes do not count."""
+    """The tool and its arguments, normalised: order, spaces and escapes do not matter."""
     try:
         return call.name, json.dumps(json.loads(call.arguments or "{}"), sort_keys=True)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
 """Experiments: a replay of several turns in several variants, whose answers are checked and compared.
 
-A cell is one turn in one variant, once. Its answer is that of its last call. A judge compares it with that
-of the first variant, once both are there: one more call of the replay, numbered `JUDGE`. A verification is an
-experiment that begins with a request, and ends with what it found: see `verification`.
+A cell is one turn in one variant, once. Its answer is that of its last call. A judge compares it with the
+answer of the first variant, when both exist: one more call of the replay, numbered `JUDGE`. A verification is
+an experiment that begins with a request and ends with findings: see `verification`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 NEW = "new"
 CANCELLED = "cancelled"
 BY_PLACE = 0.01
-"""The probability below which the places of answers decide what a judge prefers, and not the answers."""
+"""The significance level of the test whether a judge prefers a position rather than an answer."""
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
@@ -43,10 +43,9 @@ class Cell(NamedTuple):
 
 class Experiment(Replay, frozen=True, kw_only=True):
     """The fold of one stream. `answers` are the last answers of cells, `unchecked` the ids of those calls
-    that wait for checks; `checked` is by the same ids, `judged` what a person said of cells.
-
-    Of a verification: its `request`, its last `findings`, whether it `is_concluded`, and whether a person
-    keeps what was found, by kind and name.
+    that wait for checks; `checked` is by the same ids, `judged` are a person's verdicts on cells. For a
+    verification: its `request`, its last `findings`, whether it `is_concluded`, and a person's decisions by
+    kind and name.
     """
 
     definition: e.ExperimentDefined | None = None
@@ -71,8 +70,8 @@ def stream_of(name: str) -> str:
 
 
 def next_steps(experiment: Experiment) -> tuple[Step, ...]:
-    """The calls that are due, as of a replay, and the checks of answers; of a verification first its plan,
-    and what it found when nothing else is left."""
+    """The due calls of the replay, and the checks of answers; for a verification first its plan, and its
+    conclusion when nothing else is left."""
     checks = (
         Step(id=f"{call}-check", stream=experiment.stream, kind="experiment.check")
         for call in experiment.unchecked[:WINDOW]
@@ -130,7 +129,7 @@ def _verified(experiment: Experiment, event: e.VerificationEvent) -> Experiment:
 
 
 def _answered(experiment: Experiment, call: ReplayCall, event: e.ReplayCallEnded) -> Experiment:
-    """The experiment with the answer of a cell, which is to be checked and judged."""
+    """The experiment with the answer of a cell, which is then checked and judged."""
     cell = Cell(call.variant, call.turn, call.sample)
     experiment = replace(experiment, answers={**experiment.answers, cell: event})
     definition = experiment.definition
@@ -146,7 +145,7 @@ def _answered(experiment: Experiment, call: ReplayCall, event: e.ReplayCallEnded
 
 
 def _judgements(experiment: Experiment, cell: Cell) -> Iterator[ReplayCall]:
-    """The calls of the judge that can be made now that this cell has its answer."""
+    """The calls of the judge that become possible with this cell's answer."""
     num_variants = len(required_plan(experiment).variants)
     for variant in range(1, num_variants) if cell.variant == 0 else [cell.variant]:
         pair = (cell._replace(variant=0), cell._replace(variant=variant))
@@ -166,8 +165,8 @@ def shows_first(seed: int, cell: Cell) -> bool:
 
 
 def verdict_of(answer: str, *, first: bool) -> e.Verdict | None:
-    """What a judge said of a cell whose answer it saw `first` or second; None where it says nothing of the
-    kind."""
+    """The judge's verdict on a cell whose answer was shown `first` or second; None if the reply has no
+    verdict."""
     found = _OBJECT.search(answer)
     try:
         better = json.loads(found[0]).get("better") if found else None
@@ -182,7 +181,7 @@ def verdict_of(answer: str, *, first: bool) -> e.Verdict | None:
 
 
 def judged_by_model(experiment: Experiment, cell: Cell) -> tuple[bool, e.Verdict | None]:
-    """Whether the judge has answered about the cell, and its verdict; None where that cannot be read."""
+    """Whether the judge has answered about the cell, and its verdict; None if that is unreadable."""
     call = ReplayCall(id="", variant=cell.variant, turn=cell.turn, sample=cell.sample, number=JUDGE)
     outcome = experiment.outcomes.get(step_id(experiment, call))
     if experiment.definition is None or not isinstance(outcome, e.ReplayCallEnded):
@@ -191,15 +190,15 @@ def judged_by_model(experiment: Experiment, cell: Cell) -> tuple[bool, e.Verdict
 
 
 class JudgedPlaces(NamedTuple):
-    """How often a judge preferred the answer that it saw first, and the other one. Which one it sees first is
-    chance, so a judge that looks at the answers prefers either place about as often."""
+    """How often a judge preferred the first position, and the second. The order is random, so an unbiased
+    judge prefers either position about equally often."""
 
     first: int
     second: int
 
     @property
     def decide(self) -> bool:
-        """Whether the places decide: chance would make it less than once in a hundred."""
+        """Whether the judge is biased towards a position, at the significance level of 1 %."""
         return sign_test(self.first, self.second) < BY_PLACE
 
     def __str__(self) -> str:
@@ -209,7 +208,7 @@ class JudgedPlaces(NamedTuple):
 
 
 def judged_places(experiment: Experiment) -> JudgedPlaces:
-    """The places that the judge has preferred in all its judgements so far."""
+    """The positions that the judge has preferred in all judgements so far."""
     definition, places = experiment.definition, Counter[bool]()
     for cell in experiment.answers if definition is not None and definition.judge is not None else ():
         _, verdict = judged_by_model(experiment, cell)
@@ -219,7 +218,7 @@ def judged_places(experiment: Experiment) -> JudgedPlaces:
 
 
 def shown(answer: e.ReplayCallEnded) -> str:
-    """An answer as judges see it, with the tools that it asks for."""
+    """An answer as judges see it, with its tool calls."""
     calls = (f"[It asks for the tool {call.name}: {call.arguments}]" for call in answer.tool_calls)
     return "\n".join((*filter(None, (answer.content,)), *calls))
 
@@ -228,7 +227,7 @@ def shown(answer: e.ReplayCallEnded) -> str:
 
 
 def define(defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
-    """Begin an experiment; nothing is due before it is run. Raises `Rejected` where its name is taken."""
+    """Define an experiment; nothing is due before it is run. Raises `Rejected` if its name is taken."""
     stream = stream_of(defined.experiment)
 
     def change(load: StateLoader) -> DecisionResult:
@@ -243,8 +242,7 @@ def define(defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
 
 
 def cancel(stream: str) -> Decision:
-    """Ask no more: what is being asked ends, the rest is not begun. Raises `Rejected` where nothing is to be
-    asked."""
+    """Start no further calls; running ones end. Raises `Rejected` if no call is open."""
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
@@ -262,7 +260,7 @@ def cancel(stream: str) -> Decision:
 
 
 def judge_cell(stream: str, cell: Cell, verdict: e.Verdict, by: str) -> Decision:
-    """Record what a person said of a cell."""
+    """Record a person's verdict on a cell."""
     event = e.CellsJudged(
         variant=cell.variant, turn_number=cell.turn, sample=cell.sample, verdict=verdict, by=by
     )

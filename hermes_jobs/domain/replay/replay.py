@@ -1,7 +1,6 @@
-"""Replays: recorded model calls asked again, one step for each. Nothing here or behind it can run a tool that
-writes.
+"""Replays: recorded model calls that are repeated, one step each. They can never run a tool that writes.
 
-ReplayPlanned ─▶ ReplayCallStarted ─▶ ReplayCallEnded, ReplayCallFailed (again later, or given up)
+ReplayPlanned ─▶ ReplayCallStarted ─▶ ReplayCallEnded, ReplayCallFailed (retried later, or final)
                  ReplayStopped ─▶ ReplayResumed
 """
 
@@ -24,11 +23,11 @@ from hermes_jobs.errors import Rejected, StepLost
 
 PREFIX = "replay-"
 WINDOW = 64
-"""Calls that are due at once: more would make every append slower, and no worker faster."""
+"""The number of calls that are due at once: more would make every append slower."""
 MAX_STARTS = 5
-"""Starts without an outcome after which a call is given up: its workers died."""
+"""Starts without an outcome after which a call fails for good: its workers died."""
 JUDGE = 0
-"""The number of a call that is not the turn's, but compares two answers: see `experiment`."""
+"""The number of a judge's call, which compares two answers: see `experiment`."""
 MAX_FOLLOWED = 30
 """Replayed calls of a turn that continue from the new answers."""
 OWN_BUDGET = "the budget of the replay"
@@ -39,8 +38,8 @@ Outcome = e.ReplayCallEnded | e.ReplayCallFailed
 class ReplayCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call without an outcome. The indexes are those of the plan; `number` counts the turn's calls from 1.
 
-    `reserved` is the reservation of its last start, whose outcome is not there; `lacks` says which budget
-    does not pay for it before `retry_at`, empty for none.
+    `reserved` is the reservation of its last start, which has no outcome yet; `lacks` names the budget that
+    does not allow it before `retry_at`, empty for none.
     """
 
     id: str
@@ -71,12 +70,12 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is asked any more: every call has its outcome, or it was stopped."""
+        """Whether no call is left: every one has its outcome, or the replay was stopped."""
         return self.plan is not None and not next_steps(self)
 
     @property
     def waiting(self) -> ReplayCall | None:
-        """The first of its calls that wait for a budget; None where it has none, or has others to make."""
+        """The first call that waits for a budget; None if there is none, or another call is due."""
         waits = self.plan is not None and not self.stopped and all(call.lacks for call in self.open)
         return min(self.open, key=lambda call: call.retry_at, default=None) if waits else None
 
@@ -110,7 +109,7 @@ def step_id(replay: Replay, call: ReplayCall) -> str:
 
 
 def next_steps(replay: Replay) -> tuple[Step, ...]:
-    """The calls that are due or being asked; of a replay that was stopped, those that are being asked."""
+    """The due and running calls; of a stopped replay only the running ones."""
     due = [call for call in replay.open if call.running] if replay.stopped else replay.open[:WINDOW]
     return tuple(
         Step(
@@ -166,7 +165,7 @@ def _apply(replay: Replay, event: e.ReplayEvent) -> Replay:
 
 
 def _first_calls(plan: e.ReplayPlanned) -> Iterator[ReplayCall]:
-    """The calls that depend on no other one; sample after sample, so that each is had early."""
+    """The calls that depend on no other one, sample by sample, so that every turn is answered early."""
     for sample in range(plan.samples):
         for at, turn in enumerate(plan.turns):
             for variant in range(len(plan.variants)):
@@ -196,7 +195,7 @@ def _resumed(replay: Replay, event: e.ReplayResumed) -> Replay:
 
 
 def _with(replay: Replay, step: str, calls: tuple[ReplayCall, ...], outcome: Outcome | None = None) -> Replay:
-    """The replay with these calls in the place of one, whose outcome that is."""
+    """The replay with these calls in place of the one that has that outcome."""
     at = next(at for at, call in enumerate(replay.open) if call.id == step)
     outcomes = replay.outcomes if outcome is None else {**replay.outcomes, step: outcome}
     return replace(replay, open=(*replay.open[:at], *calls, *replay.open[at + 1 :]), outcomes=outcomes)
@@ -213,7 +212,7 @@ def _open(replay: Replay, step: str) -> ReplayCall:
 
 
 def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
-    """A worker begins to ask. Raises `StepLost`."""
+    """Record that a worker starts the call. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:
         call = _open(load(stream), step)
@@ -224,7 +223,7 @@ def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
 
 
 def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
-    """Ask no more; no event where it has ended or was stopped."""
+    """Stop the replay; no event if it has ended or was stopped."""
 
     def change(load: StateLoader) -> DecisionResult:
         replay: Replay = load(stream)
@@ -237,8 +236,8 @@ def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
 
 
 def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
-    """Ask what has no answer; no event where nothing was stopped, has failed, waits for a budget, or gets
-    another limit."""
+    """Resume the calls without an answer; no event if nothing was stopped, has failed, waits for a budget, or
+    gets another limit."""
 
     def change(load: StateLoader) -> DecisionResult:
         replay: Replay = load(stream)
@@ -254,7 +253,8 @@ def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
 
 
 def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
-    """The limits of its next call: its own, else for one turn those of turns; and that of the day."""
+    """The limits of its next call: its own, else, for a replay of one turn, those of turns; and that of the
+    day."""
     plan = required_plan(replay)
     alone = replay.budget_usd is None and len(plan.turns) == 1
     own = ("budgets.turn_usd", budgets.turn_usd) if alone else (OWN_BUDGET, replay.budget_usd)

@@ -1,4 +1,4 @@
-"""What an experiment has come to so far: the answers of each variant, and how they differ from the first."""
+"""The results of an experiment so far: the answers of each variant, and their differences to the first."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ JUDGED, PERSON = "better, by the judge", "better, by a person"
 
 
 class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of a variant: how many are there, missing, failed, and unreadably judged; the share that
-    keeps each check, and what a check says of the first answer that does not; tokens, cost and seconds of an
-    answer on average, None where one is not known."""
+    """The results of a variant: the numbers of answers that exist, are missing, have failed, or have an
+    unreadable verdict; the share that passes each check, and the check's message for the first failure;
+    average tokens, cost and seconds per answer, None if one is unknown."""
 
     name: str
     answers: int
@@ -41,14 +41,14 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedVariant(msgspec.Struct, frozen=True, kw_only=True):
-    """A variant beside the first one: the paired difference of each measure, turn by turn."""
+    """A variant compared with the first one: the paired difference of each measure, by turn."""
 
     name: str
     differences: dict[str, Difference]
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """All variants in their order, and the others beside the first; which places the judge preferred."""
+    """All variants in order, the comparisons with the first, and the positions that the judge preferred."""
 
     variants: list[VariantResult]
     compared: list[ComparedVariant]
@@ -99,14 +99,14 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
 
 
 def _first_failure(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
-    """What a check says of the first of these answers that does not keep it; empty for none."""
+    """The check's message for the first of these answers that fails it; empty for none."""
     checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
     failed = (event.kept[at].told for event in checked if event is not None and not event.kept[at].ok)
     return next(failed, "")
 
 
 def _failed(experiment: Experiment, number: int) -> int:
-    """How many cells of the variant have no answer since a call of theirs failed."""
+    """The number of the variant's cells without an answer because a call failed."""
     calls = (experiment.calls[step] for step, end in experiment.outcomes.items() if not _is_answer(end))
     return sum(call.variant == number and call.number != JUDGE for call in calls)
 
@@ -121,7 +121,7 @@ def _mean(experiment: Experiment, cells: Sequence[Cell], measure: Measure) -> fl
 
 
 def _differences(experiment: Experiment, number: int) -> dict[str, Difference]:
-    """The paired differences of a variant to the first one; those that nothing is known of are left out."""
+    """The paired differences of a variant to the first one; unknown ones are left out."""
     definition = experiment.definition
     assert definition is not None, f"{experiment.stream} is not defined"
     measures: dict[str, Measure] = {check.name: _check(at) for at, check in enumerate(definition.checks)} | {
@@ -181,7 +181,7 @@ def _verdict_of_person(experiment: Experiment, cell: Cell) -> float | None:
 
 
 def _calls(experiment: Experiment, cell: Cell) -> list[e.ReplayCallEnded]:
-    """All answers of the cell, of which a followed one has several; none before its last."""
+    """All answers of the cell (several if calls are followed); none before the last one exists."""
     answer = experiment.answers.get(cell)
     if answer is None:
         return []

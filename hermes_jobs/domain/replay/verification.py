@@ -1,7 +1,7 @@
-"""Verifications: experiments that ask past turns with and without what a review has saved.
+"""Verifications: experiments that repeat past turns with and without the items that a review saved.
 
-The first variant asks as recorded, each other one with one thing that was saved. An answer with it is held
-against the one without it, by these rules, then by the judge if there is one:
+The first variant is the recorded one; each other variant includes one saved item. An answer with it is
+compared with the one without it, by these rules, then by the judge if there is one:
 
 | rule                                                                             | the answer is |
 |----------------------------------------------------------------------------------|---------------|
@@ -10,8 +10,8 @@ against the one without it, by these rules, then by the judge if there is one:
 | an unrelated turn: it wants other tool calls, or is more than twice as long      | worse         |
 | else                                                                             | the same      |
 
-A thing is harmful where more turns are worse than better with it, and the mean of all turns is -0.25 or less.
-Where half of the comparisons came to nothing it stays open.
+An item is harmful if more turns are worse than better with it, and the mean of all turns is -0.25 or less. If
+half of the comparisons failed, it stays open.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.text.figures import pluralize
 
 NAMES = "verify-"
-"""How the names of these experiments begin; people's do not."""
+"""Prefix of the names of these experiments; those of users do not have it."""
 VERIFY = "verify"
-"""The purpose that their calls are booked as."""
+"""The purpose of their calls in usage records."""
 UNDONE = "undone by a person"
 HARM = -0.25
-LONGER, SPARE = 2, 200  # times as many tokens of an answer, and that many more, from which on it is worse
+LONGER, SPARE = 2, 200  # an answer this many times as long, and this many tokens longer, is worse
 FROM_THE_REQUEST = frozenset({"bad_request", "content_policy", "context_overflow", "payload_too_large"})
-"""Kinds of failures that follow from what is asked, and not from who is asked."""
+"""Kinds of failures caused by the request, not by the model or the provider."""
 VALUES = {"better": 1.0, "same": 0.0, "worse": -1.0}
 
 
 def purpose_of(stream: str) -> str:
-    """What the calls of a replay are booked as: `verify` or `replay`."""
+    """The purpose of a replay's calls: `verify` or `replay`."""
     return VERIFY if stream.startswith(stream_of(NAMES)) else "replay"
 
 
 class Compared(NamedTuple):
-    """How an answer compares with the one without it; None where that is not known. `why` in a few words."""
+    """The verdict on an answer with the item, None if unknown; `why` in a few words."""
 
     verdict: e.Verdict | None
     why: str = ""
@@ -66,7 +66,7 @@ class Compared(NamedTuple):
 
 
 def requested(review: Session, turn: Turn) -> Iterator[StreamEvents]:
-    """The verification that the end of the review's turn begins, where it saved anything."""
+    """The verification that is requested at the end of a review's turn, if it saved anything."""
     started = review.started
     if started is None or started.verify == "off" or started.at is None or not turn.saves:
         return
@@ -83,7 +83,7 @@ def requested(review: Session, turn: Turn) -> Iterator[StreamEvents]:
 
 
 def plan(stream: str, defined: e.ExperimentDefined, planned: e.ReplayPlanned) -> Decision:
-    """Record what is to be asked, once."""
+    """Record the plan, once."""
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
@@ -95,7 +95,7 @@ def plan(stream: str, defined: e.ExperimentDefined, planned: e.ReplayPlanned) ->
 
 
 def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
-    """Nothing can be asked: what was saved stays provisional."""
+    """Conclude without calls, because no turn can be repeated: the items stay provisional."""
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
@@ -110,11 +110,11 @@ def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
     return change
 
 
-# --- what it comes to ---------------------------------------------------------------------------
+# --- conclusion ---------------------------------------------------------------------------
 
 
 def conclude(stream: str) -> Decision:
-    """Record what was found, once all is asked or nothing more can be."""
+    """Record the findings, when no call is left or can be made."""
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
@@ -127,7 +127,7 @@ def conclude(stream: str) -> Decision:
 
 
 def findings(experiment: Experiment) -> tuple[e.Finding, ...]:
-    """One for each variant but the first, as of now."""
+    """The current findings, one for each variant but the first."""
     return tuple(_finding(experiment, at) for at in range(1, len(required_plan(experiment).variants)))
 
 
@@ -174,7 +174,7 @@ def _standing(
 
 
 def compared(experiment: Experiment, cell: Cell) -> Compared:
-    """The answer of a cell beside the one without what is verified."""
+    """The answer of a cell compared with the one without the item."""
     own, other = (_outcome(experiment, compared) for compared in (cell, cell._replace(variant=0)))
     if not isinstance(other, e.ReplayCallEnded):
         return Compared(None, f"without it there is no answer{_failure(other)}")
@@ -239,9 +239,8 @@ def _tokens(experiment: Experiment, cells: Sequence[Cell]) -> float:
 def decide(
     stream: str, kind: e.LearnedKind, name: str, by: str, taking_back: Decision | None = None
 ) -> Decision:
-    """Keep something that is provisional for good, or take it back by that change, in one append.
-
-    The change raises `Rejected` where nothing was found of it, or a person has decided before.
+    """Accept a provisional item, or undo it by that decision, in one append. Raises `Rejected` if there is no
+    finding about it, or a person has decided before.
     """
 
     def change(load: StateLoader) -> DecisionResult:
@@ -263,8 +262,8 @@ def decide(
 
 
 def undone(stream: str, kind: e.LearnedKind, name: str, by: str) -> Decision:
-    """Record that a person took a thing back by a write of its own; where nothing else is verified, no more
-    is asked. No event where a person has decided before, or where that verification is about other things."""
+    """Record that a person undid an item by a separate write; the verification stops if it tests nothing
+    else. No event if a person has decided before, or the verification is about other items."""
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)

@@ -29,7 +29,7 @@ Replan = Callable[[e.Plan], e.Plan]
 
 
 class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """A command on a schedule at the time `now`. `by`: `user`, or the turn of the agent that gives it."""
+    """A command on a schedule at the time `now`. `by`: `user`, or the turn of the agent."""
 
     schedule: str
     now: float
@@ -63,7 +63,7 @@ class ScheduleCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Add(ScheduleCommand, frozen=True, kw_only=True):
-    """Add a schedule. `said`: the original wording of the timing."""
+    """Add a schedule. `wording`: the original wording of the timing."""
 
     plan: e.Plan
     wording: str = ""

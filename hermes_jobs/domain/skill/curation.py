@@ -1,4 +1,4 @@
-"""What one curator's review proposes, as state: folded from a stream `curation-REVIEW`."""
+"""The proposals of one curator's review, folded from a stream `curation-REVIEW`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "curation-"
 
 
 class CurationProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """One proposal, and whether it was carried out."""
+    """One proposal, and whether it was applied."""
 
     proposed: e.MergeProposed | e.ArchiveProposed
     applied: bool = False
@@ -26,7 +26,7 @@ class CurationProposal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def versions(self) -> Mapping[str, int]:
-        """The skills that it is about, each with the version that it was made for."""
+        """The skills that it changes, each with the version for which it was made."""
         match self.proposed:
             case e.MergeProposed():
                 return self.proposed.versions
@@ -45,7 +45,7 @@ class Curation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def review(self) -> str:
-        """The review that they are of."""
+        """The review that made the proposals."""
         return self.stream.removeprefix(PREFIX)
 
     def about(self, skill: str) -> CurationProposal | None:

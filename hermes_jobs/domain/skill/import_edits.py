@@ -1,18 +1,17 @@
-"""What a person did to the files of a skill in one home, as events.
+"""Converts a person's edits of a skill's files in one home into events.
 
-| a file lies there      | and                             | then                                          |
-|------------------------|---------------------------------|-----------------------------------------------|
-| as the log has it      |                                 | nothing                                       |
-| in any other form      | it is what the person began from| nothing: it is only old                       |
-|                        | the log has none                | it is taken as it is                          |
-|                        | the log has one                 | both are merged over what the person began    |
-|                        |                                 | from                                          |
-| not                    | it lay there as the log has it  | it was removed                                |
-|                        | else                            | it has not been written there yet             |
+| the file on disk   | and                           | then                                           |
+|--------------------|-------------------------------|------------------------------------------------|
+| is as in the log   |                               | nothing                                        |
+| is different       | it is the base of the edit    | nothing: it is only outdated                   |
+|                    | the log has no such file      | it is imported as it is                        |
+|                    | the log has one               | both are merged over the base                  |
+| is missing         | it was there, as in the log   | it was removed                                 |
+|                    | else                          | it has not been written there yet              |
 
-What the person began from is told by what the file has held (`hermes_jobs.domain.hand_edits`). Where that is
-not known, what the log once had is only old, and anything else began from the nearest of it. A folder that is
-gone is a skill that was deleted, by the same rule.
+The base is found from the file's earlier contents (`hermes_jobs.domain.hand_edits`). If these are unknown, a
+former content in the log is only outdated, and the base of anything else is the most similar former content.
+A missing folder is a deleted skill, by the same rules.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ from hermes_jobs.text.three_way_merge import conflicts, is_conflict, merge, near
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n.*?^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 
-REMEMBERED = 10  # writes of a file among which the taking in of what lies there is looked for
+REMEMBERED = 10  # recent writes that are searched for an import of the same content
 
 
 class FolderFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a skill's folder that can be taken in, and the category that it lies in."""
+    """The importable files of a skill's folder, and the category that the folder is in."""
 
     category: str
     files: Files
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file held before it was saved as it is, newest last; the version that the newest followed."""
+    """The former contents of a file, newest last; the version of the skill at the newest of these."""
 
     contents: tuple[Content[SkillFile], ...]
     followed: int
@@ -60,10 +59,9 @@ def import_edits(
     laid_out: Skill | None,
     holdings: Mapping[str, Holding] = NO_HOLDINGS,
 ) -> tuple[e.SkillWritten, ...]:
-    """The events that a person's edits come to. `found` None: there is no folder.
-
-    `past` is the skill at each of its versions, `laid_out` the one that was last written into this home, None
-    where none was; `held` is what is known of what each file held.
+    """The events that a person's edits result in. `found` None: there is no folder. `past` is the skill at
+    each of its versions, `laid_out` the one that was last written into this home, None if none was;
+    `holdings` are the known former contents of each file.
     """
     if found is None:
         is_deleted = laid_out is not None and laid_out.files == skill.files
@@ -82,14 +80,14 @@ def import_edits(
 
 
 def _was_moved(found: FolderFiles, past: Sequence[Skill], laid_out: Skill | None) -> bool:
-    """Whether a person put the folder where it lies; else it lies where the skill once was."""
+    """Whether a person moved the folder; else it is where the skill once was."""
     if laid_out is not None and laid_out.exists:
         return found.category != laid_out.category
     return all(earlier.category != found.category for earlier in past if earlier.exists)
 
 
 class _Merge(msgspec.Struct, frozen=True):
-    """A file as it is to be from here on, None: no more; and whether both sides changed the same of it."""
+    """The merged file, None if removed; and whether both sides changed the same lines."""
 
     file: SkillFile | None
     conflict: bool = False
@@ -121,13 +119,13 @@ def _file(
 def _base(
     path: str, there: SkillFile, past: Sequence[Skill], holdings: Mapping[str, Holding]
 ) -> SkillFile | None:
-    """What the person began from; the file itself where it is only old, None where it is new."""
+    """The base of the edit; the file itself if it is only outdated, None if it is new."""
     before = [earlier.files[path] for earlier in past if path in earlier.files]
     holding = holdings.get(path)
     if holding is not None and holding.contents:
         since = [earlier.files.get(path) for earlier in past[holding.followed + 1 :]]
         if there in since and past[holding.followed].files.get(path) != there:
-            return there  # it was written by a process that died before it could note that
+            return there  # a process wrote it and died before it could record that
         saved = Content(there, holding.saved_at)
         base = base_of(holding.contents, saved, nearest=_nearest, shares=_shares)
         if base is not None:
@@ -149,7 +147,7 @@ def _shares(newest: SkillFile, older: SkillFile, saved: SkillFile) -> bool:
 
 
 def is_stale(path: str, file: SkillFile, past: Sequence[Skill]) -> bool:
-    """Whether the log had the file so at some time, or has taken it in, so, before."""
+    """Whether the log has or had the file with this content, or imported it before."""
     if any(earlier.files.get(path) == file for earlier in past):
         return True
     writes = [
@@ -177,7 +175,7 @@ def _is_merge_of(
 def _brought_together(path: str, base: str, now: str, there: str) -> str:
     if path != MAIN_FILE:
         return merge(base, now, there)
-    # Two values of one field would be no front matter: there the person's stands.
+    # Two values of one field would make the front matter invalid: the person's is used.
     fronts, bodies = zip(*(_parted(text) for text in (base, now, there)), strict=True)
     return conflicts(*fronts) + merge(*bodies)
 

@@ -1,4 +1,4 @@
-"""One skill as state: its files, what waits for a person, what it was; folded from a stream `skill-NAME`."""
+"""The state of one skill: its files, proposals and history; folded from a stream `skill-NAME`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hermes_jobs.errors import Rejected
 
 PREFIX = "skill-"
 ARCHIVE = "archive"
-"""The category of skills that are kept and not told of."""
+"""The category of archived skills: stored, and not shown to the model."""
 MAIN_FILE = "SKILL.md"
-UNDOABLE = 50  # writes that can be taken back, one after the other
+UNDOABLE = 50  # writes that can be undone, one after the other
 
 Files = Mapping[str, SkillFile]
 
 
 class SkillProposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A write that waits for a person. `version` is that of its event, `before` the file as it was then."""
+    """A write that waits for approval. `version` is that of its event, `before` the file at that time."""
 
     version: int
     request: e.SkillRequest
@@ -51,9 +51,9 @@ class Past(msgspec.Struct, frozen=True, kw_only=True):
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one skill's stream at `version`: its files by path. Without files it is deleted.
 
-    `conflicts`: the versions at which both the agent and a person had changed the same of a file. `persons`:
-    the files that a person wrote last. `origin`: where it was installed from. `provisional`: the review whose
-    write of it is to be verified; empty for none.
+    `conflicts`: the versions at which the agent and a person had changed the same lines. `persons`: the files
+    that a person wrote last. `origin`: where it was installed from. `provisional`: the review whose write has
+    to be verified; empty for none.
     """
 
     stream: str
@@ -79,12 +79,12 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_archived(self) -> bool:
-        """Whether it was put away."""
+        """Whether it is archived."""
         return self.exists and self.category == ARCHIVE
 
     @property
     def main(self) -> str:
-        """The text of SKILL.md; empty where the skill does not exist."""
+        """The text of SKILL.md; empty if the skill does not exist."""
         return self.files[MAIN_FILE].content if self.exists else ""
 
 
@@ -124,7 +124,7 @@ def evolve(skill: Skill, event: e.SkillEvent) -> Skill:
 
 
 def _provisional(skill: Skill, event: e.SkillWritten) -> str:
-    """The review whose write is to be verified: a person who writes takes the skill as it is then."""
+    """The review whose write has to be verified; a write by a person accepts the skill."""
     if isinstance(event, e.SkillCreated | e.SkillEdited | e.SkillPatched | e.SkillFileWritten):
         if event.provisional and event.evidence is not None:
             return event.evidence.session
@@ -144,7 +144,7 @@ def _is_conflict(event: e.SkillWritten) -> bool:
 
 
 def _proposals_without(skill: Skill, path: str) -> tuple[SkillProposal, ...]:
-    """A newer proposal for a file stands in for the one before."""
+    """A newer proposal for a file replaces the one before."""
     return tuple(proposal for proposal in skill.proposals if proposal.path != (path or MAIN_FILE))
 
 
@@ -189,7 +189,7 @@ def _with(skill: Skill, path: str, file: SkillFile) -> Files:
 
 
 def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
-    """What can be taken back after the event: its own write too, unless it takes back another."""
+    """The writes that can be undone after the event: its own too, unless it undoes another."""
     if event.undoes is not None:
         return tuple(earlier for earlier in skill.past if earlier.version < event.undoes)
     now = Past(version=skill.version + 1, category=skill.category, files=skill.files, origin=skill.origin)
@@ -197,7 +197,7 @@ def _past(skill: Skill, event: e.SkillWritten) -> tuple[Past, ...]:
 
 
 def undone(skill: Skill) -> e.SkillWritten:
-    """The event that takes back the last write that was not taken back yet. Raises `Rejected`."""
+    """The event that undoes the last write that was not undone. Raises `Rejected`."""
     if not skill.past:
         raise Rejected(
             f"There is nothing to undo in the skill {skill.name!r}.",
@@ -208,8 +208,8 @@ def undone(skill: Skill) -> e.SkillWritten:
 
 
 def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
-    """The event that takes back the writes of these versions at once. Raises `Rejected` where others wrote
-    the skill since, or where they were taken back."""
+    """The event that undoes the writes of these versions at once. Raises `Rejected` if others have written to
+    the skill since, or the writes are undone already."""
     own = [earlier for earlier in skill.past if earlier.version in versions]
     if not own or list(skill.past[-len(own) :]) != own:
         raise Rejected(
@@ -221,7 +221,7 @@ def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
 
 
 def restored(skill: Skill, then: Skill) -> e.SkillWritten:
-    """The event after which the skill is as it was at that version. Raises `Rejected` where it is so."""
+    """The event that restores the skill at that version. Raises `Rejected` if nothing would change."""
     if (skill.files, skill.category, skill.origin) == (then.files, then.category, then.origin):
         raise Rejected(
             f"The skill {skill.name!r} is as it was at version {then.version}.",
@@ -232,7 +232,7 @@ def restored(skill: Skill, then: Skill) -> e.SkillWritten:
 
 
 def back_to(skill: Skill, before: Past | Skill) -> e.SkillWritten:
-    """The event after which the skill is as it was. What a `Past` leads to takes back that write."""
+    """The event that restores the former skill. One from a `Past` undoes that write."""
     undoes = before.version if isinstance(before, Past) else None
     found = changes(skill, before.files, author="user", category=before.category, undoes=undoes)
     if MAIN_FILE not in before.files or (len(found) == 1 and skill.origin == before.origin):
@@ -256,9 +256,8 @@ def changes(
     undoes: int | None = None,
     conflicts: Collection[str] = (),
 ) -> tuple[e.SkillWritten, ...]:
-    """The events after which the skill has these files, and none where it has them. No files: it is deleted.
-
-    `category` None: it stays where it lies. `conflicts`: the files of which both sides changed the same.
+    """The events after which the skill has these files; none if it has them already. No files: it is deleted.
+    `category` None: unchanged. `conflicts`: the files of which both sides changed the same lines.
     """
     if MAIN_FILE not in files:
         deleted = e.SkillDeleted(name=skill.name, author=author, undoes=undoes)
