@@ -1,9 +1,11 @@
 """What `memory.recall` puts before a turn, by each of its tracks: `python -m tests.benchmarks recall_fused`.
 
-The questions of `recall_talks`, and texts to which the history has nothing to say. Embeddings are a toy that
-gives the same vector for the same text: hashed words and groups of three letters (`tests.embeddings_api`).
-It knows nothing of what words mean, so it measures the fusion and its thresholds, and not what embeddings of
-a model would find.
+The questions of `recall_talks`, and texts to which the history has nothing to say. Without arguments
+embeddings are a toy that gives the same vector for the same text: hashed words and groups of three letters
+(`tests.embeddings_api`). It does not know what words mean, so it measures the fusion and its thresholds, and
+not what embeddings of a model would find. `python -m tests.benchmarks.recall_fused URL MODEL [THRESHOLD …]`
+takes the vectors of an OpenAI-compatible endpoint, with the key in the environment variable
+EMBEDDINGS_API_KEY, and repeats the rows with embeddings for each threshold.
 
 evidence: the share of questions with evidence among the turns that are recalled; all: the share of the
 evidence's turns. nothing: the share of turns that are given no passage, of questions with an answer (better
@@ -12,16 +14,18 @@ low) and of texts without one (better high).
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
 from hermes_jobs.agent.memory.fused_recall import FusedRecall
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.agent.memory.session_recall import SessionRecall
@@ -30,7 +34,8 @@ from hermes_jobs.domain.decision import LargeResult
 from hermes_jobs.domain.embedding import stream_of, vectors_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import Cancel, Recalled, Vectors
+from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.engine.ports import Cancel, Embedder, Recalled, Vectors
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
@@ -41,10 +46,9 @@ from hermes_jobs.views import Views
 from tests.benchmarks.recall import day_of, mcnemar, signs, write
 from tests.benchmarks.recall_set import Asked, RecallSet, Said
 from tests.benchmarks.recall_talks import talks
-from tests.embeddings_api import DIMENSIONS, toy_vector
+from tests.embeddings_api import toy_vector
 from tests.memory.provider_support import session
 
-MODEL = "toy"
 CALL = 100  # texts
 LATER = 10_000  # days after the beginning
 UNANSWERED = (
@@ -101,40 +105,92 @@ def by_another_name() -> RecallSet:
 class Toy:
     """An `Embedder` without a server."""
 
-    model = MODEL
+    model = "toy"
 
     def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = 60.0) -> Vectors:
         """Hashes, not meaning."""
-        return Vectors(vectors=embedded(texts), model=MODEL, usage=Usage(1))
+        vectors = tuple(packed(toy_vector(each)) for each in texts)
+        return Vectors(vectors=vectors, model=self.model, usage=Usage(1))
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Nothing."""
         return 0.0
 
 
+class Unpriced:
+    """A `Pricing` that knows no price."""
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """None."""
+        return None
+
+
+class Once:
+    """An `Embedder` that asks another one for each text once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.model = embedder.model
+        self._embedder = embedder
+        self._vectors: dict[str, bytes] = {}
+
+    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = 60.0) -> Vectors:
+        """See `Embedder.embed`."""
+        new = [each for each in dict.fromkeys(texts) if each not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, self._embedder.embed(new, cancel).vectors, strict=True))
+        vectors = tuple(self._vectors[each] for each in texts)
+        return Vectors(vectors=vectors, model=self.model, usage=Usage(1))
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """See `Embedder.cost_usd`."""
+        return self._embedder.cost_usd(usage)
+
+
 def main() -> None:
-    """Print the table for the open and the held-out part."""
+    """Print the tables of the toy."""
+    measure(Toy(), [EmbeddingsSettings().threshold])
+
+
+def main_of_endpoint(base_url: str, model: str, *thresholds: str) -> None:
+    """Print the tables of an endpoint's model."""
+    endpoint = EmbeddingsEndpoint(
+        model=model,
+        name=model,
+        base_url=base_url,
+        api_key=os.environ.get("EMBEDDINGS_API_KEY"),
+        dimensions=None,
+        pricing=Unpriced(),
+    )
+    measure(endpoint, [float(each) for each in thresholds] or [EmbeddingsSettings().threshold])
+    endpoint.close()
+
+
+def measure(embedder: Embedder, thresholds: Sequence[float]) -> None:
+    """Print the tables of the open part, the held-out part and the names."""
+    embedder = Once(embedder)
     with tempfile.TemporaryDirectory() as folder:
         log = open_log(sqlite_url(Path(folder) / "events.db"))
         open_part, held_out, meant = talks(), talks(held_out=True), by_another_name()
         keys = write(log, RecallSet([*open_part.sessions, *meant.sessions], []))
         views = Views(log, Path(folder) / "views")
         turns = turns_of(log, keys)
-        embed_all(log, views)
+        embed_all(log, views, embedder)
         for name, chosen in (
             ("open part", open_part),
             ("held-out part", held_out),
             ("meant by another name", meant),
         ):
-            show(f"{name}, {len(chosen.questions)} questions", views, chosen, turns)
+            show(
+                f"{name}, {len(chosen.questions)} questions", chosen, turns, ways(views, embedder, thresholds)
+            )
         views.close()
         log.close()
 
 
-def show(title: str, views: Views, chosen: RecallSet, turns: Mapping[str, str]) -> None:
+def show(title: str, chosen: RecallSet, turns: Mapping[str, str], recalls: Mapping[str, FusedRecall]) -> None:
     """Ask every question by every combination of tracks."""
     print(f"\n{title:<34}{'evidence':>9}{'all':>7}{'nothing':>9}{'… unasked':>11}{'tokens':>8}")
-    found = {name: figures(recall, chosen, turns) for name, recall in ways(views).items()}
+    found = {name: figures(recall, chosen, turns) for name, recall in recalls.items()}
     for name, each in found.items():
         shares = (mean(each.evidence), mean(each.share), mean(each.nothing), mean(each.silent))
         print(f"{name:<34}{shares[0]:>9.3f}{shares[1]:>7.3f}{shares[2]:>9.3f}{shares[3]:>11.3f}", end="")
@@ -148,19 +204,20 @@ def show(title: str, views: Views, chosen: RecallSet, turns: Mapping[str, str]) 
         )
 
 
-def ways(views: Views) -> dict[str, FusedRecall]:
+def ways(views: Views, embedder: Embedder, thresholds: Sequence[float]) -> dict[str, FusedRecall]:
     """Recall as it is configured: by words alone, and with each other track."""
-    circuit = CircuitBreaker("the toy", SystemClock(), str)
-    of = EmbeddingsSettings()
-    vectors = QuestionVectors(Toy(), views, circuit, longest=of.max_chars, least=of.threshold)
-    return {
+    circuit = CircuitBreaker("embeddings", SystemClock(), str)
+    found = {
         "words": FusedRecall(None, SessionRecall(views)),
         "words, entities": FusedRecall(None, SessionRecall(views), names=views.names_of),
-        "words, embeddings": FusedRecall(vectors, SessionRecall(views, vectors)),
-        "words, entities, embeddings": FusedRecall(
-            vectors, SessionRecall(views, vectors), names=views.names_of
-        ),
     }
+    longest = EmbeddingsSettings().max_chars
+    for least in thresholds:
+        vectors = QuestionVectors(embedder, views, circuit, longest=longest, least=least)
+        recall = SessionRecall(views, vectors)
+        found[f"words, embeddings {least}"] = FusedRecall(vectors, recall)
+        found[f"words, entities, embeddings {least}"] = FusedRecall(vectors, recall, names=views.names_of)
+    return found
 
 
 def figures(recall: FusedRecall, chosen: RecallSet, turns: Mapping[str, str]) -> Figures:
@@ -193,19 +250,22 @@ def turns_of(log: EventLog, keys: Mapping[int, str]) -> dict[str, str]:
     }
 
 
-def embed_all(log: EventLog, views: Views) -> None:
+def embed_all(log: EventLog, views: Views, embedder: Embedder) -> None:
     """Give every exchange its vector, as workers would: planned and ended, in the log."""
-    while waiting := views.exchanges_without_vectors(MODEL, before=day_of(LATER), limit=CALL):
+    while waiting := views.exchanges_without_vectors(embedder.model, before=day_of(LATER), limit=CALL):
         name = waiting[0].digest
-        said = ["\n".join(each.texts(views.texts_at)) for each in waiting]
-        lines = [b64encode(vector).decode() for vector in embedded(said)]
+        longest = EmbeddingsSettings().max_chars
+        said = ["\n".join(each.texts(views.texts_at))[:longest] for each in waiting]
+        vectors = embedder.embed(said, CancelToken()).vectors
         planned = e.EmbeddingPlanned(
             embedding=name,
-            model=MODEL,
+            model=embedder.model,
             texts=tuple(e.EmbeddedText(each.stream, each.digest) for each in waiting),
         )
-        ended = e.EmbeddingEnded(step=f"{name}-1", attempt=1, model=MODEL, dimensions=DIMENSIONS)
+        dimensions = len(vectors[0]) // 4  # bytes of a number
+        ended = e.EmbeddingEnded(step=f"{name}-1", attempt=1, model=embedder.model, dimensions=dimensions)
         stream = stream_of(name)
+        lines = [b64encode(vector).decode() for vector in vectors]
         log.append(
             Append(
                 meta=EventMeta(worker="w"),
@@ -217,6 +277,5 @@ def embed_all(log: EventLog, views: Views) -> None:
         )
 
 
-def embedded(texts: Iterable[str]) -> tuple[bytes, ...]:
-    """The toy's vectors."""
-    return tuple(packed(toy_vector(each)) for each in texts)
+if __name__ == "__main__":
+    main_of_endpoint(*sys.argv[1:]) if sys.argv[1:] else main()
