@@ -65,8 +65,12 @@ def connect(file: Path, *, seconds: float = BUSY_SECONDS) -> Connection:
         isolation_level=None,
         check_same_thread=False,  # one thread uses it; another may close it
     )
-    # With WAL a crash of the machine takes the newest transactions, rows and checkpoint together.
-    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        # With WAL a crash of the machine takes the newest transactions, rows and checkpoint together.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

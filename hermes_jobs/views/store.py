@@ -18,6 +18,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Final, NamedTuple, TypeVar
@@ -162,13 +163,14 @@ class Store:
         return OpenGeneration(file, connection)
 
     def _connect(self, file: Path) -> Connection | None:
-        try:
-            connection = connect(file)
-            if checkpoint(connection, SCHEMA, self._log.log_id) is not None:
-                return connection
-            connection.close()
-        except sqlite3.Error as error:
-            self._explain_unless_broken(error)
+        with ExitStack() as opened:
+            try:
+                connection = opened.enter_context(closing(connect(file)))
+                if checkpoint(connection, SCHEMA, self._log.log_id) is not None:
+                    opened.pop_all()
+                    return connection
+            except sqlite3.Error as error:
+                self._explain_unless_broken(error)
         return None
 
     def _forget(self, opened: OpenGeneration | None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -153,12 +155,13 @@ def lines(text: str) -> list[str]:
 
 
 @pytest.fixture
-def twin(home: WrittenHome, tmp_path: Path) -> WrittenHome:
+def twin(home: WrittenHome, tmp_path: Path) -> Iterator[WrittenHome]:
     """A home equal to the other, in a folder of its own, so that both can be written."""
     home.answered("aa", "t1")
     home.close()
     shutil.copytree(home.path, tmp_path / "twin/home")
-    return WrittenHome(tmp_path / "twin")
+    with closing(WrittenHome(tmp_path / "twin")) as twin:
+        yield twin
 
 
 @pytest.mark.parametrize("line", lines(DETERMINISTIC))

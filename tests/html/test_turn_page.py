@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -30,8 +32,9 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> WrittenHome:
-    return WrittenHome(tmp_path)
+def home(tmp_path: Path) -> Iterator[WrittenHome]:
+    with closing(WrittenHome(tmp_path)) as home:
+        yield home
 
 
 def page_of(home: WrittenHome, **environ: str) -> str:

@@ -315,7 +315,6 @@ def test_an_address_that_is_not_of_the_public_internet_is_refused(address):
         "2a00:1450:4001::1",
         "::ffff:8.8.8.8",
         "64:ff9b::808:808",
-        "2002:808:808::1",
     ],
 )
 def test_a_public_address_is_one_also_when_it_is_wrapped(address):

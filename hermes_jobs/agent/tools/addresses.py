@@ -18,6 +18,7 @@ NOT_PUBLIC = tuple(
         "192.0.0.0/24",  # IETF protocols; Oracle's metadata
         "192.88.99.0/24",  # relays of 6to4: the nearest one unpacks the packet
         "2001::/23",  # IETF protocols, Teredo among them
+        "2002::/16",  # 6to4, ended by RFC 7526: the nearest relay unpacks the packet
         "2620:4f:8000::/48",  # AS112, answered by the nearest network
         "3fff::/20",  # documentation (RFC 9637), unknown to older Pythons
     )
@@ -67,11 +68,9 @@ def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address of the router or host to which packets are tunnelled."""
+    """The IPv4 address of the host to which packets are tunnelled."""
     number = int(address)
-    if (number >> 32) & 0xFFFFFFFF in ISATAP:
-        return ipaddress.IPv4Address(number & 0xFFFFFFFF)
-    return address.sixtofour
+    return ipaddress.IPv4Address(number & 0xFFFFFFFF) if (number >> 32) & 0xFFFFFFFF in ISATAP else None
 
 
 def is_own_address(address: str) -> bool:
