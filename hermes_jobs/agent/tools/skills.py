@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta
@@ -111,18 +111,7 @@ class _SkillTools:
             "old_string": old_string,
             "new_string": new_string,
         }
-        for needed in _NEEDED[action]:
-            if fields[needed] is None:
-                raise ToolFailed(f"`{action}` needs `{needed}`.")
-        request = SkillRequest(
-            action=action,
-            content=fields["content"] or "",
-            category=(category or "").strip() or None,
-            path=(file_path or "").strip(),
-            old_string=old_string or "",
-            new_string=new_string or "",
-            replace_all=replace_all,
-        )
+        request = _request(action, fields, category, replace_all=replace_all)
         if not name.strip():
             raise ToolFailed("`name` is empty: give the skill's name.")
         evidence = evidence_of(context)
@@ -135,6 +124,24 @@ class _SkillTools:
             provisional=context.provisional,
         )
         return ToolOutcome(content="", change=change)
+
+
+def _request(
+    action: Action, fields: Mapping[str, str | None], category: str | None, *, replace_all: bool
+) -> SkillRequest:
+    """The request of a call of `skill_manage`. Raises `ToolFailed` if a field of its action is missing."""
+    for needed in _NEEDED[action]:
+        if fields[needed] is None:
+            raise ToolFailed(f"`{action}` needs `{needed}`.")
+    return SkillRequest(
+        action=action,
+        content=fields["content"] or "",
+        category=(category or "").strip() or None,
+        path=(fields["file_path"] or "").strip(),
+        old_string=fields["old_string"] or "",
+        new_string=fields["new_string"] or "",
+        replace_all=replace_all,
+    )
 
 
 _NEEDED: dict[Action, tuple[str, ...]] = {

@@ -19,6 +19,19 @@ SETTLE_SECONDS = 0.5  # seconds in which a new question cannot be answered: the 
 WITH_REASON = "r"  # asks for the reason of a refusal, which is typed behind it
 
 
+@Condition
+def is_input_empty() -> bool:
+    """Whether the input line is empty."""
+    return not get_app().current_buffer.text
+
+
+@Condition
+def has_selected_completion() -> bool:
+    """Whether a completion is selected in the menu."""
+    state = get_app().current_buffer.complete_state
+    return state is not None and state.current_completion is not None
+
+
 def chat_keys(
     *,
     interrupt: Callable[[], None],
@@ -31,23 +44,34 @@ def chat_keys(
     Ctrl-D, and `answer` with a key if `answer_keys()` has it at that moment; `next_mode` on Shift-Tab, unless
     a completion is selected."""
     keys = KeyBindings()
+    _add_editing_keys(keys)
 
-    @Condition
-    def nothing_typed() -> bool:
-        return not get_app().current_buffer.text
+    @keys.add("s-tab", filter=~has_selected_completion)
+    def _next_mode(_event: KeyPressEvent) -> None:
+        next_mode()
 
-    @Condition
-    def is_chosen() -> bool:
-        state = get_app().current_buffer.complete_state
-        return state is not None and state.current_completion is not None
+    @keys.add("c-c", filter=is_input_empty)
+    @keys.add("<sigint>", filter=is_input_empty)
+    def _interrupt(_event: KeyPressEvent) -> None:
+        interrupt()
 
-    @keys.add("enter", filter=~is_chosen)
-    @keys.add("c-j", filter=~is_chosen)  # Enter, if read while a command had the terminal
+    @keys.add("c-d", filter=is_input_empty)
+    def _leave(_event: KeyPressEvent) -> None:
+        leave()
+
+    for key in chain(ANSWERS, ANSWERS.upper()):
+        _add_answer_key(keys, key, answer, answer_keys)
+    return keys
+
+
+def _add_editing_keys(keys: KeyBindings) -> None:
+    @keys.add("enter", filter=~has_selected_completion)
+    @keys.add("c-j", filter=~has_selected_completion)  # Enter, if read while a command had the terminal
     def _send(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
-    @keys.add("enter", filter=is_chosen)
-    def _take(event: KeyPressEvent) -> None:
+    @keys.add("enter", filter=has_selected_completion)
+    def _accept_completion(event: KeyPressEvent) -> None:
         event.current_buffer.complete_state = None
 
     @keys.add("escape", "enter")
@@ -58,35 +82,21 @@ def chat_keys(
     def _complete(event: KeyPressEvent) -> None:
         complete(event.current_buffer)
 
-    @keys.add("s-tab", filter=~is_chosen)
-    def _next_mode(_event: KeyPressEvent) -> None:
-        next_mode()
-
-    @keys.add("c-c", filter=nothing_typed)
-    @keys.add("<sigint>", filter=nothing_typed)
-    def _interrupt(_event: KeyPressEvent) -> None:
-        interrupt()
-
-    @keys.add("c-c", filter=~nothing_typed)
-    @keys.add("<sigint>", filter=~nothing_typed)
+    @keys.add("c-c", filter=~is_input_empty)
+    @keys.add("<sigint>", filter=~is_input_empty)
     def _clear(event: KeyPressEvent) -> None:
         event.current_buffer.reset()
 
-    @keys.add("c-d", filter=nothing_typed)
-    def _leave(_event: KeyPressEvent) -> None:
-        leave()
 
-    def add_answer(key: str) -> None:
-        @keys.add(key, filter=nothing_typed & Condition(lambda: key.lower() in answer_keys()))
-        def _answer(event: KeyPressEvent) -> None:
-            if _is_pasted(event):
-                event.current_buffer.insert_text(event.data)
-            else:
-                answer(key.lower())
-
-    for key in chain(ANSWERS, ANSWERS.upper()):
-        add_answer(key)
-    return keys
+def _add_answer_key(
+    keys: KeyBindings, key: str, answer: Callable[[str], object], answer_keys: Callable[[], str]
+) -> None:
+    @keys.add(key, filter=is_input_empty & Condition(lambda: key.lower() in answer_keys()))
+    def _answer(event: KeyPressEvent) -> None:
+        if _is_pasted(event):
+            event.current_buffer.insert_text(event.data)
+        else:
+            answer(key.lower())
 
 
 def _is_pasted(event: KeyPressEvent) -> bool:

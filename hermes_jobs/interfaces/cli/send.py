@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
@@ -143,31 +143,21 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     session = resolve_session(context, choice)
     lineage = session.lineage if session else None
     folder = (session.workdir or "") if session else choice.workdir or working_folder()
-    resources: list[str] = []
-
-    def named_in(words: str, inputs: Inputs) -> Sequence[str]:
-        parts, text = _resources(context, words, inputs, folder, unattended=permitted.unattended)
-        resources.extend(text)
-        return parts
-
-    message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
-    with_skill_texts = _with_skills(context, skills, message)
+    message = _read_message(context, text, files, skills, folder, unattended=permitted.unattended)
     if session is not None and system:
         raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     chosen = resolve_toolsets(context, toolsets)
     variables = resolve_variables(context, environment)
     model = resolve_model(context, model, lineage)
     carried = resolve_settings(context, model, lineage, wait=bool(waiting.wait), variables=variables)
-    noted = with_skill_texts.notes if with_skill_texts is not None else ()
-    for line in (*resources, *noted, *named_variables(context, text or "", variables, by_flags)):
+    for line in (*message.notes, *named_variables(context, text or "", variables, by_flags)):
         note(line)
-    application = context.application
-    name = application.ids.name
+    name = context.application.ids.name
     approve = resolve_approvals(context, permitted)
     command = c.SubmitTurn(
         turn=name("t"),
         session=lineage or name("s"),
-        text=message if with_skill_texts is None else with_skill_texts.text,
+        text=message.text,
         source=source,
         key=key,
         if_busy=if_busy or context.settings.session.if_busy,
@@ -182,12 +172,13 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         settings=carried.values,
         requires=carried.requires,
         answer_schema=schema or "",
-        skills=() if with_skill_texts is None else with_skill_texts.names,
+        skills=message.skills,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
     if waiting.wait:
-        application.sync_files()  # edits of files come before this message
-    submitted = application.engine().submit(command, asked_for=CONTINUE if choice.newest else lineage or "")
+        context.application.sync_files()  # edits of files come before this message
+    asked_for = CONTINUE if choice.newest else lineage or ""
+    submitted = context.application.engine().submit(command, asked_for=asked_for)
     if waiting.wait:
         if schema:
             waiting = waiting._replace(output=waiting.output.for_document())
@@ -197,6 +188,37 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     from hermes_jobs.interfaces.cli.detach import detach
 
     return detach(context, submitted, waiting.output)
+
+
+class _Message(NamedTuple):
+    """The turn's text with its skills, their names, and notes for the user."""
+
+    text: str
+    skills: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def _read_message(
+    context: CliContext,
+    text: str | None,
+    files: tuple[str, ...],
+    skills: tuple[str, ...],
+    folder: str,
+    *,
+    unattended: bool,
+) -> _Message:
+    resource_notes: list[str] = []
+
+    def named_in(words: str, inputs: Inputs) -> Sequence[str]:
+        parts, notes = _resources(context, words, inputs, folder, unattended=unattended)
+        resource_notes.extend(notes)
+        return parts
+
+    message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
+    loaded = _with_skills(context, skills, message)
+    if loaded is None:
+        return _Message(message, (), tuple(resource_notes))
+    return _Message(loaded.text, loaded.names, (*resource_notes, *loaded.notes))
 
 
 def _resources(

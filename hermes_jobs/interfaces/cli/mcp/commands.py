@@ -105,20 +105,10 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     Values of --env, --header and --oauth that may be secrets are saved in .env (mode 600); config.yaml refers
     to them as ${NAME}.
     """
-    from hermes_jobs.agent.mcp.config import SERVER_NAME, SERVER_URL
     from hermes_jobs.agent.mcp.imports import without_secrets
 
-    if re.match(SERVER_NAME, name) is None:
-        raise click.UsageError(
-            f"Invalid value for NAME: {name!r} is not a name for a server. It has up to 32 letters, digits, "
-            f"`-` and single `_`, and begins with a letter or digit."
-        )
-    if url is None and len(command) == 1 and command[0].lower().startswith(("http://", "https://")):
-        url, command = command[0], command[:0]
-    if bool(command) == bool(url):
-        raise click.UsageError("Give a URL, or a command after --.")
-    if url and re.match(SERVER_URL, url) is None:
-        raise click.UsageError(f"Invalid value for URL: {url!r} is not an address such as https://host/mcp.")
+    _check_name(name)
+    command, url = _command_or_url(command, url)
     if name in context.settings.mcp_servers:
         raise Rejected(
             f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
@@ -148,6 +138,29 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     elif as_json:
         print_result(lambda: server_json(row_of(changed, name)), "", as_json=True)
     changed.close()
+
+
+def _check_name(name: str) -> None:
+    from hermes_jobs.agent.mcp.config import SERVER_NAME
+
+    if re.match(SERVER_NAME, name) is None:
+        raise click.UsageError(
+            f"Invalid value for NAME: {name!r} is not a name for a server. It has up to 32 letters, digits, "
+            f"`-` and single `_`, and begins with a letter or digit."
+        )
+
+
+def _command_or_url(command: tuple[str, ...], url: str | None) -> tuple[tuple[str, ...], str | None]:
+    """The command, or the URL, which may have been given in place of a command."""
+    from hermes_jobs.agent.mcp.config import SERVER_URL
+
+    if url is None and len(command) == 1 and command[0].lower().startswith(("http://", "https://")):
+        url, command = command[0], command[:0]
+    if bool(command) == bool(url):
+        raise click.UsageError("Give a URL, or a command after --.")
+    if url and re.match(SERVER_URL, url) is None:
+        raise click.UsageError(f"Invalid value for URL: {url!r} is not an address such as https://host/mcp.")
+    return command, url
 
 
 @mcp.command("list", epilog=example("hermes-jobs mcp list"))

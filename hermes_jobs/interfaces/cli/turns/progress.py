@@ -75,13 +75,16 @@ class ProgressLines:
         self._streaming_step: tuple[str, int] | None = None
         self.children = ChildLines(tell, now, _columns)
 
-    def handle(self, recorded: RecordedEvent) -> None:  # noqa: PLR0912 - one case an event
+    def handle(self, recorded: RecordedEvent) -> None:
         """Handle an event of the turn."""
         event, at = recorded.event, _seconds(recorded.recorded_at)
         self.children.handle(recorded)
+        self._handle_model_call(event, at)
+        self._handle_tool_call(event, at)
+        self._handle_notice(event)
+
+    def _handle_model_call(self, event: e.Event, at: float) -> None:
         match event:
-            case e.ChildrenStarted():  # they are reported instead
-                self._tools.pop(event.call, None)
             case e.ModelCallStarted():
                 speaks = (event.step, event.attempt) == self._streaming_step
                 self._model = None if speaks else RunningCall("the model", at)
@@ -100,8 +103,14 @@ class ProgressLines:
                 self._tell(f"· {one_line(event.member)} failed ({event.kind}); asked again in {wait}")
             case e.ReferenceFailed():
                 self._tools.pop(event.step, None)
-                for line in notices(event):
-                    self._tell(f"· {line}")
+                self._tell_notices(event)
+            case _:
+                pass
+
+    def _handle_tool_call(self, event: e.Event, at: float) -> None:
+        match event:
+            case e.ChildrenStarted():  # they are reported instead
+                self._tools.pop(event.call, None)
             case e.ToolStarted():
                 self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), at)
             case e.FileWritten():
@@ -113,6 +122,11 @@ class ProgressLines:
                 self._ended(event.call, "interrupted", "", at)
             case e.StepAbandoned():
                 self._ended(event.step, "its worker stopped", "", at)
+            case _:
+                pass
+
+    def _handle_notice(self, event: e.Event) -> None:
+        match event:
             case e.AnswerRejected():
                 self._tell(f"· the answer does not fit the schema: {cut(event.faults[0], ARGUMENTS)}")
             case e.SessionStarted():
@@ -125,10 +139,13 @@ class ProgressLines:
                 | e.CompressionFailed()
                 | e.BudgetWarned()
             ):
-                for line in notices(event):
-                    self._tell(f"· {line}")
+                self._tell_notices(event)
             case _:
                 pass
+
+    def _tell_notices(self, event: e.Event) -> None:
+        for line in notices(event):
+            self._tell(f"· {line}")
 
     def on_text(self, step: str, attempt: int) -> None:
         """The model's text streams: its call is no longer reported as slow.
