@@ -179,7 +179,9 @@ class CeleryDispatcher:
         """
         beside = [step for step in steps if step.kind in PARALLEL_OPERATIONS]
         group = beside[0].id.rpartition("-")[0] if len(beside) > 1 else None
-        grouped = [self._message(step, group_id=group, group_index=at) for at, step in enumerate(beside)]
+        grouped = [
+            self._message(step, group_id=group, group_index=index) for index, step in enumerate(beside)
+        ]
         return grouped + [
             self._message(step, chain=self._chain(step))
             for step in steps

@@ -145,10 +145,10 @@ def _fitting(text: str, limit: int) -> int:
     if units(head) <= limit:
         return len(head)
     used = 0
-    for at, character in enumerate(head):
+    for index, character in enumerate(head):
         used += 2 if ord(character) > 0xFFFF else 1
         if used > limit:
-            return at
+            return index
     return len(head)
 
 

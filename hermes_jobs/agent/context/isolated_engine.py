@@ -156,10 +156,10 @@ def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
 def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
     """Whether a user message still has text of the user's newest message; notes beside it may be removed."""
     units = message_groups(before)
-    at = newest_request(units)
-    if at is None:
+    index = newest_request(units)
+    if index is None:
         return True
-    lines = [line for line in units[at][0].content.splitlines() if line.strip()]
+    lines = [line for line in units[index][0].content.splitlines() if line.strip()]
     remaining = "\n".join(message.content for message in after if isinstance(message, UserMessage))
     return not lines or any(line in remaining for line in lines)
 

@@ -167,14 +167,14 @@ def _within(episodes: Sequence[Episode], limit: int) -> tuple[tuple[Episode, ...
     """The episodes that fit into `limit` tokens, and the rest."""
     remaining = limit * CHARACTERS_A_TOKEN - token_weight(EARLIER) - 2
     fitting: list[Episode] = []
-    for at, episode in enumerate(episodes):
+    for index, episode in enumerate(episodes):
         remaining -= token_weight(FROM.format(session=episode.session)) + 1
         for number, line in enumerate(episode.lines):
             remaining -= token_weight(line) + 3
             if remaining < 0:
                 rest = Episode(episode.session, episode.lines[number:])
                 fitting += [Episode(episode.session, episode.lines[:number])] if number else []
-                return tuple(fitting), (rest, *episodes[at + 1 :])
+                return tuple(fitting), (rest, *episodes[index + 1 :])
         fitting.append(episode)
     return tuple(fitting), ()
 

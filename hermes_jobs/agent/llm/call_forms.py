@@ -112,23 +112,23 @@ def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Re
     """The calls of a block whose first one ends at `end`; more calls and debris may follow up to the closing
     tag.
     """
-    calls, at = [call], end
+    calls, position = [call], end
     while True:
-        debris = _DEBRIS.match(text, at)
-        at = debris.end() if debris else at
-        rest = text[at : at + len(_CLOSE)]
+        debris = _DEBRIS.match(text, position)
+        position = debris.end() if debris else position
+        rest = text[position : position + len(_CLOSE)]
         if rest == _CLOSE:
-            return Read(at + len(_CLOSE), tuple(calls))
+            return Read(position + len(_CLOSE), tuple(calls))
         if not final and _CLOSE.startswith(rest):
             return None
-        more = Braces(at).end(text) if rest.startswith("{") else None
+        more = Braces(position).end(text) if rest.startswith("{") else None
         if rest.startswith("{") and more is None and not final:
             return None
-        another = _named(text[at:more]) if more is not None else None
+        another = _named(text[position:more]) if more is not None else None
         if another is None or more is None:
             return Read(end, tuple(calls))
         calls.append(another)
-        at = end = more
+        position = end = more
 
 
 def _read_named(text: str, opened: Opened, final: bool) -> Read | None:

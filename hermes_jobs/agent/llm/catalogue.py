@@ -104,11 +104,11 @@ def _diagnosis(
     client: httpx2.Client, url: str, key: str | None, api: Api, answer: httpx2.Response
 ) -> Listing:
     """The diagnosis of an address whose response is not a list."""
-    at, body = str(answer.request.url), _json(answer)
+    address, body = str(answer.request.url), _json(answer)
     if answer.status_code in {401, 403}:
         message = redact_request(_message(body) or shortened(answer.text), (key or "",))
         problem = "refuses the key" if key else "wants a key"
-        return Listing(trouble="auth", problem=f"{at} {problem} ({answer.status_code}: {message})")
+        return Listing(trouble="auth", problem=f"{address} {problem} ({answer.status_code}: {message})")
     if api == "openai" and _has_anthropic_error(body):
         return _other_api("anthropic", url)
     if api == "openai" and (better := _better_address(client, url, key)) is not None:
@@ -116,9 +116,11 @@ def _diagnosis(
     if "html" in answer.headers.get("content-type", "") or answer.text.lstrip()[:1] == "<":
         title = shortened(answer.text, 60)
         hint = "model.base_url is the address of the API, not of the website; often it ends in /v1."
-        return Listing(trouble="page", problem=f"{at} answers a web page ({title!r}), not an API.", hint=hint)
+        return Listing(
+            trouble="page", problem=f"{address} answers a web page ({title!r}), not an API.", hint=hint
+        )
     message = redact_request(_message(body) or shortened(answer.text, 80), (key or "",))
-    text = f"{at} lists no models ({answer.status_code}: {message})."
+    text = f"{address} lists no models ({answer.status_code}: {message})."
     return Listing(trouble="unlisted", problem=text, hint="Check model.base_url; often it ends in /v1.")
 
 

@@ -98,7 +98,7 @@ class EmbeddingsEndpoint:
         except Exception as error:
             raise failing.error(error, begun=False, usage=NO_USAGE) from error
         by_place = {embedding.index: packed(embedding.embedding) for embedding in answer.data}
-        vectors = tuple(by_place.get(at, b"") for at in range(len(texts)))
+        vectors = tuple(by_place.get(index, b"") for index in range(len(texts)))
         reported = getattr(answer, "usage", None)  # local servers may leave it out
         used = getattr(reported, "prompt_tokens", None) or 0
         if not vectors[0] or len({len(vector) for vector in vectors}) > 1:

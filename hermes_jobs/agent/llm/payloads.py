@@ -106,16 +106,16 @@ def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, mo
         return {**rendered, "items": content.get("items", ())}
     fields = {name: value for name, value in content.items() if name in family.fields}
     of_calls = {
-        int(at): {name: value for name, value in extras.items() if name in family.call_fields}
-        for at, extras in content.get("tool_calls", {}).items()
+        int(key): {name: value for name, value in extras.items() if name in family.call_fields}
+        for key, extras in content.get("tool_calls", {}).items()
     }
     lacks = calls and not fields and not any(of_calls.values())
     if lacks and dialect.payloads != "omit" and family.wants_filler(model):
         fields = dict(family.filler)
-        of_calls = {at: dict(family.call_filler) for at in range(len(calls))}
+        of_calls = {index: dict(family.call_filler) for index in range(len(calls))}
     whole = {**rendered, **fields}
     if calls:
-        whole["tool_calls"] = [{**call, **of_calls.get(at, {})} for at, call in enumerate(calls)]
+        whole["tool_calls"] = [{**call, **of_calls.get(index, {})} for index, call in enumerate(calls)]
     return whole
 
 

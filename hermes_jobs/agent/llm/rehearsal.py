@@ -33,10 +33,10 @@ class RehearsalModel:
         """See `Model.reply`."""
         reply = rehearse(request)
         words: list[str] = _WORDS.findall(reply.content)
-        for at in range(0, len(words), _WORDS_A_PIECE):
+        for start in range(0, len(words), _WORDS_A_PIECE):
             if cancel.reason is not None:
                 break
-            on_text("".join(words[at : at + _WORDS_A_PIECE]))
+            on_text("".join(words[start : start + _WORDS_A_PIECE]))
         if cancel.reason is not None:
             raise cancelled(cancel)
         return reply

@@ -165,10 +165,12 @@ def mark_for_caching(messages: Sequence[Json], *, ttl: Literal["5m", "1h"], tool
     are not changed.
     """
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
-    positions = [at for at, message in enumerate(messages) if message["role"] == "system"][:1]
-    others = [at for at, message in enumerate(messages) if message["role"] != "system"]
-    positions += [at for at in others if _takes_mark(messages[at], tools=tools)][-MARKED_MESSAGES:]
-    return [_with_mark(message, mark) if at in positions else message for at, message in enumerate(messages)]
+    positions = [index for index, message in enumerate(messages) if message["role"] == "system"][:1]
+    others = [index for index, message in enumerate(messages) if message["role"] != "system"]
+    positions += [index for index in others if _takes_mark(messages[index], tools=tools)][-MARKED_MESSAGES:]
+    return [
+        _with_mark(message, mark) if index in positions else message for index, message in enumerate(messages)
+    ]
 
 
 def _takes_mark(message: Json, *, tools: bool) -> bool:

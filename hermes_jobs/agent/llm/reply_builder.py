@@ -211,7 +211,7 @@ class ToolCallJoiner:
 
     def extras(self) -> dict[str, dict[str, object]]:
         """The extra fields of the calls that have any, by the call's index."""
-        return {str(at): draft.extras for at, draft in enumerate(self._drafts) if draft.extras}
+        return {str(index): draft.extras for index, draft in enumerate(self._drafts) if draft.extras}
 
     def _feed_one(self, piece: Mapping[object, object]) -> None:
         function = piece.get("function")

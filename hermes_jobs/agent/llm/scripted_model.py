@@ -61,8 +61,8 @@ class ScriptedModel:
             raise cancelled(cancel)
         if isinstance(line, ModelError):
             raise line
-        for at in range(0, len(line.content), PIECE):
-            on_text(line.content[at : at + PIECE])
+        for start in range(0, len(line.content), PIECE):
+            on_text(line.content[start : start + PIECE])
             if cancel.reason is not None:
                 raise cancelled(cancel)
         return line

@@ -49,19 +49,19 @@ class TailFilter:
         if self._open:
             self._buffer += text
             return ""
-        text, at = self._buffer + text, 0
-        while at < len(text):
-            end = text.find("\n", at)
+        text, position = self._buffer + text, 0
+        while position < len(text):
+            end = text.find("\n", position)
             stop = len(text) if end < 0 else end + 1
             if not self._line:
-                beginning = text[at : min(stop, at + _LOOKED_AT)].lstrip(" \t")
+                beginning = text[position : min(stop, position + _LOOKED_AT)].lstrip(" \t")
                 self._open = self._opens(beginning)
                 if self._open or (end < 0 and self._may_open(beginning)):
                     break
-            self._let_through(text[at:stop], ended=end >= 0)
-            at = stop
-        self._buffer = text[at:]
-        return text[:at]
+            self._let_through(text[position:stop], ended=end >= 0)
+            position = stop
+        self._buffer = text[position:]
+        return text[:position]
 
     def finish(self, native: Collection[str] = ()) -> str:
         """Handle the end of the text; returns the held text if it is not a call.
@@ -108,19 +108,19 @@ class TailFilter:
     def _calls(self, text: str) -> list[WrittenCall] | None:
         """The calls in the text, up to an invented result; None if it is not made of calls."""
         calls: list[WrittenCall] = []
-        at = 0
+        position = 0
         while len(calls) <= MAX_CALLS:
-            if self._is_result(text[at : at + _LONGEST_OPENING].lstrip()):
+            if self._is_result(text[position : position + _LONGEST_OPENING].lstrip()):
                 return calls
-            between = _BETWEEN.match(text, at)
-            at = between.end() if between else at
-            if at >= len(text):
+            between = _BETWEEN.match(text, position)
+            position = between.end() if between else position
+            if position >= len(text):
                 return calls
-            parsed = self._call(text[at:])
+            parsed = self._call(text[position:])
             if parsed is None or any(call.name not in self._tool_names for call in parsed[0]):
                 return None
             calls += parsed[0]
-            at += parsed[1]
+            position += parsed[1]
         return None
 
     def _call(self, text: str) -> tuple[tuple[WrittenCall, ...], int] | None:

@@ -58,10 +58,10 @@ def training_turns(
     """
     waiting: dict[str, TrainingTurn] = {}
     turns: dict[str, TrainingTurn] = {}
-    for event, at in events:
+    for event, moment in events:
         match event:
             case e.TurnSubmitted():
-                waiting[event.turn] = TrainingTurn(turn=event.turn, at=at, said=[UserMessage(event.text)])
+                waiting[event.turn] = TrainingTurn(turn=event.turn, at=moment, said=[UserMessage(event.text)])
             case e.ContextPrefetched() if event.turn in waiting:
                 turns.setdefault(event.turn, waiting[event.turn])
             case e.TurnMerged():

@@ -157,7 +157,9 @@ class Trial:
 
     def _long_beginning(self) -> str:
         sentences = SENTENCES.get(self._caching.kind, 0) if self._window >= WIDE_WINDOW else 0
-        lines = (f"Line {at} of this text only makes it long; do not mention it." for at in range(sentences))
+        lines = (
+            f"Line {index} of this text only makes it long; do not mention it." for index in range(sentences)
+        )
         return "\n".join(["You try out a tool.", *lines])
 
     def _cached(self, second: Usage, third: Usage) -> TrialVerdict:

@@ -56,15 +56,15 @@ class EntryIndex:
         }
         ranked = sorted(
             (
-                (sum(rarity(self._holding[root], of) for root in question & own) / weight, -at)
-                for at, (own, weight) in enumerate(zip(self._roots, self._weights, strict=True))
+                (sum(rarity(self._holding[root], of) for root in question & own) / weight, -index)
+                for index, (own, weight) in enumerate(zip(self._roots, self._weights, strict=True))
                 if rare & own
             ),
             reverse=True,
         )
         return tuple(
-            self._entries[-at]
-            for score, at in ranked[:MAX_CANDIDATES]
+            self._entries[-index]
+            for score, index in ranked[:MAX_CANDIDATES]
             if score >= MIN_RELATIVE_SCORE * ranked[0][0]
         )
 
@@ -140,14 +140,18 @@ def distinct(hits: Sequence[Fused[Entry, RecallTrack]]) -> list[Fused[Entry, Rec
     """
     distinct_hits: list[Fused[Entry, RecallTrack]] = []
     for candidate in hits:
-        at = next(
-            (at for at, other in enumerate(distinct_hits) if _is_one_enough(candidate.thing, other.thing)),
+        index = next(
+            (
+                index
+                for index, other in enumerate(distinct_hits)
+                if _is_one_enough(candidate.thing, other.thing)
+            ),
             None,
         )
-        if at is None:
+        if index is None:
             distinct_hits.append(candidate)
-        elif candidate.thing.touched > distinct_hits[at].thing.touched:
-            distinct_hits[at] = candidate
+        elif candidate.thing.touched > distinct_hits[index].thing.touched:
+            distinct_hits[index] = candidate
     first: list[Fused[Entry, RecallTrack]] = []
     alike: list[Fused[Entry, RecallTrack]] = []
     for hit in distinct_hits:

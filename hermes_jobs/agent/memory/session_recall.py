@@ -41,13 +41,16 @@ class SessionRecall:
         rankings: dict[RecallTrack, list[int]] = {}
         for track, ranked in tracks.items():
             own = [
-                next((ranks[at] for at in _positions(passage) if at in ranks), passage.hit.position)
+                next(
+                    (ranks[position] for position in _positions(passage) if position in ranks),
+                    passage.hit.position,
+                )
                 for passage in ranked
             ]
             rankings[track] = own
             for key, passage in zip(own, ranked, strict=True):
                 passages.setdefault(key, passage)
-                ranks |= {at: key for at in _positions(passages[key]) if at not in ranks}
+                ranks |= {position: key for position in _positions(passages[key]) if position not in ranks}
         best = fused(rankings)[:FOUND]
         lines = [line for hit in best for line in _lines(passages[hit.thing])]
         items = tuple(RecalledItem("turn", passages[hit.thing].hit.turn, hit.tracks) for hit in best)

@@ -128,7 +128,7 @@ def _cloned(repository: Repository, into: Path) -> str:
 def _cause(stderr: str) -> str:
     """Git's output up to its first fatal error, without the advice after it."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    fatal = next((at for at, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
+    fatal = next((index for index, line in enumerate(lines) if line.startswith("fatal:")), len(lines) - 1)
     return " ".join(lines[: fatal + 1])[-300:] or "nothing"
 
 

@@ -77,24 +77,24 @@ class FileWriter:
         folder, name = os.path.split(real)
         made = _missing_folders(folder)
         Path(folder).mkdir(parents=True, exist_ok=True)
-        with self._opened(folder) as at:
-            before = self.inspect(real, at)
+        with self._opened(folder) as folder_fd:
+            before = self.inspect(real, folder_fd)
             if seen is not None:
                 _refuse_changed(before.status, seen, real)
-            if before.status is not None and not os.access(name, os.W_OK, dir_fd=at):
+            if before.status is not None and not os.access(name, os.W_OK, dir_fd=folder_fd):
                 raise Rejected(f"{real} is read-only: it cannot be written.", kind="read_only")
             if mode is None and before.state is not None:
                 mode = before.state.mode
-            with _temporary(at, mode) as (descriptor, temporary):
+            with _temporary(folder_fd, mode) as (descriptor, temporary):
                 state = self._store.store_content(
                     content, stat.S_IMODE(os.fstat(descriptor).st_mode), durable=False
                 )
                 change = FileChange(path=real, before=before.state, after=state, folders=tuple(made))
                 planned(change)
                 _write_all(descriptor, content)
-                _refuse_changed(_status(name, at), before.status, real)
-                os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
-            os.fsync(at)
+                _refuse_changed(_status(name, folder_fd), before.status, real)
+                os.replace(temporary, name, src_dir_fd=folder_fd, dst_dir_fd=folder_fd)
+            os.fsync(folder_fd)
         return Replaced(change, before.content)
 
     def remove(
@@ -105,37 +105,37 @@ class FileWriter:
         Raises as `replace`.
         """
         folder, name = os.path.split(real)
-        with self._opened(folder) as at:
-            before = self.inspect(real, at)
+        with self._opened(folder) as folder_fd:
+            before = self.inspect(real, folder_fd)
             change = FileChange(path=real, before=before.state)
             if before.status is not None:
                 planned(change)
-                _refuse_changed(_status(name, at), before.status, real)
-                os.unlink(name, dir_fd=at)
-                os.fsync(at)
+                _refuse_changed(_status(name, folder_fd), before.status, real)
+                os.unlink(name, dir_fd=folder_fd)
+                os.fsync(folder_fd)
         for missing_folder in reversed(folders):
             with contextlib.suppress(OSError):
                 os.rmdir(missing_folder)  # noqa: PTH106
         return Replaced(change, before.content)
 
-    def inspect(self, real: str, at: int | None = None) -> Seen:
-        """The current file, stored. `at`: its open folder.
+    def inspect(self, real: str, folder_fd: int | None = None) -> Seen:
+        """The current file, stored. `folder_fd`: its open folder.
 
         Raises `OSError`; `Rejected` for a special file.
         """
         folder, name = os.path.split(real)
-        if at is None:
+        if folder_fd is None:
             try:
                 with self._opened(folder) as opened:
                     return self.inspect(real, opened)
             except (FileNotFoundError, NotADirectoryError):
                 return Seen()
-        status = _status(name, at)
+        status = _status(name, folder_fd)
         if status is None:
             return Seen()
         if not stat.S_ISREG(status.st_mode):
             raise Rejected(f"{real} is {_kind(status)}: it cannot be written.", kind="not_a_file")
-        content, reason = self._content(name, at, status)
+        content, reason = self._content(name, folder_fd, status)
         mode = stat.S_IMODE(status.st_mode)
         if content is None:
             return Seen(status, FileState(size=status.st_size, mode=mode, not_kept=reason), None)
@@ -146,25 +146,25 @@ class FileWriter:
         `look`."""
         folder, name = os.path.split(real)
         try:
-            with self._opened(folder) as at:
-                status = _status(name, at)
+            with self._opened(folder) as folder_fd:
+                status = _status(name, folder_fd)
                 if status is None:
                     return None
                 if not stat.S_ISREG(status.st_mode):
                     raise Rejected(f"it is {_kind(status)} now", kind="not_a_file")
-                with os.fdopen(_open(name, at), "rb") as file:
+                with os.fdopen(_open(name, folder_fd), "rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
         except (FileNotFoundError, NotADirectoryError):
             return None
         return FileState(digest=digest, size=status.st_size, mode=stat.S_IMODE(status.st_mode))
 
-    def _content(self, name: str, at: int, status: os.stat_result) -> tuple[bytes | None, str]:
+    def _content(self, name: str, folder_fd: int, status: os.stat_result) -> tuple[bytes | None, str]:
         """The file's content, or why it is not read."""
         limits = self._store.limits
         if status.st_size > limits.file_bytes:
             return None, format_size(status.st_size)
         try:
-            with os.fdopen(_open(name, at), "rb") as file:
+            with os.fdopen(_open(name, folder_fd), "rb") as file:
                 return file.read(limits.file_bytes + 1), ""
         except OSError as error:
             return None, f"it cannot be read: {error.strerror}"
@@ -172,26 +172,28 @@ class FileWriter:
     @contextlib.contextmanager
     def _opened(self, folder: str) -> Iterator[int]:
         """The folder as a descriptor, so that it stays the checked one."""
-        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            self._verify(at, folder)
-            yield at
+            self._verify(folder_fd, folder)
+            yield folder_fd
         finally:
-            os.close(at)
+            os.close(folder_fd)
 
 
 @contextlib.contextmanager
-def _temporary(at: int, mode: int | None) -> Iterator[tuple[int, str]]:
+def _temporary(folder_fd: int, mode: int | None) -> Iterator[tuple[int, str]]:
     """A new file in the open folder, by descriptor and name; removed on an exception."""
     name = f".{random_hex(8)}.tmp"  # without the file's name, which may have the maximum length
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PLAIN_MODE, dir_fd=at)
+    descriptor = os.open(
+        name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PLAIN_MODE, dir_fd=folder_fd
+    )
     try:
         if mode is not None:
             os.fchmod(descriptor, mode)
         yield descriptor, name
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name, dir_fd=at)
+            os.unlink(name, dir_fd=folder_fd)
         raise
     finally:
         os.close(descriptor)
@@ -212,14 +214,14 @@ def _missing_folders(folder: str) -> list[str]:
     return missing[::-1]
 
 
-def _open(name: str, at: int) -> int:
+def _open(name: str, folder_fd: int) -> int:
     """Open for reading, without blocking: opening a pipe would otherwise wait for a writer."""
-    return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+    return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder_fd)
 
 
-def _status(name: str, at: int) -> os.stat_result | None:
+def _status(name: str, folder_fd: int) -> os.stat_result | None:
     try:
-        return os.stat(name, dir_fd=at, follow_symlinks=False)
+        return os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
     except FileNotFoundError:
         return None
 

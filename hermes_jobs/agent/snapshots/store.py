@@ -131,9 +131,9 @@ class SnapshotStore:
         deleted = 0
         files = sorted(self._files(), key=lambda item: item[0])
         total = sum(size for _, size, _ in files)
-        for at, size, path in files:
+        for modified_at, size, path in files:
             planned = path.parent.name == WRITES
-            if now - at <= seconds and (planned or total <= self.limits.total_bytes):
+            if now - modified_at <= seconds and (planned or total <= self.limits.total_bytes):
                 continue
             with suppress(OSError):
                 path.unlink()

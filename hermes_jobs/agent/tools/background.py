@@ -253,8 +253,12 @@ class BackgroundProcesses:
         data = text.encode(errors="replace")
         if len(data) > MAX_TYPED:
             raise Rejected(f"At most {MAX_TYPED:,} bytes can be typed at once.", kind="too_long")
-        pieces = [data[at : at + 2_000] for at in range(0, len(data), 2_000)]  # each is written as one
-        lines = [f"type {key}:{at} {base64.b64encode(piece).decode()}" for at, piece in enumerate(pieces)]
+        pieces = [
+            data[start : start + 2_000] for start in range(0, len(data), 2_000)
+        ]  # each is written as one
+        lines = [
+            f"type {key}:{number} {base64.b64encode(piece).decode()}" for number, piece in enumerate(pieces)
+        ]
         if not self._ask(process, *lines, *["close"] * close):
             raise Rejected(f"{process.record.id} has ended.", kind="ended")
 

@@ -123,7 +123,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 f"sub-agents may be {self.limits.depth} levels deep, and you are at the last level: "
                 "do it yourself."
             )
-        plans = tuple(self._plan(context, task, f"tasks[{at}]") for at, task in enumerate(tasks))
+        plans = tuple(self._plan(context, task, f"tasks[{index}]") for index, task in enumerate(tasks))
         start = StartChildren(
             step=context.call,
             children=plans,
@@ -133,19 +133,19 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         )
         return ToolOutcome(content="", delegated=start)
 
-    def _plan(self, context: ToolContext, task: Task, at: str) -> ChildPlan:
+    def _plan(self, context: ToolContext, task: Task, place: str) -> ChildPlan:
         # Some models write an empty text into each omitted field.
         task = replace(task, agent=task.agent or None, model=task.model or None, workdir=task.workdir or None)
         goal = task.goal.strip()
         if not goal:
-            raise ToolFailed(f"{at}: the goal is empty: say what is to be done.")
-        role = self._role(context, task, at)
+            raise ToolFailed(f"{place}: the goal is empty: say what is to be done.")
+        role = self._role(context, task, place)
         if task.fork:
-            _check_fork(task, at)
-        toolsets = None if task.fork else self._toolsets_of(context, task, role, at)
+            _check_fork(task, place)
+        toolsets = None if task.fork else self._toolsets_of(context, task, role, place)
         model = task.model or role.model
         if model is not None:
-            self._check(model, at)
+            self._check(model, place)
         about = f"\n\n# What you have to know\n{task.context.strip()}" if task.context else ""
         text = FORKED.format(goal=goal) if task.fork else goal
         return ChildPlan(
@@ -157,27 +157,27 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             model=model,
             toolsets=toolsets,
             system="" if task.fork else "\n\n".join(text for text in (SUB_AGENT, role.prompt) if text),
-            workdir=self._workdir(context, task, at),
-            budget_usd=self._budget(context, task, role, at),
+            workdir=self._workdir(context, task, place),
+            budget_usd=self._budget(context, task, role, place),
             max_iterations=role.max_iterations,
-            answer_schema=_schema(task, at),
+            answer_schema=_schema(task, place),
             fork=task.fork,
             withheld=tuple(sorted(WITHHELD_TOOLSETS)) if task.fork else (),
         )
 
-    def _role(self, context: ToolContext, task: Task, at: str) -> AgentRole:
+    def _role(self, context: ToolContext, task: Task, place: str) -> AgentRole:
         if task.agent is None:
             return SAME
         roles = self.roles(context.workdir)
         role = roles.get(task.agent)
         if role is None:
             raise ToolFailed(
-                f"{at}: there is no kind of sub-agent `{task.agent}`{did_you_mean(task.agent, roles)} "
+                f"{place}: there is no kind of sub-agent `{task.agent}`{did_you_mean(task.agent, roles)} "
                 f"There are: {', '.join(sorted(roles))}."
             )
         return role
 
-    def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> tuple[str, ...]:
+    def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> tuple[str, ...]:
         may_delegate = context.depth + 1 < self.limits.depth
         toolsets = task.toolsets if task.toolsets is not None else role.toolsets
         if toolsets is None:
@@ -190,62 +190,62 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         for name in toolsets:
             if name not in all_toolsets:
                 raise ToolFailed(
-                    f"{at}: there is no toolset `{name}`{did_you_mean(name, all_toolsets)} "
+                    f"{place}: there is no toolset `{name}`{did_you_mean(name, all_toolsets)} "
                     f"Yours are: {', '.join(context.toolsets)}."
                 )
             if name == TOOLSET and not may_delegate:
                 raise ToolFailed(
-                    f"{at}: sub-agents may be {self.limits.depth} levels deep: this one cannot have "
+                    f"{place}: sub-agents may be {self.limits.depth} levels deep: this one cannot have "
                     f"`{TOOLSET}`."
                 )
             missing = [toolset for toolset in TOOLSETS.get(name, (name,)) if toolset not in context.toolsets]
             if missing and not is_given:
                 raise ToolFailed(
-                    f"{at}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
+                    f"{place}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
                     f"Yours are: {', '.join(context.toolsets)}."
                 )
         return tuple(toolsets)
 
-    def _check(self, model: str, at: str) -> None:
+    def _check(self, model: str, place: str) -> None:
         try:
             self.check_model(model)
         except (Rejected, Misconfigured) as error:
-            raise ToolFailed(f"{at}: the model `{model}` cannot be used: {error}") from error
+            raise ToolFailed(f"{place}: the model `{model}` cannot be used: {error}") from error
 
-    def _budget(self, context: ToolContext, task: Task, role: AgentRole, at: str) -> float | None:
+    def _budget(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> float | None:
         limits = [payer.budget_usd for payer in context.payers] + [self.limits.turn_usd]
         most = min((limit for limit in limits if limit is not None), default=None)
         if task.budget is not None and most is not None and task.budget > most:
             raise ToolFailed(
-                f"{at}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
+                f"{place}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
             )
         requested = task.budget if task.budget is not None else role.budget
         budget = min((amount for amount in (requested, most) if amount is not None), default=None)
         model = task.model or role.model or context.model
         if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
             raise ToolFailed(
-                f"{at}: the price of `{model}` is not known, so a budget of ${budget:g} cannot be held. "
+                f"{place}: the price of `{model}` is not known, so a budget of ${budget:g} cannot be held. "
                 "Take a model whose price is known, or give no budget."
             )
         return budget if requested is not None else None
 
-    def _workdir(self, context: ToolContext, task: Task, at: str) -> str | None:
+    def _workdir(self, context: ToolContext, task: Task, place: str) -> str | None:
         if task.workdir is None:
             return None
         if not context.workdir:
-            raise ToolFailed(f"{at}: this session has no working folder, so none can be inside it.")
+            raise ToolFailed(f"{place}: this session has no working folder, so none can be inside it.")
         real = self.paths.real(task.workdir, context.workdir)
         roots = self.paths.real_roots(context.workdir)
         if not any(is_inside(real, root) for root in roots) or self.paths.is_private(real):
             raise ToolFailed(
-                f"{at}: the folder {task.workdir} is outside those that may be used: {', '.join(roots)}."
+                f"{place}: the folder {task.workdir} is outside those that may be used: {', '.join(roots)}."
             )
         if not os.path.isdir(real):
-            raise ToolFailed(f"{at}: there is no folder {task.workdir}.")
+            raise ToolFailed(f"{place}: there is no folder {task.workdir}.")
         return real
 
 
-def _schema(task: Task, at: str) -> str:
+def _schema(task: Task, place: str) -> str:
     if task.schema is None:
         return ""
     schema = msgspec.json.encode(task.schema).decode()
@@ -253,15 +253,15 @@ def _schema(task: Task, at: str) -> str:
     if not fault and has_patterns(schema):
         fault = "it has regular expressions (pattern, patternProperties); say in a description what you mean"
     if fault:
-        raise ToolFailed(f"{at}: the schema cannot be used: {fault}.")
+        raise ToolFailed(f"{place}: the schema cannot be used: {fault}.")
     return schema
 
 
-def _check_fork(task: Task, at: str) -> None:
+def _check_fork(task: Task, place: str) -> None:
     other = next(
         (name for name in ("agent", "toolsets", "model", "workdir") if getattr(task, name) is not None), None
     )
     if other is not None:
         raise ToolFailed(
-            f"{at}: with `fork` it is as you are, so that the provider's cache holds: leave out `{other}`."
+            f"{place}: with `fork` it is as you are, so that the provider's cache holds: leave out `{other}`."
         )

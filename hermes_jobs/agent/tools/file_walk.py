@@ -48,7 +48,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
             yield WalkedFile(base, os.path.basename(base))
         return
     rules = {base: _rules_above(base, top)}
-    for folder, folders, files, at in os.fwalk(base, follow_symlinks=False):
+    for folder, folders, files, folder_fd in os.fwalk(base, follow_symlinks=False):
         own = (*rules.pop(folder, ()), *_own_rules(folder))
         names = [
             subfolder
@@ -59,7 +59,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
         rules.update((os.path.join(folder, subfolder), own) for subfolder in folders)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if _is_regular(name, at) and not _is_ignored(path, own) and not is_hidden(path):
+            if _is_regular(name, folder_fd) and not _is_ignored(path, own) and not is_hidden(path):
                 yield WalkedFile(path, os.path.relpath(path, base))
 
 
@@ -71,9 +71,9 @@ def open_regular(path: str) -> int | None:
         return None
 
 
-def _is_regular(name: str, at: int) -> bool:
+def _is_regular(name: str, folder_fd: int) -> bool:
     try:
-        return stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+        return stat.S_ISREG(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode)
     except OSError:
         return False
 

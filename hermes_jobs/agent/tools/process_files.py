@@ -111,11 +111,11 @@ class ProcessFiles:
         start = max(min(parts), end - most if after is None else after)
         stop = min(end, start + most)
         data = b""
-        for at, path in parts.items():
-            if at < stop:
+        for first, path in parts.items():
+            if first < stop:
                 with suppress(FileNotFoundError), path.open("rb") as file:
-                    file.seek(max(0, start - at))
-                    data += file.read(stop - max(start, at)) if start < at + _size(path) else b""
+                    file.seek(max(0, start - first))
+                    data += file.read(stop - max(start, first)) if start < first + _size(path) else b""
         return Output(data, start, start + len(data), min(parts))
 
     def parts(self, name: str) -> dict[int, Path]:

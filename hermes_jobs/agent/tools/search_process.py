@@ -222,10 +222,10 @@ def _content(shown_path: str, lines: list[str], pattern: re.Pattern[str], page: 
     last, titled = -1, False
     while hit is not None:
         following = next(hits, None) if around else None
-        at, match = hit
-        end = min(at + around, len(lines) - 1, following[0] - 1 if following else len(lines))
-        start = max(at - around, last + 1)
-        block = [_line(i, lines[i], match if i == at else None) for i in range(start, end + 1)]
+        index, match = hit
+        end = min(index + around, len(lines) - 1, following[0] - 1 if following else len(lines))
+        start = max(index - around, last + 1)
+        block = [_line(i, lines[i], match if i == index else None) for i in range(start, end + 1)]
         if not titled:
             block.insert(0, f"\n{shown_path}" if page.shown else shown_path)
         elif around and start > last + 1:
@@ -236,10 +236,10 @@ def _content(shown_path: str, lines: list[str], pattern: re.Pattern[str], page: 
 
 
 def _hits(lines: list[str], pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
-    for at, line in enumerate(lines):
+    for index, line in enumerate(lines):
         match = pattern.search(line)
         if match is not None:
-            yield at, match
+            yield index, match
 
 
 def _line(index: int, line: str, match: re.Match[str] | None) -> str:

@@ -36,9 +36,9 @@ class _Reader(WordReader):
     """Reads commands; its state is the current command."""
 
     def __init__(
-        self, text: str, variables: dict[str, str], depth: int, at: int = 0, subshell: tuple[int, ...] = ()
+        self, text: str, variables: dict[str, str], depth: int, start: int = 0, subshell: tuple[int, ...] = ()
     ) -> None:
-        super().__init__(text, variables, depth, at)
+        super().__init__(text, variables, depth, start)
         self._subshell = subshell
         self._words: list[str] = []
         self._redirects: list[ShellRedirect] = []
@@ -48,9 +48,9 @@ class _Reader(WordReader):
         self._in_case = False
         self._closing = ""
 
-    def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
+    def read_nested(self, text: str, start: int, closing: str) -> tuple[list[SimpleCommand], int]:
         """The commands of a substitution; their assignments stay known, unlike in the shell."""
-        inner = _Reader(text, self.variables, self.depth + 1, at, (*self._subshell, self.at))
+        inner = _Reader(text, self.variables, self.depth + 1, start, (*self._subshell, self.at))
         inner.read_list(closing)
         return inner.commands, inner.at
 

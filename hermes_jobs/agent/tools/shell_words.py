@@ -58,18 +58,18 @@ _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8
 class WordReader(ABC):
     """A position in a text, the variables as they are there, and the commands found in substitutions."""
 
-    def __init__(self, text: str, variables: dict[str, str], depth: int, at: int = 0) -> None:
+    def __init__(self, text: str, variables: dict[str, str], depth: int, start: int = 0) -> None:
         if depth > MAX_DEPTH:
             raise Unparsable("it is nested too deeply")
         self.text = text
-        self.at = at
+        self.at = start
         self.depth = depth
         self.variables = variables
         self.commands: list[SimpleCommand] = []
 
     @abstractmethod
-    def read_nested(self, text: str, at: int, closing: str) -> tuple[list[SimpleCommand], int]:
-        """The commands of a substitution that begins at `at`, and the position behind it."""
+    def read_nested(self, text: str, start: int, closing: str) -> tuple[list[SimpleCommand], int]:
+        """The commands of a substitution that begins at `start`, and the position behind it."""
 
     def read_word(self) -> list[str]:
         """The fields that one word becomes: several where a variable or braces expand to them."""
@@ -233,13 +233,13 @@ class WordReader(ABC):
         self.at += 1
         return self.variables.get(self.text[start + 2 : self.at - 1], UNKNOWN)
 
-    def is_arithmetic(self, at: int) -> bool:
+    def is_arithmetic(self, start: int) -> bool:
         """Whether `((` opens arithmetic: then `))` closes it.
 
         Raises `Unparsable` if it is not closed, or if quotes within make that uncertain.
         """
         opened = 0
-        for index in range(at, len(self.text)):
+        for index in range(start, len(self.text)):
             char = self.text[index]
             if char in "'\"\\`":
                 raise Unparsable("its double parentheses hold quotes")

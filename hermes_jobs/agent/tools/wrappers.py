@@ -45,11 +45,11 @@ def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
     if name == "find":
         return _find_execs(arguments)
     if name in ("fd", "fdfind"):
-        at = next(
+        index = next(
             (i for i, argument in enumerate(arguments) if argument in ("-x", "-X", "--exec", "--exec-batch")),
             None,
         )
-        return [] if at is None else [(*arguments[at + 1 :], UNKNOWN)]
+        return [] if index is None else [(*arguments[index + 1 :], UNKNOWN)]
     if text_for_shell(name, arguments) is not None:
         return []
     words = _after_own(name, arguments)
@@ -100,15 +100,15 @@ def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
 
 def _after_options(wrapper: Wrapper, arguments: tuple[str, ...]) -> tuple[str, ...]:
     """The words after the options at the beginning, and `--`."""
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "-":
-        option = arguments[at]
-        at += 1
+    index = 0
+    while index < len(arguments) and arguments[index].startswith("-") and arguments[index] != "-":
+        option = arguments[index]
+        index += 1
         if option == "--":
             break
         if option in wrapper.long_valued or (len(option) == 2 and option[1] in wrapper.valued):
-            at += 1
-    return arguments[at:]
+            index += 1
+    return arguments[index:]
 
 
 def _split_string(arguments: tuple[str, ...], options: int) -> tuple[str, ...] | None:

@@ -45,7 +45,7 @@ def survival(
     small = replace(settings.compression, enabled=False, threshold=0.01, target_ratio=0.1, protect_last_n=0)
     settings = replace(settings, compression=small)
     size = -(-len(person.texts) // CHECKPOINTS[-1])
-    parts = [person.texts[at : at + size] for at in range(0, len(person.texts), size)]
+    parts = [person.texts[start : start + size] for start in range(0, len(person.texts), size)]
     facts = [fact for fact in person.facts if is_held((line.says for line in parts[0]), fact.words)]
     with opened(settings, environ, folder) as home:
         for number, part in enumerate(parts, start=1):

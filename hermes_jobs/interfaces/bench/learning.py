@@ -185,8 +185,8 @@ class LearningBench:
             answered=is_held([replied.answer], fact.answer),
             rank=next(
                 (
-                    at
-                    for at, passage in enumerate(passages, 1)
+                    number
+                    for number, passage in enumerate(passages, 1)
                     if is_held([_passage_text(passage)], fact.words)
                 ),
                 None,

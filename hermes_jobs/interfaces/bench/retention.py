@@ -211,9 +211,9 @@ def _messages(part: WorkPart, number: int) -> Iterator[Message]:
     for fact in part.facts:
         yield UserMessage(fact.says)
         yield AssistantMessage(FILLER)
-    for at, call_done in enumerate(part.calls):
+    for index, call_done in enumerate(part.calls):
         key = "command" if call_done.name == "terminal" else "path"
-        call = ToolCall(f"call-{number}-{at}", call_done.name, json.dumps({key: call_done.target}))
+        call = ToolCall(f"call-{number}-{index}", call_done.name, json.dumps({key: call_done.target}))
         yield UserMessage("Continue with that.")
         yield AssistantMessage("", (call,))
         yield ToolMessage(call.id, call_done.name, ENDS[call_done.ends], failed=call_done.ends == "failed")

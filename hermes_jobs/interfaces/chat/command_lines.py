@@ -34,9 +34,9 @@ def schedule(chat: ChatContext, rest: str) -> None:
     chat.command_line("schedule", *(arguments or ["list"]))
 
 
-def _joined(arguments: Sequence[str], at: int) -> list[str]:
-    """The words, those from `at` on as one."""
-    return [*arguments[:at], *filter(None, [" ".join(arguments[at:])])]
+def _joined(arguments: Sequence[str], index: int) -> list[str]:
+    """The words, those from `index` on as one."""
+    return [*arguments[:index], *filter(None, [" ".join(arguments[index:])])]
 
 
 def _has_time(chat: ChatContext, rest: str) -> bool:

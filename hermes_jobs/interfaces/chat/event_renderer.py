@@ -125,8 +125,8 @@ class EventRenderer:
             case _:
                 pass
 
-    def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
-        if text := failure_notice(failed, at):
+    def _note_failed_call(self, failed: e.ModelCallFailed, moment: float) -> None:
+        if text := failure_notice(failed, moment):
             self._display.print_line(text)
         if failed.quota_until is not None:
             self._display.print_line(

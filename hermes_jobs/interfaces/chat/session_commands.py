@@ -244,8 +244,8 @@ def mode(chat: ChatContext, rest: str) -> None:
 def next_mode(chat: ChatContext) -> None:
     """Switch to the next mode; `full` has to be typed."""
     now = chat.conversation.mode
-    at = CYCLE.index(now) if now in CYCLE else -1
-    chat.conversation.change_mode(CYCLE[(at + 1) % len(CYCLE)])
+    index = CYCLE.index(now) if now in CYCLE else -1
+    chat.conversation.change_mode(CYCLE[(index + 1) % len(CYCLE)])
 
 
 # --- completions ------------------------------------------------------------

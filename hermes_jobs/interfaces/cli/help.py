@@ -244,8 +244,8 @@ def _settings(context: click.Context) -> dict[str, Any]:
 
 def help_text(topic: Topic, formatter: click.HelpFormatter) -> str:
     """The topic as text for a terminal."""
-    for at, block in enumerate(topic.blocks):
-        if at:
+    for index, block in enumerate(topic.blocks):
+        if index:
             formatter.write_paragraph()
         match block:
             case Rows():

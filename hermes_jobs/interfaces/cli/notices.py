@@ -51,7 +51,7 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
     before = [
         turn_view.submitted_at for turn_view in turns if turn_view.id != turn and turn_view.source in sources
     ]
-    since = max((at for at in before if at <= until), default="")
+    since = max((moment for moment in before if moment <= until), default="")
     notices = conflicts(application.memory, application.skills, application.log, since, until)
     return [*notices, *_left_out(context)]
 

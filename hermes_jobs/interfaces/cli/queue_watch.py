@@ -137,14 +137,14 @@ def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]], left_aligned:
 
     cells = list(rows)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for at, header in enumerate(headers):
-        is_last = at == len(headers) - 1
+    for index, header in enumerate(headers):
+        is_last = index == len(headers) - 1
         table.add_column(
             header,
-            justify="left" if at in left_aligned else "right",
+            justify="left" if index in left_aligned else "right",
             no_wrap=True,
             overflow="ellipsis",
-            min_width=None if is_last else max([len(header), *(row[at].cell_len for row in cells)]),
+            min_width=None if is_last else max([len(header), *(row[index].cell_len for row in cells)]),
         )
     for row in cells:
         table.add_row(*row)

@@ -201,5 +201,5 @@ def _sparkline(
         value = values.get(period, value if is_level else 0.0)
         heights.append(min(1.0, value / top))
     step = -(-len(heights) // 40) or 1
-    highest = [max(heights[at : at + step]) for at in range(0, len(heights), step)]
+    highest = [max(heights[start : start + step]) for start in range(0, len(heights), step)]
     return "".join(BLOCKS[round(height * (len(BLOCKS) - 1))] if height else " " for height in highest)

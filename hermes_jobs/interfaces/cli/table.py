@@ -57,12 +57,12 @@ def print_table(
     columns: list[Column[Any]] = [
         Column(
             header,
-            itemgetter(at),
+            itemgetter(index),
             rank=1 + ranks.index(header) if header in ranks else 0,
             telling=header == telling,
             right=header in figures,
         )
-        for at, header in enumerate(headers)
+        for index, header in enumerate(headers)
     ]
     print_rows(columns, rows)
 
@@ -93,11 +93,13 @@ class Table(Generic[T]):
     ) -> None:
         self._columns = columns
         self._width = width
-        self._telling = next((at for at, column in enumerate(columns) if column.telling), len(columns) - 1)
+        self._telling = next(
+            (index for index, column in enumerate(columns) if column.telling), len(columns) - 1
+        )
         natural = {
-            at: max(map(line_width, (column.header, *(row[at] for row in cells))))
-            for at, column in enumerate(columns)
-            if width is None or at in {0, self._telling} or any(row[at] for row in cells)
+            index: max(map(line_width, (column.header, *(row[index] for row in cells))))
+            for index, column in enumerate(columns)
+            if width is None or index in {0, self._telling} or any(row[index] for row in cells)
         }
         if width is None:
             natural[self._telling] = min(natural[self._telling], CELL)
@@ -107,34 +109,38 @@ class Table(Generic[T]):
 
     def header(self) -> str:
         """The line of the headers."""
-        return click.style(self._line({at: self._columns[at].header for at in self._widths}), bold=True)
+        return click.style(
+            self._line({column: self._columns[column].header for column in self._widths}), bold=True
+        )
 
     def lines(self, row: Sequence[str]) -> list[str]:
         """A row, on one or more lines."""
-        wrapped = {at: self._wrapped(row[at], at) for at in self._widths}
+        wrapped = {column: self._wrapped(row[column], column) for column in self._widths}
         height = max(map(len, wrapped.values()))
         return [
-            self._line({at: lines[number] if number < len(lines) else "" for at, lines in wrapped.items()})
+            self._line(
+                {column: lines[number] if number < len(lines) else "" for column, lines in wrapped.items()}
+            )
             for number in range(height)
         ]
 
-    def _wrapped(self, cell: str, at: int) -> list[str]:
-        width = self._widths[at]
+    def _wrapped(self, cell: str, column: int) -> list[str]:
+        width = self._widths[column]
         if self._width is None:
             return [cut(cell, width)]
         return wrap(cell, width, LINES)
 
     def _line(self, cells: dict[int, str]) -> str:
         texts = []
-        for at, cell in cells.items():
-            blank = " " * (self._widths[at] - line_width(cell))
-            styled = self._coloured(cell, at)
-            texts.append(f"{blank}{styled}" if self._columns[at].right else f"{styled}{blank}")
+        for column, cell in cells.items():
+            blank = " " * (self._widths[column] - line_width(cell))
+            styled = self._coloured(cell, column)
+            texts.append(f"{blank}{styled}" if self._columns[column].right else f"{styled}{blank}")
         return GAP.join(texts).rstrip()
 
-    def _coloured(self, cell: str, at: int) -> str:
+    def _coloured(self, cell: str, column: int) -> str:
         """A state in its colour, except in the first and the main column."""
-        is_state = 0 < at != self._telling and cell in COLOURS
+        is_state = 0 < column != self._telling and cell in COLOURS
         return click.style(cell, fg=COLOURS[cell]) if is_state else cell
 
     def _fitted(self, natural: dict[int, int], width: int) -> dict[int, int]:
@@ -144,10 +150,10 @@ class Table(Generic[T]):
         while (over := _total(widths) - width) > 0:
             if widths[telling] - least >= over:
                 return widths | {telling: widths[telling] - over}
-            ranked = [at for at in widths if self._columns[at].rank and at != telling]
+            ranked = [column for column in widths if self._columns[column].rank and column != telling]
             if not ranked:
                 break
-            del widths[max(ranked, key=lambda at: self._columns[at].rank)]
+            del widths[max(ranked, key=lambda column: self._columns[column].rank)]
         return self._narrowed(widths, width) if over > 0 else widths
 
     def _narrowed(self, widths: dict[int, int], width: int) -> dict[int, int]:
@@ -155,7 +161,9 @@ class Table(Generic[T]):
         telling = self._telling
         widths[telling] = min(widths[telling], MIN_MAIN_WIDTH)
         for _ in range(_total(widths) - width):
-            widest = max(widths, key=lambda at: (at != telling and widths[at] > NARROW, widths[at]))
+            widest = max(
+                widths, key=lambda column: (column != telling and widths[column] > NARROW, widths[column])
+            )
             widths[widest] = max(widths[widest] - 1, 1)
         return widths
 

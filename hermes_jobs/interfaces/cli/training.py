@@ -129,23 +129,23 @@ def _pairs(application: Application, conversations: Iterable[ConversationTurns])
     compared; the system prompt is that of the answer rated up."""
     groups: dict[bytes, dict[str, dict[str, tuple[ConversationTurns, int]]]] = {}
     for text in conversations:
-        for at, turn in enumerate(text.turns):
+        for index, turn in enumerate(text.turns):
             if turn in text.chosen and turn.rating != "none" and _answer(turn):
-                prompt = msgspec.json.encode(_before(text, at))
+                prompt = msgspec.json.encode(_before(text, index))
                 group = groups.setdefault(prompt, {"up": {}, "down": {}})
-                group[turn.rating].setdefault(turn.turn, (text, at))
+                group[turn.rating].setdefault(turn.turn, (text, index))
     for group in groups.values():
-        for (good, at), (bad, bad_at) in product(group["up"].values(), group["down"].values()):
-            history = _before(good, at)
+        for (good, index), (bad, bad_at) in product(group["up"].values(), group["down"].values()):
+            history = _before(good, index)
             tools = _tools(application, good.stream) if is_calling(history) else ()
-            yield pair(good.system, history, _answer(good.turns[at]), _answer(bad.turns[bad_at]), tools)
+            yield pair(good.system, history, _answer(good.turns[index]), _answer(bad.turns[bad_at]), tools)
 
 
-def _before(conversation: ConversationTurns, at: int) -> Sequence[Message]:
+def _before(conversation: ConversationTurns, index: int) -> Sequence[Message]:
     """The messages before the turn's answer."""
     return [
-        *(message for turn in conversation.turns[:at] for message in turn.said),
-        conversation.turns[at].said[0],
+        *(message for turn in conversation.turns[:index] for message in turn.said),
+        conversation.turns[index].said[0],
     ]
 
 

@@ -63,7 +63,7 @@ def stacked(periods: Sequence[str], values: Values, format_value: Callable[[floa
     top = nice(max(sums, default=0.0))
     slot = 100.0 / max(1, len(periods))
     blocks: list[Block] = []
-    for at, period in enumerate(periods):
+    for index, period in enumerate(periods):
         y = HEIGHT
         for number, (name, by) in enumerate(series.items(), 1):
             value = by.get(period, 0.0)
@@ -74,7 +74,7 @@ def stacked(periods: Sequence[str], values: Values, format_value: Callable[[floa
             blocks.append(
                 Block(
                     series=number,
-                    x=round(slot * (at + 0.14), 3),
+                    x=round(slot * (index + 0.14), 3),
                     width=round(slot * 0.72, 3),
                     y=round(y, 2),
                     height=round(height, 2),
@@ -100,14 +100,14 @@ def bars(periods: Sequence[str], layers: Sequence[Mapping[str, float]], height: 
     return [
         Block(
             series=number,
-            x=round(slot * (at + 0.1), 3),
+            x=round(slot * (index + 0.1), 3),
             width=round(slot * 0.8, 3),
             y=round(height * (1 - layer[period] / top), 2),
             height=round(height * layer[period] / top, 2),
             title="",
         )
         for number, layer in enumerate(layers, 1)
-        for at, period in enumerate(periods)
+        for index, period in enumerate(periods)
         if layer.get(period)
     ]
 
@@ -117,9 +117,9 @@ def line(
 ) -> ChartLine:
     """A line that keeps its last value through periods without one."""
     points, value = [], 0.0
-    for at, period in enumerate(periods):
+    for index, period in enumerate(periods):
         value = values.get(period, value)
-        x = 100.0 * (at + 0.5) / len(periods)
+        x = 100.0 * (index + 0.5) / len(periods)
         points.append(f"{x:.2f},{100 - 100 * min(1.0, value / top):.2f}")
     return ChartLine(series=number, name=name, points=" ".join(points), last=points[-1] if points else "")
 
@@ -130,7 +130,9 @@ def ticks(periods: Sequence[str]) -> tuple[AxisLabel, ...]:
         return ()
     last = len(periods) - 1
     chosen = sorted({round(last * part / 4) for part in range(5)}) if last >= 8 else sorted({0, last})
-    return tuple(AxisLabel(round(100.0 * (at + 0.5) / len(periods), 3), periods[at]) for at in chosen)
+    return tuple(
+        AxisLabel(round(100.0 * (index + 0.5) / len(periods), 3), periods[index]) for index in chosen
+    )
 
 
 def nice(value: float) -> float:

@@ -111,7 +111,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         timeline=timeline,
         rows=rows,
         asks=any(span.kind == "question" for span in timeline.spans),
-        ticks=[at / TICKS for at in range(TICKS + 1)],
+        ticks=[index / TICKS for index in range(TICKS + 1)],
         said=_text("Asked", turn.text, redact),
         answer=prose(redact(turn.answer)) if turn.answer is not None else None,
         sent=sent,
@@ -131,10 +131,10 @@ def _timeline_rows(
     zone: tzinfo | None,
 ) -> Iterable[TimelineRow]:
     steps = {(step.id, step.attempt): step for step in turn.steps}
-    for at, track in enumerate(tracks(timeline.spans), 1):
+    for number, track in enumerate(tracks(timeline.spans), 1):
         attempt = track.last.step, track.last.attempt
         yield TimelineRow(
-            anchor=f"s{at}",
+            anchor=f"s{number}",
             track=track,
             brief=_brief(track.last.arguments),
             bars=tuple(_bars(track, timeline.seconds)),

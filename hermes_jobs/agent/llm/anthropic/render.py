@@ -121,12 +121,12 @@ def _restored(reply: AssistantMessage, uses: dict[str, Json]) -> list[Json]:
     blocks: list[Json] = msgspec.json.decode(reply.payload.data)["content"]
     fits = sum(map(_length, blocks)) == len(reply.content)
     restored: list[Json] = []
-    at = 0
+    index = 0
     for block in blocks:
         match block["type"]:
             case "text":
-                restored += _text_blocks(reply.content[at : at + _length(block)]) if fits else []
-                at += _length(block)
+                restored += _text_blocks(reply.content[index : index + _length(block)]) if fits else []
+                index += _length(block)
             case "tool_use":
                 restored += [uses.pop(block["id"])] if block["id"] in uses else []
             case _:

@@ -49,9 +49,9 @@ def mark_for_caching(body: Json, ttl: CacheTtl) -> Json:
     mark = {"type": "ephemeral", **({"ttl": "1h"} if ttl == "1h" else {})}
     steady = {name: _on_last(body[name], mark) for name in ("tools", "system") if body.get(name)}
     messages = list(body["messages"])
-    user_messages = [at for at, entry in enumerate(messages) if entry["role"] == "user"]
-    for at in user_messages[len(steady) - MAX_MARKS :]:
-        messages[at] = {**messages[at], "content": _on_last(messages[at]["content"], mark)}
+    user_messages = [index for index, entry in enumerate(messages) if entry["role"] == "user"]
+    for index in user_messages[len(steady) - MAX_MARKS :]:
+        messages[index] = {**messages[index], "content": _on_last(messages[index]["content"], mark)}
     return {**body, **steady, "messages": messages}
 
 

@@ -54,9 +54,9 @@ def _downloaded_paths(invocation: Invocation) -> set[str]:
     fetched = written_paths(invocation)
     if invocation.name in ("git", "gh"):
         names = [operand for operand in invocation.operands if operand not in ("clone", "repo")]
-        at = next((i for i, name in enumerate(names) if "/" in name), 0)  # behind the values of options
-        fetched = names[at + 1 : at + 2] or [
-            re.sub(r"\.git$", "", os.path.basename(name.rstrip("/"))) for name in names[at : at + 1]
+        index = next((i for i, name in enumerate(names) if "/" in name), 0)  # behind the values of options
+        fetched = names[index + 1 : index + 2] or [
+            re.sub(r"\.git$", "", os.path.basename(name.rstrip("/"))) for name in names[index : index + 1]
         ]
     elif (invocation.name == "curl" and invocation.has("-O", "--remote-name")) or (
         invocation.name in ("wget", "aria2c") and not values(invocation, "O", "--output-document")

@@ -153,42 +153,42 @@ _SED_ADDRESS = re.compile(
 def _sed_acts(script: str) -> bool:
     """Whether the script writes a file or runs a command (`w`, `e`, or those flags of `s`), or cannot be
     parsed."""
-    at = 0
-    while at < len(script):
-        if script[at] in " \t\n;{}":
-            at += 1
+    position = 0
+    while position < len(script):
+        if script[position] in " \t\n;{}":
+            position += 1
             continue
-        match = _SED_ADDRESS.match(script, at)
-        at = match.end() if match else at
-        command = script[at : at + 1]
+        match = _SED_ADDRESS.match(script, position)
+        position = match.end() if match else position
+        command = script[position : position + 1]
         if command in ("", "}"):
-            at += 1
+            position += 1
         elif command in ("s", "y"):
-            end = _substitution_end(script, at)
+            end = _substitution_end(script, position)
             if end is None:
                 return True
             flags = re.match(r"[gpiImMe0-9w]*", script[end:])
             assert flags is not None
             if command == "s" and set("ew") & set(flags.group()):
                 return True
-            at = end + flags.end()
+            position = end + flags.end()
         elif command in "ewW":
             return True
         elif command in "aicrR:btTqQlL#":
             text = r"(?<!\\)\n|$" if command in "aic" else r"\n|$" if command in "#rR" else r"[;\n}]|$"
-            stop = re.compile(text).search(script, at + 1)
-            at = stop.end() + (stop.start() == at) if stop else len(script)
+            stop = re.compile(text).search(script, position + 1)
+            position = stop.end() + (stop.start() == position) if stop else len(script)
         else:
-            at += 1
+            position += 1
     return False
 
 
-def _substitution_end(script: str, at: int) -> int | None:
+def _substitution_end(script: str, position: int) -> int | None:
     """The position behind the third delimiter of `s` or `y`; None where it has none."""
-    delimiter = script[at + 1 : at + 2]
+    delimiter = script[position + 1 : position + 2]
     if delimiter in ("", "\n", "\\"):
         return None
-    seen, index = 0, at + 2
+    seen, index = 0, position + 2
     while index < len(script):
         char = script[index]
         if char == "\\":

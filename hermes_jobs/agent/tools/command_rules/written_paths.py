@@ -30,13 +30,13 @@ def values(invocation: Invocation, short: str = "", *long: str) -> list[str]:
             name, equals, value = argument.partition("=")
             if name in long:
                 results.append(value if equals else following)
-        elif argument.startswith("-") and (at := _letter(argument, short)):
-            results.append(argument[at + 1 :] or following)
+        elif argument.startswith("-") and (letter_index := _letter(argument, short)):
+            results.append(argument[letter_index + 1 :] or following)
     return results
 
 
 def _letter(cluster: str, letters: str) -> int:
-    return next((at for at, letter in enumerate(cluster) if at and letter in letters), 0)
+    return next((index for index, letter in enumerate(cluster) if index and letter in letters), 0)
 
 
 def written_paths(invocation: Invocation) -> list[str]:
@@ -138,8 +138,8 @@ def _project(invocation: Invocation) -> Sequence[str]:
 def _modules(invocation: Invocation) -> Sequence[str]:
     """Files written by Python modules: the folder of an environment, an archive, or an unpacked one."""
     arguments = invocation.arguments
-    at = next((i for i, argument in enumerate(arguments) if argument == "-m"), len(arguments))
-    module, rest = next(iter(arguments[at + 1 :]), ""), arguments[at + 2 :]
+    index = next((i for i, argument in enumerate(arguments) if argument == "-m"), len(arguments))
+    module, rest = next(iter(arguments[index + 1 :]), ""), arguments[index + 2 :]
     operands = [word for word in rest if not word.startswith("-")]
     if module in ("venv", "virtualenv"):
         return operands

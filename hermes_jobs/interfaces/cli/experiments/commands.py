@@ -315,9 +315,9 @@ def _require_effects(
     from hermes_jobs.engine.replays import require_effect
 
     requests = application.replayed_requests
-    for at, variant in enumerate(variants):
+    for index, variant in enumerate(variants):
         require_effect(requests, turns, variant)
-        for other in variants[:at]:
+        for other in variants[:index]:
             if all(requests.varied(turn, 1, variant) == requests.varied(turn, 1, other) for turn in turns):
                 raise Rejected(
                     f"The variants {other.name!r} and {variant.name!r} ask the same of all these turns.",

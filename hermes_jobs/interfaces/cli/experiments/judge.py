@@ -26,14 +26,14 @@ def judge_all(application: Application, experiment: Experiment) -> str:
     assert definition is not None, f"{experiment.stream} is not defined"
     waiting = list(_waiting(experiment))
     num_judged = 0
-    for at, cell in enumerate(waiting, 1):
+    for position, cell in enumerate(waiting, 1):
         first = shows_first(definition.seed, cell)
         answers = [shown(experiment.answers[pair_cell]) for pair_cell in (cell, cell._replace(variant=0))]
         if not first:
             answers.reverse()
         turn = required_plan(experiment).turns[cell.turn].turn
         click.echo()
-        print_heading(f"{at} of {len(waiting)}: {turn}")
+        print_heading(f"{position} of {len(waiting)}: {turn}")
         print_text(application.views.turn(turn).text)
         for number, answer in enumerate(answers, 1):
             click.echo()

@@ -81,9 +81,9 @@ def print_findings(application: Application, verifications: Sequence[Verificatio
         return
     click.echo()
     print_heading("Tried out")
-    for at, verification in enumerate(verifications, start=1):
+    for number, verification in enumerate(verifications, start=1):
         lines = [
-            f"{at}. {subject_of(application, verification)}",
+            f"{number}. {subject_of(application, verification)}",
             f"{standing_of(verification)}, {one_line(verification.why)}",
         ]
         print_text("\n   ".join([*lines, *filter(None, [figures_of(verification)])]))

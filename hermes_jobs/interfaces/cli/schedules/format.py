@@ -47,7 +47,7 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
     """Print task, timing and folder on standard error, before anything is recorded."""
     rule = rule_of(plan)
     lines = [("when", timing_words(plan)), ("task", plan.text)]
-    lines += [("next" if at == 0 else "", due_time(rule, due)) for at, due in enumerate(dues)]
+    lines += [("next" if index == 0 else "", due_time(rule, due)) for index, due in enumerate(dues)]
     if plan.session is not None:
         lines.append(("in", f"session {plan.session}"))
     else:

@@ -42,8 +42,8 @@ class ModelDialog:
 
         Raises usage errors, and `Rejected` with the problem.
         """
-        at = self._provider(provider, base_url)
-        setup = ModelSetup(provider=at, base_url=self._address(at, base_url))
+        chosen = self._provider(provider, base_url)
+        setup = ModelSetup(provider=chosen, base_url=self._address(chosen, base_url))
         setup = self._key(setup)
         setup, listing = self._offered(setup)
         setup = self._model(setup, listing, model)
@@ -70,14 +70,16 @@ class ModelDialog:
             except click.BadParameter as error:
                 self._ask.say(error.message)
 
-    def _address(self, at: Provider, address: str | None) -> str | None:
+    def _address(self, provider: Provider, address: str | None) -> str | None:
         """The address of the API; None for the provider's own."""
-        if address is None and (at.base_url is not None or at.name == "openai"):
+        if address is None and (provider.base_url is not None or provider.name == "openai"):
             return None
         url = address
         if url is None:
             self._ask.require("the address of the API", "--base-url URL")
-            hint = "https://RESOURCE.openai.azure.com/openai/v1" if at.name == "azure" else "http://…/v1"
+            hint = (
+                "https://RESOURCE.openai.azure.com/openai/v1" if provider.name == "azure" else "http://…/v1"
+            )
             url = self._ask.text(f"Address of the API, such as {hint}")
         if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
             raise click.BadParameter(
@@ -89,27 +91,30 @@ class ModelDialog:
 
     def _key(self, setup: ModelSetup) -> ModelSetup:
         """The choice with the existing key, else a typed one if required."""
-        at, secrets = setup.provider, self._settings.secrets
+        provider, secrets = setup.provider, self._settings.secrets
         variable = next((name for name in setup.key_variables if secrets.get(name)), None)
         if variable is not None:
             return self._known_key(setup, variable)
-        misplaced = next((name for name in secrets.names if _is_key_of(at, secrets.get(name) or "")), None)
+        misplaced = next(
+            (name for name in secrets.names if _is_key_of(provider, secrets.get(name) or "")), None
+        )
         if misplaced is not None and self._ask.can_ask:
-            if self._ask.confirm(f"{misplaced} holds what looks like a key of {at.title}. Use it?"):
-                return setup.with_key(at.keys[0], secrets.get(misplaced) or "")
+            if self._ask.confirm(f"{misplaced} holds what looks like a key of {provider.title}. Use it?"):
+                return setup.with_key(provider.keys[0], secrets.get(misplaced) or "")
         elif misplaced is not None:
+            variable, file = provider.keys[0], self._settings.paths.env_file
             raise Rejected(
-                f"{at.keys[0]} is not set; {misplaced} holds what looks like a key of {at.title}.",
+                f"{variable} is not set; {misplaced} holds what looks like a key of {provider.title}.",
                 kind="auth",
-                hint=f"Put it into {at.keys[0]}, in the environment or in {self._settings.paths.env_file}.",
+                hint=f"Put it into {variable}, in the environment or in {file}.",
             )
-        return self._typed_key(setup) if at.needs_key else setup
+        return self._typed_key(setup) if provider.needs_key else setup
 
     def _known_key(self, setup: ModelSetup, name: str) -> ModelSetup:
-        at, value = setup.provider, self._settings.secrets.get(name) or ""
+        chosen, value = setup.provider, self._settings.secrets.get(name) or ""
         provider = provider_of_key(value)
-        if provider is not None and at.needs_key and provider.name != at.name:
-            text = f"{name} holds a key of {provider.title}, not of {at.title}."
+        if provider is not None and chosen.needs_key and provider.name != chosen.name:
+            text = f"{name} holds a key of {provider.title}, not of {chosen.title}."
             if not self._ask.can_ask:
                 raise Rejected(
                     text, kind="auth", hint=f"Put it into {provider.keys[0]}, or --provider {provider.name}."
@@ -120,25 +125,25 @@ class ModelDialog:
         return setup.with_key(name, value, is_set=True)
 
     def _typed_key(self, setup: ModelSetup) -> ModelSetup:
-        at = setup.provider
+        chosen = setup.provider
         if not self._ask.can_ask:
             raise Rejected(
-                f"{at.keys[0]} is not set, and {at.title} needs it.",
+                f"{chosen.keys[0]} is not set, and {chosen.title} needs it.",
                 kind="auth",
                 hint=f"Set it in the environment or in {self._settings.paths.env_file} (mode 600). "
-                f"Keys: {at.keys_at or at.docs}",
+                f"Keys: {chosen.keys_at or chosen.docs}",
             )
-        if at.keys_at:
-            self._ask.say(f"Get a key of {at.title} at {at.keys_at}")
+        if chosen.keys_at:
+            self._ask.say(f"Get a key of {chosen.title} at {chosen.keys_at}")
         for _ in range(TRIES):
-            value = self._ask.secret(f"{at.keys[0]} (not shown)")
+            value = self._ask.secret(f"{chosen.keys[0]} (not shown)")
             provider = provider_of_key(value)
             if not (value.isascii() and value.isprintable()) or " " in value:
                 self._ask.say("A key does not contain such characters. Try again.")
-            elif provider is not None and at.needs_key and provider.name != at.name:
-                self._ask.say(f"That looks like a key of {provider.title}, not of {at.title}. Try again.")
+            elif provider is not None and chosen.needs_key and provider.name != chosen.name:
+                self._ask.say(f"That looks like a key of {provider.title}, not of {chosen.title}. Try again.")
             else:
-                return setup.with_key(at.keys[0], value)
+                return setup.with_key(chosen.keys[0], value)
         raise Rejected("No usable key was given.", kind="auth", hint=UNCHANGED)
 
     # --- its models -----------------------------------------------------------------------------

@@ -178,8 +178,13 @@ def _diff_json(
         for change, diff, judged in zip(changes, diffs, rewind.judge(standing), strict=True)
     ]
     restored = [
-        {"at": at, "by": event.by, "forced": event.forced, "files": [change.path for change in event.files]}
-        for at, event in turn_files.restored
+        {
+            "at": moment,
+            "by": event.by,
+            "forced": event.forced,
+            "files": [change.path for change in event.files],
+        }
+        for moment, event in turn_files.restored
     ]
     turn = rewind.turn
     return {
@@ -258,5 +263,5 @@ def _print_notes(rewind: TurnRewind, files: TurnFiles) -> None:
     if files.restored:
         from hermes_jobs.interfaces.cli.moments import format_time
 
-        at, event = files.restored[-1]
-        note(f"Last restored {format_time(at)} by {event.by}: {pluralize(len(event.files), 'file')}.")
+        moment, event = files.restored[-1]
+        note(f"Last restored {format_time(moment)} by {event.by}: {pluralize(len(event.files), 'file')}.")

@@ -179,8 +179,8 @@ class TurnLines(TurnOutput):
             click.echo(line, err=True)
 
     def _print_up_to(self, turn: str, step: str, attempt: int, text: str) -> None:
-        at = len(self._text)
-        if len(text) > at:
-            line = TextLine(turn=turn, step=step, attempt=attempt, at=at, text=text[at:])
+        length = len(self._text)
+        if len(text) > length:
+            line = TextLine(turn=turn, step=step, attempt=attempt, at=length, text=text[length:])
             echo_json(msgspec.json.encode(line))
             self._text = text

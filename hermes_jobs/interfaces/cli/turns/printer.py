@@ -112,9 +112,9 @@ class TurnPrinter:
         text = call_summary(call.name, call.arguments) if call is not None else finished.call
         self.note(f"Refused: {text} ({finished.rule}).")
 
-    def _note_failed_call(self, failed: e.ModelCallFailed, at: float) -> None:
+    def _note_failed_call(self, failed: e.ModelCallFailed, moment: float) -> None:
         """Print the fallback model, or the end of the turn's wait."""
-        if text := failure_notice(failed, at):
+        if text := failure_notice(failed, moment):
             self.note(text)
         if failed.quota_until is not None:
             for line in quota_commands(failed.turn):

@@ -77,29 +77,29 @@ class ProgressLines:
 
     def handle(self, recorded: RecordedEvent) -> None:
         """Handle an event of the turn."""
-        event, at = recorded.event, _seconds(recorded.recorded_at)
+        event, moment = recorded.event, _seconds(recorded.recorded_at)
         self.children.handle(recorded)
-        self._handle_model_call(event, at)
-        self._handle_tool_call(event, at)
+        self._handle_model_call(event, moment)
+        self._handle_tool_call(event, moment)
         self._handle_notice(event)
 
-    def _handle_model_call(self, event: e.Event, at: float) -> None:
+    def _handle_model_call(self, event: e.Event, moment: float) -> None:
         match event:
             case e.ModelCallStarted():
                 speaks = (event.step, event.attempt) == self._streaming_step
-                self._model = None if speaks else RunningCall("the model", at)
+                self._model = None if speaks else RunningCall("the model", moment)
             case e.ModelReplied():
                 self._model = None
             case e.ModelCallFailed():
                 self._model = None
-                self._retried(event, at)
+                self._retried(event, moment)
             case e.ReferenceStarted():
-                self._tools[event.step] = RunningCall(f"asking {one_line(event.model)}", at)
+                self._tools[event.step] = RunningCall(f"asking {one_line(event.model)}", moment)
             case e.ReferenceReplied():
-                self._ended(event.step, "answered", "", at)
+                self._ended(event.step, "answered", "", moment)
             case e.ReferenceFailed(retry_at=float() as retry_at):
                 self._tools.pop(event.step, None)
-                wait = duration(max(0.0, retry_at - at))
+                wait = duration(max(0.0, retry_at - moment))
                 self._tell(f"· {one_line(event.member)} failed ({event.kind}); asked again in {wait}")
             case e.ReferenceFailed():
                 self._tools.pop(event.step, None)
@@ -107,21 +107,21 @@ class ProgressLines:
             case _:
                 pass
 
-    def _handle_tool_call(self, event: e.Event, at: float) -> None:
+    def _handle_tool_call(self, event: e.Event, moment: float) -> None:
         match event:
             case e.ChildrenStarted():  # they are reported instead
                 self._tools.pop(event.call, None)
             case e.ToolStarted():
-                self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), at)
+                self._tools[event.call] = RunningCall(call_summary(event.name, event.arguments), moment)
             case e.FileWritten():
                 self._file_writes[event.call] = event
             case e.ToolFinished():
-                self._ended(event.call, *_outcome(event), at)
+                self._ended(event.call, *_outcome(event), moment)
                 self._show_written(event.call)
             case e.ToolInterrupted():
-                self._ended(event.call, "interrupted", "", at)
+                self._ended(event.call, "interrupted", "", moment)
             case e.StepAbandoned():
-                self._ended(event.step, "its worker stopped", "", at)
+                self._ended(event.step, "its worker stopped", "", moment)
             case _:
                 pass
 
@@ -182,12 +182,12 @@ class ProgressLines:
             call.reported = True
             self._tell(f"· {call.label}: at it for {duration(took)}{call.added}")
 
-    def _ended(self, call: str, how: str, why: str, at: float) -> None:
+    def _ended(self, call: str, how: str, why: str, moment: float) -> None:
         started = self._tools.pop(call, None)
         file_written = self._file_writes.get(call)
         if started is not None:
             lines = counts(file_written.added, file_written.removed) if file_written is not None else ""
-            parts = ", ".join(filter(None, (how, lines, duration(at - started.since))))
+            parts = ", ".join(filter(None, (how, lines, duration(moment - started.since))))
             self._tell(f"· {started.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
 
     def _show_written(self, call: str) -> None:
@@ -195,9 +195,9 @@ class ProgressLines:
         if file_written is not None and file_written.diff:
             self._show(fold(file_written.diff, file_written.turn))
 
-    def _retried(self, event: e.ModelCallFailed, at: float) -> None:
+    def _retried(self, event: e.ModelCallFailed, moment: float) -> None:
         if event.retry_at is not None and event.quota_until is None and not event.fallback:
-            wait = duration(max(0.0, event.retry_at - at))
+            wait = duration(max(0.0, event.retry_at - moment))
             self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
 
 

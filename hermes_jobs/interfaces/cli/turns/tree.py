@@ -39,8 +39,8 @@ def print_tree(tree: Tree, marked: str = "") -> None:
     total = TreeLine(f"All {pluralize(len(turns), 'turn')}", "", _figures(tree.totals, tree.num_tool_calls))
     lines = [header, *rows, *([total] if tree.children else [])]
     widths = _widths(lines)
-    for at, row in enumerate(lines):
-        is_bold = at == 0 or (0 < at <= len(turns) and turns[at - 1] == marked != tree.turn.id)
+    for index, row in enumerate(lines):
+        is_bold = index == 0 or (0 < index <= len(turns) and turns[index - 1] == marked != tree.turn.id)
         click.echo(_laid_out(row, widths, is_bold=is_bold))
 
 
@@ -82,8 +82,8 @@ def _lines(tree: Tree, before: str = "", branch: str = "") -> Iterator[TreeLine]
         _figures(turn.totals, turn.num_tool_calls),
     )
     below = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
-    for at, child in enumerate(tree.children, 1):
-        yield from _lines(child, below, "└─ " if at == len(tree.children) else "├─ ")
+    for number, child in enumerate(tree.children, 1):
+        yield from _lines(child, below, "└─ " if number == len(tree.children) else "├─ ")
 
 
 def _figures(totals: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _figures(totals: UsageTotals, num_tool_calls: int) -> tuple[str, ...]:
 def _widths(rows: Sequence[TreeLine]) -> tuple[int, int, Sequence[int]]:
     from rich.cells import cell_len
 
-    figures = [max(len(row.figures[at]) for row in rows) for at in range(NUM_FIGURES)]
+    figures = [max(len(row.figures[index]) for row in rows) for index in range(NUM_FIGURES)]
     status = max(len(row.status) for row in rows)
     natural = max(cell_len(row.name) for row in rows)
     width = terminal_width()
