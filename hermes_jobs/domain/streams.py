@@ -152,8 +152,8 @@ def fold(state: StreamState, events: Iterable[Event]) -> StreamState:
 
 
 def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decision:
-    """One decision that makes all of them, each on the state after the previous one. A rejected one only adds
-    its reason to the answer; with `all_or_none` it rejects all.
+    """One decision that combines several, each based on the state after the previous one. A rejected one only
+    adds its reason to the answer; with `all_or_none` it rejects all.
     """
 
     def change(load: StateLoader) -> DecisionResult:

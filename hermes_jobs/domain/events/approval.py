@@ -1,4 +1,5 @@
-"""Events of the stream `approvals`: standing rules for calls that would ask, or that nobody should make."""
+"""Events of the stream `approvals`: standing rules for calls that would need approval, or that are
+forbidden."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ ApprovalScope = Literal["once", "session", "always"]
 
 
 class CallPattern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Which calls are meant: of one tool, or of a group of tools such as `edit`.
+    """The calls of one tool, or of a group of tools such as `edit`.
 
     `pattern` is for the call's command, path or address; with `exact` it is the whole of it. `folder`: only
-    in that folder and below it; empty: anywhere. `answers`: the questions that it
-    answers, no others; None: all that a pattern can answer.
+    in that folder and below it; empty: anywhere. `answers`: only these questions are answered by it; None:
+    all that a pattern can answer.
     """
 
     tool: str

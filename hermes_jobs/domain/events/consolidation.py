@@ -1,6 +1,5 @@
-"""Events of the streams `consolidation-LINEAGE`: finished parts of a conversation become observations.
-
-What its model calls cost is in `ResponseBooked`; observations are writes to the memory in the same append.
+"""Events of the streams `consolidation-LINEAGE`: finished parts of a conversation become observations. The
+cost of its model calls is in `ResponseBooked`; observations are writes to the memory in the same append.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from hermes_jobs.domain.usage import Reservation
 class ConsolidationRequested(Event, frozen=True, kw_only=True):
     """The turns that ended at the versions `after` < version <= `until` of the conversation are to be read.
 
-    `by`: who asked for it, `clock` or `user`. `run`: 1, and one more each time that it is taken up again.
+    `by`: the author, `clock` or `user`. `run`: 1, and one more for each retry.
     """
 
     review: str
@@ -27,7 +26,7 @@ class ConsolidationRequested(Event, frozen=True, kw_only=True):
 
 
 class ConsolidationStarted(Event, frozen=True, kw_only=True):
-    """A worker began to ask. `lost`: the reservation of an earlier start that had no outcome."""
+    """A worker started the call. `lost`: the reservation of an earlier start that had no outcome."""
 
     review: str
     step: str
@@ -38,7 +37,7 @@ class ConsolidationStarted(Event, frozen=True, kw_only=True):
 
 class RefusedObservation(msgspec.Struct, frozen=True):
     """An observation that was not written: its number in the model's answer, from 1, and the reason. Its text
-    is nowhere: it may be a secret."""
+    is not stored: it may be a secret."""
 
     number: int
     kind: str
@@ -46,8 +45,8 @@ class RefusedObservation(msgspec.Struct, frozen=True):
 
 
 class ConsolidationEnded(Event, frozen=True, kw_only=True):
-    """The turns are read, and never again. `saved`: observations that were written, `known`: those that the
-    memory had. `model` is empty where there was nothing to read."""
+    """The turns are read, and will not be read again. `saved`: observations that were written, `known`: those
+    that the memory had. `model` is empty if there was nothing to read."""
 
     review: str
     step: str
@@ -59,8 +58,8 @@ class ConsolidationEnded(Event, frozen=True, kw_only=True):
 
 
 class ConsolidationFailed(Event, frozen=True, kw_only=True):
-    """The attempt gave no observations; it is made again at `retry_at` (seconds since the epoch), or not any
-    more. `lost`: what was reserved for a call whose outcome nobody knows counts as spent."""
+    """The attempt failed; it is retried at `retry_at` (seconds since the epoch) if that is set. `lost`: the
+    reservation of a call with an unknown outcome counts as spent."""
 
     review: str
     step: str

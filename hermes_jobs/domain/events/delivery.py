@@ -11,7 +11,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
 
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
-    `lineage`: the one that the turn is in; the person may be asked there how the answer was.
+    `lineage`: that of the turn; the user can rate the answer there.
     """
 
     delivery: str

@@ -1,4 +1,4 @@
-"""Events of the streams `embedding-ID`: texts that are given vectors, some at a time."""
+"""Events of the streams `embedding-ID`: batches of texts that get vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EmbeddedText(msgspec.Struct, frozen=True):
 
 
 class EmbeddingPlanned(Event, frozen=True, kw_only=True):
-    """These texts are to be given vectors by that model, with one call."""
+    """A call of that model for the vectors of these texts was planned."""
 
     embedding: str
     model: str
@@ -24,7 +24,7 @@ class EmbeddingPlanned(Event, frozen=True, kw_only=True):
 
 
 class EmbeddingStarted(Event, frozen=True, kw_only=True):
-    """A worker began to ask. `lost`: the reservation of an earlier start that had no outcome."""
+    """A worker started the call. `lost`: the reservation of an earlier start that had no outcome."""
 
     step: str
     attempt: int
@@ -33,9 +33,8 @@ class EmbeddingStarted(Event, frozen=True, kw_only=True):
 
 
 class EmbeddingEnded(Event, frozen=True, kw_only=True):
-    """The vectors are there: the large result `vectors:ID` of the same append has them.
-
-    `dimensions` is their length; 0 where none was asked for, since all texts had changed or gone.
+    """The vectors are in the large result `vectors:ID` of the same append. `dimensions` is their length; 0 if
+    no call was made, because all texts had changed or were removed.
     """
 
     step: str
@@ -49,7 +48,7 @@ class EmbeddingEnded(Event, frozen=True, kw_only=True):
 
 
 class EmbeddingFailed(Event, frozen=True, kw_only=True):
-    """The attempt gave no vectors; it is made again at `retry_at`, or not any more."""
+    """The attempt failed; it is retried at `retry_at` if that is set."""
 
     step: str
     attempt: int

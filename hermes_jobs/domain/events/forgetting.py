@@ -1,4 +1,4 @@
-"""Events of a stream `forgetting-ID`: texts that were removed, and what is there instead."""
+"""Events of a stream `forgetting-ID`: texts that were removed, and the tombstones in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of the streams `mcp-NAME`: what an MCP server offers, and what a person has said about it."""
+"""Events of the streams `mcp-NAME`: the tools of an MCP server, and a person's decisions about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class McpTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `parameters` is a JSON Schema object; `renamed` maps names of arguments there to the
     server's own names, where they differ. `read_only`, `destructive` and `idempotent` are the server's own
-    hints; None: it says nothing.
+    hints; None: no hint.
     """
 
     name: str
@@ -36,7 +36,7 @@ class McpToolLeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class McpPromptArgument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a prompt takes."""
+    """An argument of a prompt."""
 
     name: str
     description: str = ""
@@ -44,7 +44,7 @@ class McpPromptArgument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
 
 class McpPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A prompt as its server lists it, cleaned; people call for it, never the model."""
+    """A prompt as its server lists it, cleaned; users request it, never the model."""
 
     name: str
     description: str = ""
@@ -52,7 +52,7 @@ class McpPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class McpCatalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """The digest of what a server offered: a session keeps those that it began with."""
+    """The digest of a server's listing: a session keeps those that it began with."""
 
     server: str
     digest: str
@@ -61,10 +61,10 @@ class McpCatalogue(msgspec.Struct, frozen=True, kw_only=True):
 class McpToolsListed(Event, frozen=True, kw_only=True):
     """A server listed its tools, sorted by name, at `at` (seconds since the epoch).
 
-    `digest` is of the tools; `fingerprint` of the configuration with which the server was asked. `accepted`:
-    new sessions use it at once; otherwise a person has to accept it first. `protocol` is the revision of the
-    specification that was agreed on, `version` the server's own name and version. `prompts` are those that it
-    listed then; they are in no digest.
+    `digest` is of the tools; `fingerprint` of the configuration of the server. `accepted`: new sessions use
+    it at once; otherwise a person has to accept it first. `protocol` is the revision of the specification
+    that was agreed on, `version` the server's own name and version. `prompts` are the listed ones; they are
+    not part of the digest.
     """
 
     server: str
@@ -89,8 +89,8 @@ class McpToolsAccepted(Event, frozen=True, kw_only=True):
 
 
 class McpServerFailed(Event, frozen=True, kw_only=True):
-    """A server could not be asked for its tools, at `at` (seconds since the epoch). `login`: for want of a
-    login."""
+    """A server could not list its tools, at `at` (seconds since the epoch). `login`: because a login is
+    needed."""
 
     server: str
     fingerprint: str

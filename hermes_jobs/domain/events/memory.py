@@ -1,6 +1,6 @@
 """Events of the stream `memory`: the entries about the user and the work.
 
-And of streams `listener-NAME`: how far a listener has followed it.
+And of streams `listener-NAME`: the cursor of a listener in it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MemoryTarget = Literal["memory", "user"]
 
 
 MemoryClass = Literal["identity", "episodic", "working"]
-"""`identity`: before others in every prompt. `episodic`: in prompts while there is room, else recalled when a
+"""`identity`: before others in every prompt. `episodic`: in prompts up to the limit, else recalled when a
 message is about it. `working`: only in the session that wrote it, for some days.
 """
 
@@ -37,12 +37,12 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
     """A new entry at the end of the target.
 
     `undoes`: the version of the write that this one reverts. `file`: the digest of the hand-edited file that
-    this write was read from. `anyway`: a user wants the entry in prompts although a scan rule matches it.
-    `kind` None: what is usual for the target. `provisional`: a review wrote it, whose verification is to show
-    whether it helps. `observed`: the day (ISO 8601) on which an observation was so, `observed_in`: the turns
-    that say it, `said_at`: when the last of these ended (ISO 8601, UTC), `review`: the consolidation that
-    wrote it, `slot`: what it is a value of, where the model says that only one can hold; empty for other
-    entries.
+    this write was read from. `anyway`: a user allows the entry in prompts although a scan rule matches it.
+    `kind` None: the default of the target. `provisional`: a review wrote it, and its verification has to show
+    whether it helps. For an observation: `observed`, the day (ISO 8601) on which it was true; `observed_in`,
+    the turns that state it; `said_at`, the end of the last of these (ISO 8601, UTC); `review`, the
+    consolidation that wrote it; `slot`, the property that it gives a value, if only one value can be true.
+    Empty for other entries.
     """
 
     target: MemoryTarget
@@ -65,9 +65,9 @@ class MemoryAdded(Event, frozen=True, kw_only=True):
 class MemoryReplaced(Event, frozen=True, kw_only=True):
     """The entry `old` was replaced by `content`, at the same place, or only its `kind` or `tags` were.
 
-    `anyway`: see `MemoryAdded`. `kind` None and no `tags`: as they were. `why`: what the curator said
-    for it, `curation`: the id of all that it did at once. `observed`: an observation takes the place of an
-    older one. That and the other fields: see `MemoryAdded`.
+    `anyway`: see `MemoryAdded`. `kind` None and no `tags`: unchanged. `why`: the curator's reason,
+    `curation`: the id of its changes that are undone together. `observed`: an observation replaces an older
+    one. That and the other fields: see `MemoryAdded`.
     """
 
     target: MemoryTarget
@@ -91,7 +91,7 @@ class MemoryReplaced(Event, frozen=True, kw_only=True):
 
 
 class MemoryConfirmed(Event, frozen=True, kw_only=True):
-    """Somebody would have added the entry `content`, which was there."""
+    """The entry `content` was saved again."""
 
     target: MemoryTarget
     content: str

@@ -10,7 +10,7 @@ from hermes_jobs.domain.events.event import Event
 
 
 class WindowLearned(Event, frozen=True, kw_only=True):
-    """A refusal named a window, in tokens, that is smaller than `assumed`. `endpoint` is a URL without
+    """A refusal reported a window, in tokens, that is smaller than `assumed`. `endpoint` is a URL without
     credentials; `at` is in seconds since the epoch.
     """
 

@@ -1,4 +1,4 @@
-"""Which events say what a model call used and cost."""
+"""The events with the usage and cost of a model call."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PaidOutcome = (
 
 
 def billed_usd(event: PaidOutcome) -> float | None:
-    """What a call cost as far as that was reported, in US dollars; None where the price is not known.
+    """The reported cost of a call in US dollars; None if the price is not known.
 
-    A failed call that reported nothing costs nothing.
+    A failed call without reported usage costs nothing.
     """
     return 0.0 if isinstance(event, PaidFailure) and event.usage == NO_USAGE else event.cost_usd

@@ -1,5 +1,5 @@
-"""Events of the streams `replay-ID` and `experiment-ID`: recorded model calls that are asked again;
-and whether what a review saved helps (`experiment-verify-REVIEW`)."""
+"""Events of the streams `replay-ID` and `experiment-ID`: recorded model calls that are repeated; and the
+verification of a review's results (`experiment-verify-REVIEW`)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LearnedKind = Literal["memory", "skill"]
 
 
 class RecordedCall(msgspec.Struct, frozen=True):
-    """A model call of a turn that was answered. At that `version` of its stream the session is as it was when
-    the call was made."""
+    """An answered model call of a turn. The session at that `version` of its stream is the one with which the
+    call was made."""
 
     step: str
     version: int
 
 
 class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A turn whose recorded calls are asked again, in their order. `unrelated`: what is verified did not come
-    from it."""
+    """A turn whose recorded calls are repeated, in order. `unrelated`: the verified items do not come from
+    it."""
 
     turn: str
     stream: str
@@ -37,7 +37,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """What requests are made without: the memory entry `text` of the write `name`, or the skill `name`."""
+    """An item to leave out of requests: the memory entry `text` of the write `name`, or the skill `name`."""
 
     kind: LearnedKind
     name: str
@@ -45,7 +45,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PutIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What requests are made with: the memory entry `text` of the write `name`, which replaced the entry
+    """An item to put into requests: the memory entry `text` of the write `name`, which replaced the entry
     `old`; or the skill `name`, whose SKILL.md is `text`. `versions`: those of the writes."""
 
     kind: LearnedKind
@@ -67,15 +67,15 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FollowedCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a tool call of a new answer is answered: with a `recorded` result, which stays in its own stream,
-    or with the `content` that a tool which only reads gave now."""
+    """The result of a tool call of a new answer: the `recorded` one, which stays in its own stream, or the
+    new `content` of a tool that only reads."""
 
     source: FollowedSource
     content: str = ""
 
 
 class ReplayPlanned(Event, frozen=True, kw_only=True):
-    """Each call of the turns is to be asked `samples` times in each variant.
+    """A replay was planned: each call of the turns, `samples` times in each variant.
 
     `follow`: continue from the new answers, from each turn's first call. `allow_reads`: tools that only read
     may run then. `budget_usd`: its own limit.
@@ -91,7 +91,7 @@ class ReplayPlanned(Event, frozen=True, kw_only=True):
 
 
 class ReplayCallStarted(Event, frozen=True, kw_only=True):
-    """A worker began to ask. `lost`: the reservation of an earlier start that had no outcome."""
+    """A worker started the call. `lost`: the reservation of an earlier start that had no outcome."""
 
     step: str
     attempt: int
@@ -100,8 +100,8 @@ class ReplayCallStarted(Event, frozen=True, kw_only=True):
 
 
 class ReplayCallEnded(Event, frozen=True, kw_only=True):
-    """The answer. `seconds` is how long it took. `followed` is parallel to `tool_calls` where the replay goes
-    on behind it, and empty where it does not."""
+    """The answer. `seconds` is how long it took. `followed` is parallel to `tool_calls` if the replay
+    continues after it, else empty."""
 
     step: str
     attempt: int
@@ -119,7 +119,7 @@ class ReplayCallEnded(Event, frozen=True, kw_only=True):
 
 
 class ReplayCallFailed(Event, frozen=True, kw_only=True):
-    """The attempt had no answer; the call is asked again at `retry_at`, or not any more."""
+    """The attempt failed; the call is retried at `retry_at` if that is set."""
 
     step: str
     attempt: int
@@ -134,7 +134,7 @@ class ReplayCallFailed(Event, frozen=True, kw_only=True):
 
 
 class ReplayStopped(Event, frozen=True, kw_only=True):
-    """No more is asked, for that reason: a person wants it so, or no budget is left."""
+    """The replay was stopped: by a user, or because a budget is used up."""
 
     kind: str
     message: str
@@ -142,15 +142,16 @@ class ReplayStopped(Event, frozen=True, kw_only=True):
 
 
 class ReplayResumed(Event, frozen=True, kw_only=True):
-    """What has no answer is asked, also what failed. `budget_usd`: the limit from now on; None: unchanged."""
+    """The replay was resumed, including failed calls. `budget_usd`: the limit from now on; None:
+    unchanged."""
 
     by: str
     budget_usd: float | None = None
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that an answer keeps or not: a `pattern` is found in it, it is JSON that fits the `schema`, or
-    the `command` exits with 0 in a folder that holds it as `answer.txt`. `name` is for people."""
+    """A check of an answer: a `pattern` matches it, it is valid JSON of the `schema`, or the `command` exits
+    with 0 in a folder that has it as `answer.txt`. `name` is for users."""
 
     kind: Literal["pattern", "schema", "command"]
     name: str
@@ -158,22 +159,23 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """The model that compares answers, and what it is told to look at."""
+    """The model that compares answers, and its criteria."""
 
     model: str
     rubric: str
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Whether a check is kept, and what it said where it is not."""
+    """Whether a check has passed, and its message if not."""
 
     ok: bool
     told: str = ""
 
 
 class ExperimentDefined(Event, frozen=True, kw_only=True):
-    """What the replay of the same append is for. `query` chose its turns; the first variant is what the
-    others are compared with. `seed` decides which answer a judge sees first, and what statistics draw."""
+    """The definition of an experiment, in the same append as its replay. `query` selected its turns; the
+    other variants are compared with the first. `seed` determines the order of answers for the judge, and the
+    samples of statistics."""
 
     experiment: str
     query: str
@@ -183,7 +185,7 @@ class ExperimentDefined(Event, frozen=True, kw_only=True):
 
 
 class CellChecked(Event, frozen=True, kw_only=True):
-    """The answer of that call was held against the checks; the results are parallel to them."""
+    """The answer of that call was checked; the results are parallel to the checks."""
 
     step: str
     kept: tuple[CheckResult, ...]
@@ -210,11 +212,10 @@ Standing = Literal["kept", "harmful", "open"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was found of a memory entry, by the number of its write, or of a skill.
-
-    `kept`: it helps or does no harm; `harmful`: it is proposed for removal; `open`: it stays provisional.
-    Answers with it were compared in `pairs` with those without it: so many were `better`, `worse`, and
-    `unknown`, the others are the same. The tokens are those of an answer on average.
+    """The finding about a memory entry, by the number of its write, or about a skill. `kept`: it helps or
+    does no harm; `harmful`: it is proposed for removal; `open`: it stays provisional. Answers with it and
+    without it were compared in `pairs`, of which so many were `better`, `worse`, and `unknown`; the others
+    are the same. The tokens are those of an answer on average.
     """
 
     kind: LearnedKind
@@ -230,8 +231,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VerificationRequested(Event, frozen=True, kw_only=True):
-    """A review has saved something, which is provisional from now on. `session` is the lineage of the
-    reviewed conversation, `at` the version that the review has read."""
+    """A review has saved items, which are provisional until they are verified. `session` is the lineage of
+    the reviewed conversation, `at` the version that the review has read."""
 
     experiment: str
     review: str
@@ -241,15 +242,14 @@ class VerificationRequested(Event, frozen=True, kw_only=True):
 
 
 class LearningVerified(Event, frozen=True, kw_only=True):
-    """What the experiment has come to: one finding for each thing that was saved; the last ones count."""
+    """The conclusion of the experiment: one finding for each saved item; the last ones count."""
 
     review: str
     findings: tuple[Finding, ...]
 
 
 class LearningDecided(Event, frozen=True, kw_only=True):
-    """A person decided about something that is provisional: it is kept for good, or was taken back in the
-    same append."""
+    """A person decided about a provisional item: it is kept for good, or was undone in the same append."""
 
     review: str
     kind: LearnedKind

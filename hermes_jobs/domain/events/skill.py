@@ -1,8 +1,8 @@
 """Events of a stream `skill-NAME`: the files of one skill, each with its content after the write.
 
 Every write is one event, so that each can be undone separately. `undoes` is the version of the write that an
-event reverts; a hand edit is a user's change of the files in the home. `provisional`: a review wrote it,
-whose verification is to show whether it helps.
+event reverts; a hand edit is a user's change of the files in the home. `provisional`: a review wrote it, and
+its verification has to show whether it helps.
 
 And of a stream `curation-REVIEW`: a curator's proposals for skills, and their application. `number` counts
 the proposals of a review from 1; a proposal is valid for these versions of its skills only.
@@ -42,7 +42,7 @@ class SkillRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class SkillOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """Where a skill came from: `source` as it was named, `path` of its folder there ("" for the top), the
-    `revision` of a git repository, and the SHA-256 of its files as they came.
+    `revision` of a git repository, and the SHA-256 of its files as installed.
     """
 
     source: str
@@ -70,7 +70,7 @@ class SkillCreated(Event, frozen=True, kw_only=True):
 class SkillEdited(Event, frozen=True, kw_only=True):
     """SKILL.md was replaced as a whole. `category`: the skill's new folder; None: unchanged.
 
-    `conflict`: a hand edit of lines that the agent had changed too; both versions are kept in the text.
+    `conflict`: a hand edit of lines that the agent had changed, too; both versions are kept in the text.
     """
 
     name: str
@@ -109,7 +109,7 @@ class SkillDeleted(Event, frozen=True, kw_only=True):
 class SkillFileWritten(Event, frozen=True, kw_only=True):
     """A support file was written as a whole; in `base64` where it is not text.
 
-    `conflict`: a hand edit of lines that the agent had changed too; both versions are kept in the text.
+    `conflict`: a hand edit of lines that the agent had changed, too; both versions are kept in the text.
     """
 
     name: str

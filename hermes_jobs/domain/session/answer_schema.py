@@ -1,8 +1,8 @@
-"""Answers with a JSON Schema: notes for the model, and corrections of an answer that does not fit.
+"""Answers with a JSON Schema: notes for the model, and corrections of an invalid answer.
 
-A turn's text may come with a schema (`TurnSubmitted.answer_schema`), whoever submits it. The final answer is
-judged when it is recorded, and the verdict is an event: a fold never validates. After `MAX_CORRECTIONS`
-corrections by the model the turn fails.
+A turn's text may have a schema (`TurnSubmitted.answer_schema`). The final answer is validated when it is
+recorded, and the verdict is an event: a fold never validates. After `MAX_CORRECTIONS` corrections by the
+model the turn fails.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MAX_CORRECTIONS = 1
 
 
 def judged(session: Session, faults_found: tuple[str, ...] | None = None) -> Iterator[e.AnswerRejected]:
-    """The verdict on the running turn's answer, if it has one that does not fit its schema.
+    """The verdict on the running turn's answer, if it violates its schema.
 
-    `known`: its faults, where they were found before, in a process that can be stopped.
+    `faults_found`: its violations, if they were found before, in a child process.
     """
     turn = session.current
     if turn is None or turn.answer is None or not turn.answer_schema:
@@ -63,6 +63,6 @@ def rejected(session: Session, event: e.AnswerRejected) -> Session:
 
 
 def final_answer(turn: Turn) -> str:
-    """The turn's answer: with a schema the JSON document alone, without anything around it."""
+    """The turn's answer: with a schema only the JSON document, without any text around it."""
     answer = turn.answer or ""
     return document_in(answer) if turn.answer_schema else answer

@@ -19,7 +19,7 @@ EXPIRED = "Error: nobody approved this call in time. Do not try it again; find a
 
 
 def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent]:
-    """Approve the call. Raises `Rejected` where no call waits for approval, or its wait has expired."""
+    """Approve the call. Raises `Rejected` if no call waits for approval, or its wait has expired."""
     call = _awaiting(session, command.turn, command.call)
     if call.expires_at <= command.now:
         raise Rejected(
@@ -45,7 +45,7 @@ def approve(command: c.ApproveCall, session: Session) -> Iterator[e.SessionEvent
 
 
 def deny(command: c.DenyCall, session: Session) -> Iterator[e.SessionEvent]:
-    """Deny the call: the refusal is its result. Raises `Rejected` where no call waits for approval."""
+    """Deny the call: the refusal is its result. Raises `Rejected` if no call waits for approval."""
     call = _awaiting(session, command.turn, command.call)
     text = DENIED_BECAUSE if command.reason else DENIED
     answer = text.format(by=command.by, reason=command.reason)

@@ -1,4 +1,4 @@
-"""State of one tool call of a turn's open round, with what its server asks for and continues."""
+"""State of one tool call of a turn's open round, with its server's questions and task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Approval = Literal["none", "waiting", "given"]
 
 
 class OpenInput(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call's server asks of the person, with the answers so far. `rounds`: how often it has asked."""
+    """The questions of a call's server to the user, with the answers so far. `rounds`: how often it has
+    asked."""
 
     request: InputRequested
     rounds: int
@@ -37,8 +38,8 @@ class OpenInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that a call's server runs. It is polled next at `poll_at`, and last answered at `seen_at`.
-    `answered`: the keys of requests whose answers it has."""
+    """A task that a call's server runs. The next poll is at `poll_at`, the last answer was at `seen_at`.
+    `answered`: the keys of requests whose answers it has received."""
 
     begun: ServerTaskBegun
     poll_at: float
@@ -47,11 +48,11 @@ class OpenTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Call(StepState, frozen=True, kw_only=True):
-    """One tool call of the open round. `result` is None until it has ended in any way.
+    """One tool call of the open round. `result` is None until it has ended.
 
     `failed`: it did not have the requested effect, for the reason in the result; `refused`: it was not
-    allowed. `rule`: why a person has to approve it. `children`: the sub-agents for whose `child_ends` it
-    waits. `input`: the newest request of its server for input. `task`: the task that its server made of it.
+    allowed. `rule`: the reason why it needs approval. `children`: the sub-agents for whose `child_ends` it
+    waits. `input`: the newest request of its server for input. `task`: the server's task for it.
     """
 
     id: str
@@ -74,33 +75,34 @@ class Call(StepState, frozen=True, kw_only=True):
 
     @property
     def waits_for_children(self) -> bool:
-        """Whether it began children and some of them have not ended: no worker has anything to do with it."""
+        """Whether it waits for children that have not ended: it needs no worker."""
         return bool(self.children) and self.result is None
 
     @property
     def waits_for_input(self) -> bool:
-        """Whether its server has asked for input that is not there."""
+        """Whether its server waits for input."""
         return self.input is not None and bool(self.input.unanswered) and self.result is None
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether nothing continues in it before a person has answered."""
+        """Whether it cannot continue before the user has answered."""
         return self.result is None and (self.approval == "waiting" or self.waits_for_input)
 
     @property
     def has_task(self) -> bool:
-        """Whether its server continues with it as a task."""
+        """Whether its server runs it as a task."""
         return self.task is not None and self.result is None
 
     @property
     def stored_input(self) -> OpenInput | None:
-        """What another worker makes the call with: not what was asked while it was being made."""
+        """The input with which another worker repeats the call: not the questions asked during a running
+        call."""
         return None if self.input is None or self.input.request.live else self.input
 
     @property
     def due_at(self) -> float:
-        """Before when it is not due, in seconds since the epoch: when its wait for a person ends, or its task
-        is asked about."""
+        """The time before which it is not due, in seconds since the epoch: the end of its wait for the user,
+        or the next poll of its task."""
         if self.input is not None and not self.input.request.live:
             return self.input.request.expires_at if self.waits_for_input else 0.0
         return self.expires_at if self.task is None else self.task.poll_at

@@ -101,7 +101,7 @@ def _referred(session: Session, event: e.ReferenceEvent) -> Session:
     if isinstance(event, e.ReferenceStarted):
         return replace(session, current=turns.with_reference(turn, reference.claimed(event.reserved)))
     tally = turn.tally
-    if event.model:  # else it was refused before it was made
+    if event.model:  # else it was refused without a call
         tally = tally.with_outcome(event)
     if isinstance(event, e.ReferenceReplied):
         reference = references.replied(reference, event.content)

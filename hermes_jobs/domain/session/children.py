@@ -21,9 +21,9 @@ from hermes_jobs.domain.usage import Usage
 from hermes_jobs.text.figures import money
 
 SOURCE = "child:"
-"""Prefix of the source of a text that tells of a child's end, before the child's session."""
+"""Prefix of the source of a text about a child's end; the child's session follows."""
 PARENT = "parent:"
-"""Prefix of the source of a child's first text, before the session that began it."""
+"""Prefix of the source of a child's first text; the parent's session follows."""
 GOAL_CHARS = 200
 """Characters of a goal as it is shown."""
 
@@ -69,7 +69,7 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
 
 
 def waiting_call(session: Session, turn: str, call: str) -> tuple[Turn, Call] | None:
-    """The running turn and its call that waits for children; None where that is over."""
+    """The running turn and its call that waits for children; None if it no longer waits."""
     current = session.current
     found = current.call(call) if current is not None and current.id == turn else None
     if current is None or found is None or not found.waits_for_children:
@@ -78,7 +78,7 @@ def waiting_call(session: Session, turn: str, call: str) -> tuple[Turn, Call] | 
 
 
 def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent]:
-    """The parent's events of a call that delegates; nothing is begun by a turn that is being cancelled."""
+    """The parent's events of a call that delegates; none in a turn that is being cancelled."""
     _, turn = require_due(session, command.step)
     call = turn.call(command.step)
     assert call is not None, f"{command.step} is not a call of {turn.id}"
@@ -101,7 +101,7 @@ def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent
 def end_of(
     child: Session, place: e.Delegation, end: e.TurnEnd, recorded: e.UsageRecorded | None
 ) -> e.ChildEnded:
-    """The parent's event at the end of a child's turn, with the usage that is recorded beside that end."""
+    """The parent's event at the end of a child's turn, with the usage recorded in the same append."""
     text = e.ChildEnded(turn=place.parent_turn, call=place.call, child=child.lineage, status="completed")
     if recorded is not None:
         text = replace(
@@ -124,7 +124,7 @@ def end_of(
 
 
 def lost(child: OpenChild) -> e.ChildEnded:
-    """The parent's event for a child that is not at work in this log."""
+    """The parent's event for a child that does not exist in this log."""
     return e.ChildEnded(
         turn=child.parent_turn.id, call=child.call, child=child.ref.session, status="unknown", message=LOST
     )
@@ -161,7 +161,7 @@ def text_of_end(child: OpenChild, ended: e.ChildEnded) -> tuple[str, tuple[Large
 
 
 def section(ref: e.ChildRef, ended: e.ChildEnded, name: str) -> str:
-    """One child's end for its parent's model: who, how it ended, what it took, and its answer."""
+    """One child's end for its parent's model: name, status, usage and answer."""
     role = f" {ref.role}:" if ref.role else ""
     took = f"{_count(ended.num_model_calls, 'model call')}, {_count(ended.num_tool_calls, 'tool call')}"
     cost = f", {money(ended.cost_usd)}" if ended.cost_usd else ""

@@ -102,7 +102,7 @@ class ResumeTurn(Command, frozen=True, kw_only=True):
 
 
 class RateTurn(Command, frozen=True, kw_only=True):
-    """Say whether a turn that has ended was good; `none` takes the rating back."""
+    """Rate a turn that has ended; `none` removes the rating."""
 
     turn: str
     rating: Rating
@@ -111,7 +111,7 @@ class RateTurn(Command, frozen=True, kw_only=True):
 
 
 class LabelTurn(Command, frozen=True, kw_only=True):
-    """Give labels to a turn, and take labels from it."""
+    """Add labels to a turn, and remove labels from it."""
 
     turn: str
     add: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class LabelTurn(Command, frozen=True, kw_only=True):
 
 
 class EndWait(Command, frozen=True, kw_only=True):
-    """Let a turn that waits (for a quota, or to begin) continue at once, with `model` where that is given."""
+    """Continue a waiting turn (for a quota, or to begin) at once, with `model` if given."""
 
     turn: str
     by: str = "user"
@@ -130,7 +130,7 @@ class EndWait(Command, frozen=True, kw_only=True):
 class ApproveCall(Command, frozen=True, kw_only=True):
     """Approve a call. `now` is in seconds since the epoch: after the wait has expired it is too late.
 
-    `scope`: approve with it the calls that it offers, for the rest of the session, or by a rule.
+    `scope`: also approve the calls offered with it, for the rest of the session, or by a rule.
     """
 
     turn: str
@@ -150,7 +150,7 @@ class DenyCall(Command, frozen=True, kw_only=True):
 
 
 class AnswerInput(Command, frozen=True, kw_only=True):
-    """Answer what a server asks for in a call. `call` and `key` None: the first request of the only one.
+    """Answer a server's question in a call. `call` and `key` None: the first request of the only one.
 
     `content` is a JSON object, for an accepted form. `now` is in seconds since the epoch: after the wait has
     expired it is too late for `user`.
@@ -267,8 +267,8 @@ class FinishModelCall(Command, frozen=True, kw_only=True):
     `pressure`: the new level of context use, where users are to be notified. `compress`: the prompt was
     refused as too long and is compressed before the retry. `change`: a decision on other streams that follows
     from a failure. `responses`: usage of models that failed before another one answered. `warnings`: limits
-    that are nearly used up with this call. `answer_faults`: what of the turn's schema a final answer breaks,
-    where the schema has regular expressions; None: the decision finds out.
+    that are nearly used up with this call. `answer_faults`: the violations of the turn's schema by a final
+    answer, if the schema has regular expressions; None: the decision validates it.
     """
 
     step: str
@@ -294,7 +294,7 @@ class FinishReference(Command, frozen=True, kw_only=True):
 
 
 class FinishToolCall(Command, frozen=True, kw_only=True):
-    """A tool call is done. `kept`: the whole result, where the outcome holds a preview of it.
+    """A tool call is done. `large_result`: the complete result, if the outcome contains a preview.
 
     `events`: events of the session that the call caused; they precede its outcome. `change`: the call's
     decision on other streams, made at the append; its answer or its rejection becomes the outcome's content.
@@ -308,10 +308,10 @@ class FinishToolCall(Command, frozen=True, kw_only=True):
 
 
 class ChildPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A child that is to be begun: the ids of its session and its turn, its text, and what people see of it.
+    """A child to start: the ids of its session and its turn, its text, and its description for users.
 
     `system` is added to its prompt; with `fork` it continues its parent's history instead, with the tools of
-    its parent, of which those of the toolsets `withheld` are refused. None: as its parent has it.
+    its parent, of which those of the toolsets `withheld` are refused. None: as for its parent.
     """
 
     session: str
@@ -331,7 +331,7 @@ class ChildPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StartChildren(Command, frozen=True, kw_only=True):
-    """A tool call begins children. `waits`: it ends with the last of them.
+    """A tool call starts children. `waits`: it ends with the last of them.
 
     At most `per_root` run at once below one root, and `per_home` in the whole home.
     """
@@ -371,7 +371,7 @@ class ExpireInput(Command, frozen=True, kw_only=True):
 
 
 class BeginServerTask(Command, frozen=True, kw_only=True):
-    """The server of a tool call has made a task of it, which is asked about at `poll_at`."""
+    """The server of a tool call runs it as a task, which is polled at `poll_at`."""
 
     step: str
     server: str
@@ -382,7 +382,7 @@ class BeginServerTask(Command, frozen=True, kw_only=True):
 
 
 class PollServerTask(Command, frozen=True, kw_only=True):
-    """The task continues; where it was not `reached`, nothing is known of it."""
+    """The task continues; `reached` false: the server could not be reached."""
 
     step: str
     at: float

@@ -20,11 +20,11 @@ OVERFLOW_REASONS: frozenset[e.CompressionReason] = frozenset({"overflow", "refus
 """Reasons for which the turn cannot continue without the compression."""
 MAX_DEATHS = 3
 MAX_INEFFECTIVE = 2
-"""Compressions in a row without real effect after which automatic compression stops."""
+"""Ineffective compressions in a row after which automatic compression stops."""
 REAL_EFFECT = 0.9
-"""A compression that leaves more than this part of the request had no real effect."""
+"""A compression that leaves more than this share of the request was ineffective."""
 GROWTH_MOST, GROWTH_LEAST = 0.1, 0.02
-"""Growth of a request, as a part of the window, after which automatic compression is tried again."""
+"""Growth of a request, as a share of the window, after which automatic compression is tried again."""
 NO_EFFECT = frozenset({"no_effect", "nothing_to_compress"})
 """Kinds of failures after which the history cannot get smaller."""
 
@@ -70,14 +70,14 @@ def flushed(compression: Compression) -> Compression:
 
 
 def failed(compression: Compression, event: e.CompressionFailed) -> Compression | None:
-    """The compression due for a retry; None if it is given up."""
+    """The compression due for a retry; None if it fails for good."""
     if event.retry_at is None:
         return None
     return replace(compression.released(), attempt=compression.attempt + 1, retry_at=event.retry_at)
 
 
 def is_rearmed(ineffective_at: int, tokens: int, window: int) -> bool:
-    """Whether a request of `tokens` has grown enough since the last compression without effect: by a part of
+    """Whether a request of `tokens` has grown enough since the last ineffective compression: by a share of
     the window, or by half of what was left of it.
     """
     growth = max(window * GROWTH_LEAST, min(window * GROWTH_MOST, (window - ineffective_at) / 2))
@@ -85,5 +85,5 @@ def is_rearmed(ineffective_at: int, tokens: int, window: int) -> bool:
 
 
 def is_ineffective(event: e.ContextCompressed) -> bool:
-    """Whether the compression had no real effect."""
+    """Whether the compression was ineffective."""
     return event.tokens_after > event.tokens_before * REAL_EFFECT

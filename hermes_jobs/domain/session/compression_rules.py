@@ -113,7 +113,7 @@ def with_measured(session: Session, event: e.ModelReplied) -> Session:
 
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:
-    """The compression without its worker; it is given up after too many crashes."""
+    """The compression without its worker; it fails for good after too many crashes."""
     job, turn = compression_of(session), session.current
     if turn is not None and turn.id == job.turn:
         tally = turn.tally.with_estimate(event.estimated, event.estimated_cost_usd)
@@ -192,7 +192,7 @@ def finish(command: c.FinishCompression, session: Session) -> Iterator[e.Session
 
 
 def _servers(command: c.FinishCompression) -> dict[str, Any]:
-    """The MCP servers of the continuing session, where they are told."""
+    """The MCP servers of the continuing session, if they are given."""
     if command.mcp is None:
         return {}
     return {"mcp": command.mcp, "mcp_away": command.mcp_away, "mcp_search": command.mcp_search}

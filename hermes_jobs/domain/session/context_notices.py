@@ -1,5 +1,5 @@
-"""Notices for users: the context fills the window, or was compressed; a limit is nearly used up; a member of
-an ensemble is left out; a turn cannot begin yet."""
+"""Notices for users: the context fills the window, or was compressed; a limit is nearly used up; an
+ensemble's member is left out; a turn cannot begin yet."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from hermes_jobs.errors import Rejected
 
 
 def decide(command: c.SessionCommand, session: Session) -> tuple[e.SessionEvent, ...]:
-    """The command's events, in order; none where nothing is left to do.
+    """The command's events, in order; none if nothing is left to do.
 
     Raises `Rejected` for an invalid user command, `StepLost` where the step is no longer due.
     """
@@ -67,8 +67,9 @@ def close_turn_if_idle(session: Session) -> Iterator[e.SessionEvent]:
 
 
 def _cancelled_with_child(session: Session, turn: Turn, by: str) -> Iterator[e.SessionEvent]:
-    """The ends of steering texts that a cancelled child did not get. Nobody reads its answers any more, so
-    they do not become turns of their own, as they do elsewhere; unless a user's next text interrupted it."""
+    """The ends of steering texts that a cancelled child did not get. Its parent no longer reads its answers,
+    so these texts do not become turns of their own, as they do elsewhere; unless a user's next text
+    interrupted it."""
     is_interrupted = any(waiting.if_busy == "interrupt" for waiting in session.waiting)
     if session.delegation_of(turn.id) is None or is_interrupted:
         return

@@ -1,4 +1,4 @@
-"""Forms that a person fills in: what is typed into a field, and whether an answer fits."""
+"""Forms for users: parsing the text of a field, and validating an answer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s]+")
 
 
 def label(field: InputField) -> str:
-    """What people read beside the field."""
+    """The label of the field for users."""
     return field.title or field.name
 
 
 def typed(field: InputField, text: str) -> Any:
-    """The value of what was typed into the field. Raises `Rejected`."""
+    """The value of the text typed into the field. Raises `Rejected`."""
     return _fits(field, _read(field, text.strip()))
 
 
@@ -51,7 +51,7 @@ def _read(field: InputField, text: str) -> Any:
 
 
 def checked(fields: Sequence[InputField], content: str) -> str:
-    """The JSON object that was given for a form, written again. Raises `Rejected`, which names the field."""
+    """The validated JSON object of a form, encoded again. Raises `Rejected`, which names the field."""
     try:
         content_values = msgspec.json.decode(content or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
@@ -69,7 +69,7 @@ def checked(fields: Sequence[InputField], content: str) -> str:
 
 
 def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
-    """The JSON object of a form whose fields were given as texts; a field that was not given has its default.
+    """The JSON object of a form whose fields were given as texts; a missing field has its default.
 
     Raises `Rejected`.
     """
@@ -81,7 +81,7 @@ def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
 
 
 def default(field: InputField) -> Any:
-    """The value that the field has unless another is given; None for none."""
+    """The default value of the field; None for none."""
     return msgspec.json.decode(field.default) if field.default else None
 
 
@@ -96,7 +96,7 @@ def shown(field: InputField, value: Any) -> str:
 
 
 def _chosen(field: InputField, text: str) -> str:
-    """The value that a number in the list, a value or its title means."""
+    """The value that a number in the list, a value or its title refers to."""
     values = [choice.value for choice in field.choices]
     if text not in values and text.isdecimal() and 0 < int(text) <= len(values):
         return values[int(text) - 1]

@@ -22,7 +22,7 @@ from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected, StepLost
 
 MAX_ROUNDS = 10
-"""Times that a server may ask in one call; the SDKs have the same limit."""
+"""The number of times that a server may ask in one call; the SDKs have the same limit."""
 
 
 # --- effects of events --------------------------------------------------------------------------
@@ -50,8 +50,8 @@ def evolve(session: Session, event: e.InputEvent) -> Session:
 
 
 def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEvent]:
-    """The request, with the answers that nobody has to be asked for; nothing where the turn is being
-    cancelled. Raises `StepLost` where a live call is not under way any more."""
+    """The request, with the answers that need no user; nothing if the turn is being cancelled. Raises
+    `StepLost` if a live call is no longer running."""
     turn, call = _under_way(command, session)
     if turn.cancelled_by is not None:
         if not command.live and not call.has_task:
@@ -73,7 +73,7 @@ def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEven
 
 
 def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:
-    """Answer one request. Raises `Rejected` where none waits, it is too late, or the answer does not fit."""
+    """Answer one request. Raises `Rejected` if none waits, it is too late, or the answer is invalid."""
     call, open_request = _waiting(session, command)
     assert call.input is not None
     if command.by == "user" and call.input.request.expires_at <= command.now:

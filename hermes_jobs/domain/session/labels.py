@@ -1,4 +1,4 @@
-"""Labels of turns: words that people choose, by which turns are found again."""
+"""Labels of turns: words chosen by users, by which turns can be listed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL = re.compile(r"\w[\w.-]{0,39}")
 
 
 def label(command: c.LabelTurn, session: Session) -> Iterator[e.TurnLabelled]:
-    """The labels after the command; no event where they stay. Raises `Rejected`."""
+    """The labels after the command; no event if they are unchanged. Raises `Rejected`."""
     if command.turn not in session.ended:
         require_open_turn(session, command.turn)
     before = session.labels.get(command.turn, ())
@@ -37,7 +37,7 @@ def normal(label: str) -> str:
 
 
 def checked_label(label: str) -> str:
-    """The label as it is stored. Raises `Rejected` for what cannot be one."""
+    """The label as it is stored. Raises `Rejected` for an invalid label."""
     found = normal(label)
     if not _LABEL.fullmatch(found):
         raise Rejected(

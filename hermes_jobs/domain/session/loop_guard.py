@@ -30,7 +30,8 @@ REFUSAL = (
 
 
 class RepeatedCall(msgspec.Struct, frozen=True):
-    """A call of the turn, its last result, and how often in a row that was it since the last change."""
+    """A call of the turn, its last result, and how often in a row it had that result since the last
+    change."""
 
     name: str
     arguments: str
@@ -83,7 +84,7 @@ def _last(repeats: Sequence[RepeatedCall], request: ToolCall) -> RepeatedCall | 
 
 
 def _canonical(arguments: str) -> str:
-    """The same text for equal arguments, whatever their spaces and order."""
+    """The same text for equal arguments, regardless of spaces and order."""
     try:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="sorted").decode()
     except (msgspec.DecodeError, RecursionError):

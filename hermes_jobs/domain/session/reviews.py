@@ -1,7 +1,7 @@
 """State of nudges and reviews of a conversation: which reviews are due, waiting or running.
 
 A review runs in its own session, whose stream is named after the review's `ID`; the conversation only records
-its request and its outcome. One runs at a time; the others wait. A curator reviews the skills and no
+its request and its outcome. One runs at a time; the others wait. A curator reviews the skills, not a
 conversation: all its events are in its own stream.
 """
 

@@ -34,7 +34,7 @@ def round_opened(turn: Turn, event: ModelReplied) -> Turn:
 
 
 def _default_plan(turn: Turn, event: ModelReplied) -> tuple[PlannedCall, ...]:
-    """The plan without a stored one: every call needs the most care and runs alone, in order."""
+    """The default without a stored plan: every call is a `write` and runs alone, in order."""
     ids = [f"{turn.step_id}-{index}" for index in range(len(event.tool_calls))]
     return tuple(
         PlannedCall(call=call, effect="write", after=tuple(ids[:index])) for index, call in enumerate(ids)
@@ -82,8 +82,8 @@ def round_closed(turn: Turn) -> Turn:
 
 
 def repeats_before(turn: Turn, call_id: str) -> tuple[RepeatedCall, ...]:
-    """What the loop guard knows when that call of the open round runs: earlier rounds, and those calls of the
-    reply before it that have ended.
+    """The loop guard's state when that call of the open round runs: earlier rounds, and the ended calls
+    before it in the reply.
     """
     if not turn.max_refusals:
         return turn.repeats

@@ -1,4 +1,5 @@
-"""Tasks of MCP servers: a call that its server continues with waits for a timer, asks, and waits again.
+"""Tasks of MCP servers: a call that runs on as a task on its server waits for a timer, polls, and waits
+again.
 
 No worker is occupied between two polls. A poll changes nothing, so that another worker can repeat it.
 Cancelling the turn cancels the task: the step is due at once for that, and the turn ends after it.
@@ -44,7 +45,7 @@ def _polled(call: Call, event: e.ServerTaskPolled) -> Call:
 
 
 def begin(command: c.BeginServerTask, session: Session) -> Iterator[e.SessionEvent]:
-    """The call has become a task; also in a turn that is being cancelled, which ends it then."""
+    """The call has become a task; in a turn that is being cancelled it is then cancelled."""
     _, turn = require_due(session, command.step)
     yield e.ServerTaskBegun(
         turn=turn.id,
@@ -58,7 +59,7 @@ def begin(command: c.BeginServerTask, session: Session) -> Iterator[e.SessionEve
 
 
 def polled(command: c.PollServerTask, session: Session) -> Iterator[e.SessionEvent]:
-    """The task continues, or could not be asked about."""
+    """The task continues, or could not be polled."""
     _, turn = require_due(session, command.step)
     yield e.ServerTaskPolled(
         turn=turn.id,

@@ -34,7 +34,7 @@ _PAST: dict[EndStatus, str] = {"cancelled": "been cancelled", "merged": "been me
 
 
 class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ended. `turn` is kept where it can be resumed; `into` is the
+    """How a turn ended. `turn` is its state if it can be resumed; `into` is the
     turn that it was merged into; `stopped_by` names the limit that ended it early. `rated`: how a person
     rated it.
     """
@@ -52,9 +52,9 @@ class EndedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
-    """A child that has not ended. `began`: the turn that began it, as it was; `waits`: the call waits for it.
-
-    Its end becomes a text with what that turn may do, and of at most as many characters as its results.
+    """A child that has not ended. `parent_turn`: the state of the turn that started it; `waits`: the call
+    waits for it. Otherwise its end becomes a text with the permissions of that turn, limited like its tool
+    results.
     """
 
     ref: ChildRef
@@ -64,7 +64,7 @@ class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Titling(StepState, frozen=True, kw_only=True):
-    """The title that a model is to give. `turn` wanted it; its settings hold for the call, too."""
+    """The title that a model has to make. `turn` requested it; its settings apply to the call, too."""
 
     turn: Turn
 
@@ -76,17 +76,16 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     are in `current.calls`, so that their order of arrival has no effect.
 
     `named` is the given title, `title` that of the newest session, which has a number after a compression.
-    `forked_from` is the lineage that this one continues, if any; `undone_into` the one in which the user went
-    on, with its title, after the last turn was taken back. `prompt_tokens` is the provider's count for
-    the first `measured_messages`, 0 if unknown; the last accepted request held the first `accepted` messages.
+    `forked_from` is the lineage that this one continues, if any; `undone_into` the one in which the user
+    continued, with its title, after the last turn was undone. `prompt_tokens` is the provider's count for the
+    first `measured_messages`, 0 if unknown; the last accepted request held the first `accepted` messages.
     `ineffective_compressions` counts those in a row without real effect; the request size at the last one was
     `ineffective_at` tokens; while `compression_paused` none is started automatically. `pressure_notified`:
     the user was notified of a full context. `reviews` are waiting, `active_review` is the running one. `news`
     are notices for the next answer in a chat. `restored_files` are those that a user has restored since the
-    last text.
-    `mode` and `approved`: what the agent may do without approval; `plan_mode_noted`: the model knows that it
-    may only plan. `children` are those that have not ended. `titling` is the title that a model is to give;
-    `title_given_up`: it could not, and is not asked again. `labels` are those of turns.
+    last text. `mode` and `approved`: what the agent may do without approval; `plan_mode_noted`: the model
+    knows that it may only plan. `children` are those that have not ended. `titling` is the title that a model
+    has to make; `title_given_up`: it failed for good. `labels` are those of turns.
     """
 
     stream: str
@@ -145,7 +144,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return self.started is not None and self.started.kind == "review"
 
     def delegation_of(self, turn: str | None) -> Delegation | None:
-        """The place below a parent of the turn that was delegated; None for the others, which users sent."""
+        """The delegated turn's place below its parent; None for turns that users sent."""
         found = self.opening.delegation if self.opening else None
         return found if found is not None and found.turn == turn else None
 
@@ -156,7 +155,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def waits_for_others(self) -> bool:
-        """Whether children of it are at work, or it is a child that is held back."""
+        """Whether its children are running, or it is a child that waits for a slot."""
         return bool(self.children) or (self.current is not None and self.current.held)
 
     def find(self, turn: str) -> Turn | None:
@@ -169,7 +168,7 @@ def fork_of(parent: Session, stream: str) -> Session:
     """A session that continues its parent's messages; no turn or review of the parent is inherited."""
     messages = parent.messages
     if parent.current is not None and parent.current.calls:
-        messages = messages[:-1]  # calls without results: the parent was still running them
+        messages = messages[:-1]  # calls without results, because the parent was still running them
     return Session(
         stream=stream,
         opening=parent.opening,
@@ -220,7 +219,7 @@ def require_open_turn(session: Session, turn_id: str) -> Turn:
 
 
 def not_ended(session: Session, turn_id: str, kind: str = "not_ended") -> Rejected:
-    """The error for a turn that has to end first: it waits for the person, runs, or has not begun."""
+    """The error for a turn that has to end first: it waits for the user, runs, or has not begun."""
     turn, hint = session.find(turn_id), "Wait for it, or cancel it"
     how = "it is still running" if session.current is turn else "it waits for the turn before it"
     if turn is not None and any(call.waits_for_person for call in turn.calls):
@@ -231,7 +230,7 @@ def not_ended(session: Session, turn_id: str, kind: str = "not_ended") -> Reject
 
 
 def require_no_children(session: Session) -> None:
-    """Raise `Rejected`, kind `busy`, while children of the session are at work."""
+    """Raise `Rejected`, kind `busy`, while children of the session are running."""
     if session.children:
         names = ", ".join(child.ref.session for child in session.children)
         raise Rejected(

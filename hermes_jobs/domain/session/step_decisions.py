@@ -164,7 +164,7 @@ def _called(command: c.FinishModelCall, session: Session) -> Iterator[e.SessionE
 def _referred(
     outcome: e.ReferenceReplied | e.ReferenceFailed, session: Session
 ) -> e.ReferenceReplied | e.ReferenceFailed:
-    """The outcome, which says whether it leaves the aggregator alone."""
+    """The outcome, with `alone` set if the aggregator has no answers."""
     turn = fold(session, (outcome,)).current
     if isinstance(outcome, e.ReferenceReplied) or turn is None or turn.open_references:
         return outcome

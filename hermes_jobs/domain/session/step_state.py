@@ -11,7 +11,7 @@ from hermes_jobs.domain.usage import Reservation
 
 
 class StepState(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn, a tool call, a reference, a compression and a title have in common.
+    """The common base of a turn, a tool call, a reference, a compression and a title.
 
     `attempt` counts from 1; `worker_crashes` counts workers in a row that died while they ran the step;
     `retry_at` is in seconds since the epoch; `reserved` is the reservation of the running call of a model.

@@ -1,4 +1,4 @@
-"""Turns that a limit ended early: which ends those are, and the words for people."""
+"""Turns that a limit ended early: their kinds, and the messages for users."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hermes_jobs.domain.events import TurnCompleted, TurnEnd, TurnFailed
 from hermes_jobs.domain.session.loop_guard import MAX_REFUSALS
 
 BUDGET: Final = "budget"
-"""The kind of failure of a turn that its budgets do not pay for."""
+"""The kind of failure of a turn whose budget is used up."""
 SCHEMA: Final = "schema"
-"""The kind of failure of a turn whose answer does not fit the schema that was asked for."""
+"""The kind of failure of a turn whose answer violates its schema."""
 FAILING = (BUDGET, SCHEMA)
 """The kinds of failure that count as stopped early."""
 REFUSED: Final = "refused"
@@ -29,9 +29,10 @@ _WHY = {
 
 
 def stopped_by(end: TurnEnd) -> str | None:
-    """What ended the turn early: `max_iterations`, `loop_guard`, `length`, `refused`, `budget`, `schema`.
+    """The limit that ended the turn early: `max_iterations`, `loop_guard`, `length`, `refused`, `budget`,
+    `schema`.
 
-    None where nothing did.
+    None if none did.
     """
     if isinstance(end, TurnCompleted):
         return end.stopped_by

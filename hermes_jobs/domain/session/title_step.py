@@ -1,8 +1,8 @@
 """Titles by a model: when one is due, and what the events of its step do.
 
 A session without a title gets one after the first completed turn that wants it. The step runs beside whatever
-comes next: no turn waits for it. A title that a user gives in the meantime stays, and a session whose
-last turn is taken back in the meantime gets none.
+comes next: no turn waits for it. A title that a user gives in the meantime stays, and a session whose last
+turn is undone in the meantime gets none.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def step_id(session: Session) -> str:
 
 
 def is_due(session: Session) -> bool:
-    """Whether a title is to be made, or is being made."""
+    """Whether a title is due or being made."""
     job = session.titling
     return job is not None and (job.running or needs_title(session))
 
 
 def needs_title(session: Session) -> bool:
-    """Whether the session would take a title: it has none, and was neither ended nor taken back."""
+    """Whether the session needs a title: it has none, and was neither ended nor undone."""
     return session.named is None and session.ended_because is None and session.undone_into is None
 
 
@@ -47,7 +47,8 @@ def is_step(session: Session, step: str) -> bool:
 
 
 def turn_completed(session: Session, turn: Turn | None) -> Session:
-    """The session after that turn has completed; a title is due if it wants one and none was given up."""
+    """The session after that turn has completed; a title is due if it requested one and none has failed for
+    good."""
     if turn is None or not turn.wants_title:
         return session
     talks = session.started is not None and session.started.kind == "conversation"
@@ -69,7 +70,7 @@ def evolve(session: Session, event: e.TitleEvent) -> Session:
 
 
 def abandoned(session: Session, event: e.StepAbandoned) -> Session:
-    """The title step without its worker; it is given up after too many crashes."""
+    """The title step without its worker; it fails for good after too many crashes."""
     job = session.titling
     assert job is not None, f"no title of {session.stream} is due"
     job = job.abandoned(died=event.reason == "died")
@@ -87,7 +88,7 @@ def begin(session: Session, step: str, reserved: Reservation | None) -> Iterator
 
 
 def finish(command: c.FinishTitle, session: Session) -> Iterator[e.SessionEvent]:
-    """End the attempt; the title is taken if it is still wanted. Raises `StepLost`."""
+    """End the attempt; the title is used if it is still needed. Raises `StepLost`."""
     job = _job(session, command.step)
     yield from command.responses
     is_needed = needs_title(session)

@@ -50,7 +50,7 @@ def _joins(before: str, after: str) -> bool:
 def clean_title(title: str) -> str:
     """The title on one line, without control, bidi and invisible characters.
 
-    Raises `Rejected`, kind `usage`, where nothing is left or it is longer than `MAX_LENGTH`.
+    Raises `Rejected`, kind `usage`, if nothing is left or it is longer than `MAX_LENGTH`.
     """
     clean = " ".join(seen(printable(re.sub(r"\s", " ", title))).split())
     if not any(unicodedata.category(char)[0] in "LNPS" for char in clean):

@@ -60,7 +60,7 @@ def truncate_round(calls: Sequence[Call], limit: int, preview_chars: int) -> tup
 
 
 def _replaced(calls: Sequence[Call], limit: int, preview_chars: int) -> tuple[Call, ...]:
-    """The same with previews of that length, whether or not all fit."""
+    """The calls with previews of that length, whether or not all fit."""
     size = sum(map(_size, calls))
     fitting: dict[str, Call] = {}
     for call in sorted(calls, key=_size, reverse=True):

@@ -60,9 +60,9 @@ class Turn(StepState, frozen=True, kw_only=True):
       reason why the turn could not begin (empty: it could, or was not tried), first at `postponed_since`, and
       `postponements` times. `held`: it may not begin before it is released.
     * Models: `model` answers, or puts the answers of the `ensemble` together, which are in `references`.
-      `fallbacks` counts the fallback models used, `exhausted` is the first model left because of its quota,
-      `failures` are those of models that another one replaced.
-    * Text: `recalled` is added to the message `prompt_text` in its requests. `go_on` replaces the texts where
+      `fallbacks` counts the fallback models used, `exhausted` is the first model replaced because of its
+      quota, `failures` are those of models that another one replaced.
+    * Text: `recalled` is added to the message `prompt_text` in its requests. `go_on` replaces the texts if
       the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
       prompts that were refused as too long.
@@ -141,12 +141,12 @@ class Turn(StepState, frozen=True, kw_only=True):
 
     @property
     def waits_until(self) -> float:
-        """Until when it waits for a quota, or for what it cannot begin without; 0 where it does not."""
+        """The end of its wait for a quota or a requirement; 0 if it does not wait."""
         return self.quota_until or (self.retry_at if self.postponed else 0.0)
 
     @property
     def may_call_tools(self) -> bool:
-        """Whether its next reply may ask for tools: not where a closing or corrected answer is wanted."""
+        """Whether its next reply may request tools: not for a closing or corrected answer."""
         return not self.finalizing and not self.corrections
 
     @property
@@ -156,12 +156,12 @@ class Turn(StepState, frozen=True, kw_only=True):
 
     @property
     def was_refused(self) -> bool:
-        """Whether it called tools where nobody can be asked, and not one of its calls was allowed."""
+        """Whether all its tool calls were refused, because no user could be asked."""
         return not self.attended and bool(self.denial) and not self.used_tools
 
     @property
     def is_attended(self) -> bool:
-        """Whether a person can be asked."""
+        """Whether a user can be asked."""
         return self.attended and not self.unattended
 
     @property
@@ -187,8 +187,8 @@ class Turn(StepState, frozen=True, kw_only=True):
 
 
 def may_join(turn: Turn, text: Turn) -> bool:
-    """Whether a text may become part of a turn: not where it was to have other permissions, or an answer of
-    another form."""
+    """Whether a text may become part of a turn: not if it has other permissions, or another form of
+    answer."""
     return (
         text.mode in {None, turn.mode}
         and text.approve in {(), turn.approve}
@@ -284,7 +284,7 @@ def at_once(turn: Turn) -> Turn:
 
 
 def moved(turn: Turn, model: str) -> Turn:
-    """The turn without its wait, with that model where one is given."""
+    """The turn without its wait, with that model if one is given."""
     ensemble = "" if model else turn.ensemble
     return replace(
         turn,

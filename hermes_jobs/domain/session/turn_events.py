@@ -73,7 +73,7 @@ def evolve(session: Session, event: e.TurnEvent) -> Session:  # noqa: PLR0911, P
 
 def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
     turn = turns.submitted(event)
-    if event.opening is not None:  # a fork has that of its parent, until it gets its own
+    if event.opening is not None:  # a fork has its parent's, until it gets its own
         session = replace(session, opening=event.opening, mode=event.opening.mode or session.mode)
     if session.current is None:
         return replace(session, current=turn)
@@ -113,18 +113,18 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
 
 
 def _with_restored(session: Session, text: str) -> str:
-    """The text, after a note on the files that the model knows in another state."""
+    """The text, after a note on the restored files."""
     if not session.restored_files:
         return text
     return f"{RESTORED.format(files=', '.join(session.restored_files))}\n\n{text}"
 
 
 def _closing(session: Session) -> tuple[AssistantMessage, ...]:
-    """A message between the last text and a new request, where the last one was not the model's."""
+    """The message that closes an unanswered text before a new one."""
     if not session.messages or _speaks_last(session, AssistantMessage):
         return ()
     last = session.ended.get(session.last_ended or "")
-    # After an answer there may still be a note left by a compression.
+    # After an answer there may still be a note of a compression.
     return (AssistantMessage(ACKNOWLEDGED if last and last.status == "completed" else ENDED_UNANSWERED),)
 
 
@@ -177,7 +177,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
 
 
 def _queued(session: Session, turn: Turn) -> Session:
-    """The session with that turn as the running one, or behind those that wait."""
+    """The session with that turn as the running one, or the last of the waiting ones."""
     if session.current is None:
         return replace(session, current=turn)
     return replace(session, waiting=(*session.waiting, turn))
@@ -190,7 +190,7 @@ def _carried_settings(past: Turn, event: e.TurnResumed) -> dict[str, object]:
 
 
 def _without_open_calls(session: Session, turn: Turn) -> Session:
-    """The session without calls that never got a result: older logs have them where a turn was cancelled
+    """The session without tool calls that never got a result: older logs have them if a turn was cancelled
     during its model call. Texts beside them stay.
     """
     if not turn.calls:

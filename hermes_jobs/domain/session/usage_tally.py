@@ -32,7 +32,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def with_outcome(self, event: PaidOutcome) -> UsageTally:
-        """The tally with what a model call came to."""
+        """The tally with the outcome of a model call."""
         return self.with_response(event.usage, billed_usd(event)).with_estimate(
             event.estimated, event.estimated_cost_usd
         )
@@ -46,7 +46,7 @@ class UsageTally(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def without_estimate(self, reserved: Reservation) -> UsageTally:
-        """The tally without the estimate for a call whose response came late; the estimate may be recorded
+        """The tally without the estimate for a call whose response arrived late; the estimate may be recorded
         already.
         """
         if self.estimated.total_tokens < reserved.usage.total_tokens:

@@ -10,7 +10,7 @@ from hermes_jobs.domain.events.event import Event
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 
 ChildStatus = Literal["completed", "failed", "cancelled", "out_of_budget", "stopped", "unknown"]
-"""How a child ended. `stopped`: a limit ended it early. `unknown`: its workers died, one after the other."""
+"""How a child ended. `stopped`: a limit ended it early. `unknown`: its workers died repeatedly."""
 
 
 class Payer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,7 +65,7 @@ class ChildrenStarted(Event, frozen=True, kw_only=True):
 class ChildEnded(Event, frozen=True, kw_only=True):
     """A child has ended, in the same append as its turn. `message`: why it has no answer.
 
-    `answer` is whole; the figures are those of its first turn, without what its own children took.
+    `answer` is complete; the figures are those of its first turn, without its own children.
     """
 
     turn: str
@@ -81,7 +81,7 @@ class ChildEnded(Event, frozen=True, kw_only=True):
 
 
 class TurnReleased(Event, frozen=True, kw_only=True):
-    """A turn that was held back, because as many children ran as may, can begin."""
+    """A held turn can begin: a slot for running children is free."""
 
     turn: str
 

@@ -24,7 +24,7 @@ class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A change of one file, by its real path; None: there was no file, or is none afterwards.
+    """A change of one file, by its real path; None: there is no file before or after it.
 
     `folders` were made for it, outermost first.
     """
@@ -53,7 +53,7 @@ class FileWritten(Event, frozen=True, kw_only=True):
 
 
 class FilesRestored(Event, frozen=True, kw_only=True):
-    """`by` took back the turn's changes of these files on `host`, or put them there again.
+    """`by` reverted the turn's changes of these files on `host`, or applied them again.
 
     `forced`: also where the files had been changed since. `undo`: the last rewind of the turn that was not
     taken back yet was, for these files.

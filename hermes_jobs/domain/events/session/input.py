@@ -1,4 +1,4 @@
-"""Events of input that an MCP server asks of the person while a tool call of it is open."""
+"""Events of input that an MCP server requests from the user during a tool call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hermes_jobs.domain.events.event import Event
 
 FieldKind = Literal["text", "integer", "number", "boolean", "choice", "choices"]
 InputAction = Literal["accept", "decline", "cancel"]
-"""The answers of the MCP specification. `cancel`: nobody has decided."""
+"""The answers of the MCP specification. `cancel`: no decision was made."""
 
 
 class InputChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A value that can be chosen, with the words for it where there are others than itself."""
+    """A choice: its value, and a title if that differs."""
 
     value: str
     title: str = ""
@@ -39,8 +39,8 @@ class InputField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class InputRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that a server asks for: a form of `fields`, or a visit to `url`. `key` is the server's name
-    for it. `refusal`: why the person is not asked; empty where they are."""
+    """One request of a server: a form of `fields`, or a visit to `url`. `key` is the server's name for it.
+    `refusal`: the reason why the user is not asked; else empty."""
 
     key: str
     message: str
@@ -63,7 +63,7 @@ class InputRequested(Event, frozen=True, kw_only=True):
     live: bool = False
 
     def without(self, key: str) -> InputRequested | None:
-        """The same without a request that was answered; None where that was the last one."""
+        """The event without an answered request; None if that was the last one."""
         remaining = tuple(request for request in self.requests if request.key != key)
         return msgspec.structs.replace(self, requests=remaining) if remaining else None
 
@@ -71,7 +71,7 @@ class InputRequested(Event, frozen=True, kw_only=True):
 class InputAnswered(Event, frozen=True, kw_only=True):
     """One of the requests has its answer; `content` is a JSON object with the fields of an accepted form.
 
-    `by`: `user`; `timeout`, where nobody answered; `unattended`, where nobody could; `policy`, where the
+    `by`: `user`; `timeout`: there was no answer in time; `unattended`: no user could answer; `policy`: the
     request has a refusal.
     """
 

@@ -49,11 +49,11 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
     attempt.
 
     `max_tokens`: the output limit of the retry, where the requested one was refused. `window`: the model's
-    window in tokens, where the refusal names it. `estimated`: estimated usage of a call whose usage nobody
-    reported. `quota_until`: when the quota resets that the call waits for. `fallback`: the model of the
-    retry, and `resets_at` when the used-up quota of the model that it replaces resets. `back_to`: the model
-    whose quota the call waits for because its fallback cannot be used. `content`: the partial text of a
-    cancelled answer.
+    window in tokens, where the refusal names it. `estimated`: estimated usage of a call without reported
+    usage. `quota_until`: when the quota resets that the call waits for. `fallback`: the model of the retry,
+    and `resets_at` when the used-up quota of the model that it replaces resets. `back_to`: the model whose
+    quota the call waits for because its fallback cannot be used. `content`: the partial text of a cancelled
+    answer.
     """
 
     turn: str
@@ -79,7 +79,7 @@ class ModelCallFailed(Event, frozen=True, kw_only=True):
 
 
 class ResponseBooked(Event, frozen=True, kw_only=True):
-    """The usage of a response outside the transcript: a summary, a flush. `turn` pays for it, if any.
+    """The usage of a response outside the transcript: a summary, a flush. `turn` is charged for it, if set.
 
     `estimated`: estimated usage where none was reported, as of a cancelled call.
     """

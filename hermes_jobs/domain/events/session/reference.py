@@ -43,7 +43,7 @@ class ReferenceFailed(Event, frozen=True, kw_only=True):
 
     `alone`: all members are left out, this one as the last, and the aggregator answers alone. `max_tokens`:
     the output limit of the retry, where the requested one was refused. `window`: the model's window in
-    tokens, where the refusal names it. `estimated`: estimated usage of a call whose usage nobody reported.
+    tokens, where the refusal names it. `estimated`: estimated usage of a call without reported usage.
     """
 
     turn: str

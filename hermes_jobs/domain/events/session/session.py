@@ -1,4 +1,4 @@
-"""Events of the session itself: start, title, model, todo list, end; and what its listeners were told."""
+"""Events of the session itself: start, title, model, todo list, end; and its listeners' cursors."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ class StepAbandoned(Event, frozen=True, kw_only=True):
 
 
 class OutcomeDiscarded(Event, frozen=True, kw_only=True):
-    """An outcome arrived after its claim was lost: its usage is booked, and it does not enter the transcript.
-
-    `reserved`: the estimate that was booked when the claim was lost; the real usage replaces it.
+    """An outcome arrived after its claim was lost: its usage is recorded, and it does not enter the
+    transcript. `reserved`: the estimate that was recorded when the claim was lost; the real usage replaces
+    it.
     """
 
     turn: str

@@ -1,6 +1,6 @@
 """Events of tool calls: plan, start, result, approval.
 
-A call may become a task of an MCP server, which continues after it has answered, until it is asked again.
+A call may become a task of an MCP server, which runs on after the response and is polled.
 """
 
 from __future__ import annotations
@@ -110,9 +110,8 @@ class ApprovalDenied(Event, frozen=True, kw_only=True):
 
 
 class ServerTaskBegun(Event, frozen=True, kw_only=True):
-    """The server of the call has made a task of it, known there as `task`; it is asked about it at `poll_at`.
-
-    `at`: when that was. `message`: what the server says of it.
+    """The server of the call runs it as a task, with the id `task` there; it is polled at `poll_at`. `at`:
+    the time of the response. `message`: the server's description of its status.
     """
 
     turn: str
@@ -125,9 +124,8 @@ class ServerTaskBegun(Event, frozen=True, kw_only=True):
 
 
 class ServerTaskPolled(Event, frozen=True, kw_only=True):
-    """The server was asked about the task at `at`, and it has not ended: it is asked again at `poll_at`.
-
-    `reached`: it has answered, and has the answers that were given to it until then.
+    """The task was polled at `at` and has not ended; the next poll is at `poll_at`. `reached`: the server has
+    responded, and has received the answers given until then.
     """
 
     turn: str

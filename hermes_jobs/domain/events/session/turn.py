@@ -23,12 +23,12 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
 
     `deliver`: further targets of the answer, such as `file:PATH`. `budget_usd`: this turn's own limit,
     besides the configured one. `mode`: this turn's own; None: the session's. `approve`: calls that were
-    approved beforehand. `unattended`: a person sent it who answers no questions. `settings`: what was set for
-    this turn alone, by configuration keys, over the settings of whoever works on it. `requires`: digests, by
-    name, of keys and addresses that whoever works on it must have. `answer_schema`: the JSON Schema that the
-    answer has to fit, as JSON text; empty for none. `held`: it begins only when it is released.
-    `wants_title`: a person chooses among sessions by their titles: one without a title gets one from a model.
-    `skills`: the skills that were put into the text by name.
+    approved beforehand. `unattended`: sent by a user who answers no questions. `settings`: this turn's own
+    values of configuration keys, over the settings of the worker. `requires`: digests, by name, of keys and
+    addresses that the worker must have. `answer_schema`: the JSON Schema that the answer has to fit, as JSON
+    text; empty for none. `held`: it begins only when it is released. `wants_title`: the session gets a title
+    from a model if it has none, because users choose among sessions by title. `skills`: the skills that were
+    put into the text by name.
     """
 
     turn: str
@@ -55,9 +55,9 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
 
 
 class RecalledItem(msgspec.Struct, frozen=True):
-    """Something that was recalled, and the tracks that found it: shared `words`, a shared name of a thing
+    """A recalled item, and the tracks that found it: shared `words`, a shared name of a thing
     (`entities`), or a near vector (`meaning`). `name` is the version of the memory's write, or the id of the
-    turn in which it was said."""
+    turn that contains it."""
 
     kind: Literal["memory", "turn"]
     name: str
@@ -70,11 +70,11 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     A review is due after `memory_nudge` user turns or `skill_nudge` rounds of tool calls; 0: never.
     `recalled` is added to the user's text in this turn's requests only. `listeners` are notified of the
     session's events. The loop guard ends the turn after it has refused `max_refusals` calls; 0: at the first
-    one, and no change in between resets its counts. `note`: what the model is told of the mode, with the
-    user's text. `members` are the models of the `ensemble` that are asked before the first call of `model`,
-    which puts their answers together. `memories`: the memory's entries in `recalled`, by the versions of the
-    writes that made them; `recall`: what is in `recalled`, and by which tracks it was found; `recall_failed`:
-    why one of them was left out.
+    one, and no change in between resets its counts. `note`: the note to the model about the mode, sent with
+    the user's text. `members` are the models of the `ensemble` that are called before the first call of
+    `model`, which combines their answers. `memories`: the memory's entries in `recalled`, by the versions of
+    the writes that made them; `recall`: the items in `recalled`, with the tracks that found them;
+    `recall_failed`: why a track was left out.
     """
 
     turn: str
@@ -97,8 +97,8 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
 
 
 class TurnPostponed(Event, frozen=True, kw_only=True):
-    """The turn could not begin, for that `reason`, and is tried again at `retry_at`. `number` counts from 1;
-    `since`: when it was tried first. Both times are seconds since the epoch. `what`: what it waits for, in a
+    """The turn could not begin, for that `reason`, and is retried at `retry_at`. `number` counts from 1;
+    `since`: the time of the first attempt. Both times are seconds since the epoch. `what` it waits for, in a
     few words."""
 
     turn: str
@@ -128,7 +128,7 @@ class TurnResumed(Event, frozen=True, kw_only=True):
 
     `budget_usd`: its total limit from now on; None: unchanged. `model`: the model from now on, empty for the
     same. `settings` are laid over those of the turn; where they or `requires` are given, `requires` takes the
-    place of the turn's. `ensemble` and `members`: those that are asked before `model`.
+    place of the turn's. `ensemble` and `members`: those that are called before `model`.
     """
 
     turn: str
@@ -215,7 +215,7 @@ class TurnCancelled(Event, frozen=True, kw_only=True):
 
 
 class TurnRated(Event, frozen=True, kw_only=True):
-    """A person said whether the turn was good; the last rating counts, and `none` takes it back."""
+    """A user rated the turn; the last rating counts, and `none` removes it."""
 
     turn: str
     rating: Rating
@@ -224,7 +224,7 @@ class TurnRated(Event, frozen=True, kw_only=True):
 
 
 class TurnLabelled(Event, frozen=True, kw_only=True):
-    """A person said what the turn is an example of. `labels` are all that it has from now on, in order."""
+    """A user labelled the turn. `labels` are all labels that it has from now on, in order."""
 
     turn: str
     labels: tuple[str, ...]
