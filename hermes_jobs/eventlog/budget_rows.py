@@ -61,7 +61,7 @@ def _charge_within(connection: Connection, change: Charge, limits: Sequence[Limi
 
 
 def _exceeded(limits: Iterable[Limit], total: Amount) -> Limit | None:
-    """The first limit that the total is beyond."""
+    """The first limit that the total exceeds."""
     return next((limit for limit in limits if not limit.allows(total)), None)
 
 

@@ -22,7 +22,7 @@ Upcast = Callable[[Fields], Fields]
 UpcastTable = Mapping[tuple[str, int], Upcast]
 
 UPCASTS: UpcastTable = {}
-"""What converts the stored form of an old event: (type, schema) → a function from that schema's fields to the
+"""Converters of the stored form of old events: (type, schema) → a function from that schema's fields to the
 next schema's, so that each knows two neighbouring forms only. Fields added with a default need no entry."""
 
 _json = msgspec.json.Encoder()

@@ -12,7 +12,7 @@ Values = Mapping[str, Any]
 
 
 class Cursor(Protocol):
-    """What a statement gave, as in PEP 249."""
+    """The result of a statement, as in PEP 249."""
 
     @property
     def rowcount(self) -> int:
@@ -45,7 +45,7 @@ class Connection(Protocol):
 
     @property
     def ProgrammingError(self) -> type[Exception]:
-        """A statement that cannot be carried out."""
+        """A statement that cannot be executed."""
 
     def execute(self, sql: str, values: Values = ..., /) -> Cursor:
         """Run a statement."""

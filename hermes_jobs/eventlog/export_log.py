@@ -72,7 +72,7 @@ def _lines(
 
 
 def _check_ends(connection: Connection, streams: Collection[str] | None) -> None:
-    """Raises `Corrupt` where a stream ends before its head says: no later event would show that."""
+    """Raises `Corrupt` if a stream has fewer events than its head says, which no later event would reveal."""
     condition, names = _among("streams.stream", streams)
     row = connection.execute(sql.SELECT_LOST_END.format(condition), names).fetchone()
     if row is not None:

@@ -1,4 +1,4 @@
-"""From a URL to a log: which database it names, and that its tables are there and of our time."""
+"""From a URL to a log: selects the database, creates missing tables, and checks their version."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Removing texts from the log: the one exception to the rule that an event never changes.
 
 In one transaction the texts of events become marks, large results and keys too, and one event is appended
-that records its author, its reason and the new hash of each of these events. Each keeps the hash that it was
-written with, and with it the chain: see `tombstones`. Everything else stays unchanged, byte by byte.
-A repeated call has no effect: removed texts are not found again.
+that records its author, its reason and the new hash of each of these events. Each event keeps its original
+hash, so that the chain holds: see `tombstones`. Everything else stays unchanged, byte by byte. A repeated
+call has no effect: removed texts are not found again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Rewrite(NamedTuple):
 
 
 class Matches(msgspec.Struct, frozen=True, kw_only=True):
-    """What a removal finds in the log, up to `position`. `results` and `keys` are those that change or go.
+    """What a removal finds in the log, up to `position`. `results` and `keys` are those that change or are
+    removed.
 
     `named`: the events in whose names the pattern is found too (ids, tools, models, skills): they stay.
     """
@@ -77,9 +78,9 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find(log: SqlEventLog, removal: Removal) -> Matches:
-    """What the removal would change, as of now.
+    """The changes that the removal would make now.
 
-    Raises `Rejected` while something is coming in, `NewerSchema` or `Corrupt` where an event cannot be read,
+    Raises `Rejected` during an import, `NewerSchema` or `Corrupt` where an event cannot be read,
     and `LogUnavailable`.
     """
     with log.snapshot() as connection:
@@ -183,7 +184,7 @@ class _Search:
             return before
         self._check_nothing_imports()
         news = [*self._after(before.position)]
-        if any(record.stream == MEMORY for record in news):  # together they identify an entry
+        if any(record.stream == MEMORY for record in news):  # because together they identify an entry
             return self.everything()
         return self._matches((*before.rewrites, *self._rewrites(news)), before)
 
@@ -251,7 +252,7 @@ class _Search:
         encoded = self._codec.encode(after)
         is_named = self._removal.found(f"{row.stream} {encoded.data}")
         self._named += is_named
-        # Fields that this build does not know go where the pattern is in them.
+        # Unknown fields are removed if the pattern matches in them.
         is_unknown = after == event and not is_named and self._removal.found(row.data)
         if after == event and not is_unknown:
             return None
@@ -276,7 +277,7 @@ class _Search:
                 yield call, after
 
     def _vectors(self, rewrites: Iterable[Rewrite]) -> Iterator[tuple[str, str]]:
-        """The vectors that stay, of plans with texts in the streams that change: all of those go."""
+        """The remaining vectors of plans with texts in the changed streams, whose vectors are all removed."""
         streams = {rewrite.stream for rewrite in rewrites}
         values = {"type": EmbeddingPlanned.__name__}
         for _, data, schema in (

@@ -46,7 +46,7 @@ _ROWS_AT_ONCE = 1000
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True):
     """The imported streams, in the order of their first events; `known` are those the target already had.
 
-    `waiting`: the imported sessions that wait for others, which may not have come with them.
+    `waiting`: the imported sessions that wait for others, which may not be imported.
     """
 
     num_events: int
@@ -244,7 +244,7 @@ class _Import:
         self._last_read = line.position
 
     def _unreadable(self, number: int, line: EventLine, data: str) -> Rejected | None:
-        """Why this build cannot read the event; None where it can."""
+        """Why this build cannot read the event; None if it can."""
         try:
             initial_state(line.stream)
             self._log.codec.decode(line.type, data, line.schema)
@@ -267,13 +267,13 @@ class _Import:
         self._log.connection.execute(sql.INSERT_KEY, key_values(key, line.stream, row[0]))
 
     def _check_known(self, stream: str, end: _StreamEnd) -> None:
-        """The target's stream must begin with the file's events of it; hashes are chained."""
+        """Check that the target's stream begins with the file's events of it; hashes are chained."""
         here = self._target.read(stream, after=end.version - 1, upto=end.version)
         if not here or here[0].hash != end.hash:
             raise _other_content(stream)
 
     def _check_importing(self, head: Head) -> None:
-        """What an import that was broken off has brought of the stream must be the file's."""
+        """Check that the events of an interrupted import are the file's."""
         if head.stream not in self.ends:
             return
         at = {"name": escaped(head.stream), "version": head.version}

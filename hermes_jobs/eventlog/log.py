@@ -90,7 +90,8 @@ class StepGuard(msgspec.Struct, frozen=True, kw_only=True):
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Events for one stream. `expected` is its version before them (0: it does not exist); None for any.
 
-    `gone` are ids of steps to drop, `due` steps to insert, or to renew (owner cleared) where the id exists.
+    `dropped` are ids of steps to delete, `due` steps to insert, or to renew (owner cleared) where the id
+    exists.
     """
 
     stream: str
@@ -148,7 +149,7 @@ class EventLog(Protocol):
     def forgotten(self) -> int:
         """The position at which texts were last removed from events, as of the last `read`; 0 for never.
 
-        What was folded before it moved holds texts that are gone: fold it again.
+        States folded before that contain removed texts: fold them again.
         """
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:

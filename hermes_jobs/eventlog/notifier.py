@@ -63,7 +63,7 @@ class ProcessNotifier:
             if not self._own or self._thread is None:
                 return
             (self._folder / self._own).unlink(missing_ok=True)
-            with suppress(BlockingIOError):  # it is full: that wakes the thread as well
+            with suppress(BlockingIOError):  # it is full, which wakes the thread as well
                 os.write(self._pipe, b"!")
             self._thread.join()
             os.close(self._pipe)
@@ -80,7 +80,7 @@ class ProcessNotifier:
         self._own = name
 
     def _run(self, on_notification: Callable[[], None]) -> None:
-        poll = select.poll()  # select.select knows but small numbers of files
+        poll = select.poll()  # select.select supports only small file descriptors
         poll.register(self._pipe, select.POLLIN)
         while not self._closing.is_set():
             poll.poll()

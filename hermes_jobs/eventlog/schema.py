@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 SCHEMA = 1
-"""Grows when an older hermes-jobs could no longer work with the tables."""
+"""Increased when an older hermes-jobs can no longer work with the tables."""
 
 NEWEST_TABLE = "worker_status"
-"""The one that came last: a log without it lacks some."""
+"""The newest table: a log without it lacks some."""
 
 
 class ColumnTypes(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "reader": "INTEGER NOT NULL",
     },
     "steps": {
-        "sequence": "{sequence} NOT NULL PRIMARY KEY",  # first come, first served
+        "sequence": "{sequence} NOT NULL PRIMARY KEY",  # in order of creation
         "id": "{name} NOT NULL UNIQUE",
         "stream": "{name} NOT NULL",
         "kind": "TEXT NOT NULL",

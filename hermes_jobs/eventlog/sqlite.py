@@ -209,8 +209,8 @@ class SqliteDatabase:
         return LogUnavailable(f"The log {self._path} cannot be used: {error} ({code or 'no code'}).")
 
     def close(self) -> None:
-        # The last to close a file writes its WAL into it, which should hold up nobody. Where another process
-        # is writing just now, this one is not the last.
+        # The last connection to close a file writes its WAL into it, which should not block anyone. If
+        # another process is writing now, this one is not the last.
         with self._lock.held_if_free():
             self._drop_writer()
             with self._watching:

@@ -36,7 +36,7 @@ class TransactionLog(SqlEventLog):
 
 
 class _OpenTransaction:
-    """The `Database` that there is inside a transaction: one connection, for everything."""
+    """The `Database` inside a transaction: one connection for everything."""
 
     poll_seconds = 0.0
     durable_always = False
@@ -61,10 +61,10 @@ class _OpenTransaction:
         raise AssertionError("a transaction erases nothing")
 
     def translated(self, error: Exception) -> HermesJobsError | None:
-        return None  # the transaction's owner words it
+        return None  # the transaction's owner translates it
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """The transaction's owner closes it."""
 
 
 DayOf = Callable[[str], str]
@@ -76,8 +76,8 @@ _EVENTS_AT_ONCE = 1000
 def rebuild_steps_and_budgets(
     log: TransactionLog, streams: Iterable[str], claims: Mapping[str, StepLine], day_of: DayOf
 ) -> list[str]:
-    """Write the due steps of these streams, and charge what their events cost. Of steps only who holds them
-    is taken from the export. Returns the sessions among them that wait for others.
+    """Write the due steps of these streams, and charge their events. Only the owners of steps are taken from
+    the export. Returns the sessions among them that wait for others.
 
     Raises `Rejected` where the steps are not those that the export holds, `Corrupt` where an event cannot
     follow on those before.

@@ -64,7 +64,7 @@ def verify(log: SqlEventLog) -> VerifyReport:
 
 
 class _Verification:
-    """One pass over the tables; the findings gather in it."""
+    """One pass over the tables, which collects the findings."""
 
     def __init__(self, connection: Connection, codec: Codec) -> None:
         self._connection = connection
@@ -184,7 +184,7 @@ class _Verification:
                 )
 
     def _check_budgets(self) -> None:
-        """Streams that this build cannot fold are not added up either."""
+        """Check the budgets, without streams that this build cannot fold."""
         if self._unread or any(finding.stream is not None for finding in self._findings):
             return
         stored = [to_charge(unescaped(row[0]), row[1:]) for row in self._all(sql.SELECT_ACCOUNTS)]
@@ -237,7 +237,7 @@ class _ExpectedBudgets:
             self._sums[charge.account] = self._of(charge.account) + charge
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
-        """What is stored and does not follow, as sentences."""
+        """The stored sums that do not follow from the events, as sentences."""
         found = {charge.account: charge for charge in stored}
         undated = self._sums.pop(DAY + _UNKNOWN_DAY, Charge(account=DAY + _UNKNOWN_DAY))
         for account in sorted(found.keys() | self._sums.keys()):

@@ -28,15 +28,15 @@ from hermes_jobs.views.search_index import ECHO
 from hermes_jobs.views.searchable_text import searchable_text
 
 CANDIDATES = 200  # for the whole query
-RANKED = 3_000  # matches that are so few that the best are looked for; of more the newest are taken
-COUNTED = 10_000  # entries that may hold a word for the index to rank by it
+RANKED = 3_000  # up to so many matches are ranked; of more the newest are taken
+COUNTED = 10_000  # the index ranks by words with at most so many entries
 FEWEST = 50  # for each of its alternatives
-ALTERNATIVES = 12  # beyond which they are not distinguished
-TRIED = 100  # messages that are read before reading on counts as too slow
-ONE_IN = 20  # messages that have to match for reading on
+ALTERNATIVES = 12  # alternatives beyond which they are not distinguished
+TRIED = 100  # messages that are read before continuing counts as too slow
+ONE_IN = 20  # one message of so many has to match to continue reading
 NARROWED = 4  # times as many, and as few, where other words narrow what is read: the index has it no easier
 ECHOES = 200  # calls and results of searches of the past that are read for beginnings of words
-READ = 60  # matches that are enough where messages are read
+READ = 60  # enough matches when messages are read
 AT_ONCE = 100  # messages whose texts are fetched together
 END = "~"  # after every moment
 LAST = (1 << 63) - 1  # of positions
@@ -44,7 +44,7 @@ LAST = (1 << 63) - 1  # of positions
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A message that matches. `text` is its readable text, and `folded` the same for comparing;
-    `kept` if the text is not complete. `echo`: a call or a result of a search of the past."""
+    `is_preview` if the text is not complete. `echo`: a call or a result of a search of the past."""
 
     position: int
     lineage: str
@@ -59,7 +59,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexedMessages(NamedTuple):
-    """Where is looked: the rows, and the log's texts that they point at."""
+    """The searched messages: the rows, and the log's texts that they point at."""
 
     rows: Connection
     texts: Texts
@@ -77,7 +77,8 @@ def candidates(
 
 
 def alternatives(expression: Expression) -> tuple[Expression, ...]:
-    """Expressions without a choice, one of which has to be met; the whole where they would be too many."""
+    """Expressions without a choice, one of which has to match; the whole expression if there would be too
+    many."""
     ways = _alternatives(expression)
     return ways if len(ways) <= ALTERNATIVES else (expression,)
 
@@ -111,14 +112,14 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
 
 
 def _likeliest(index: IndexedMessages, plan: SearchPlan, where: Where, most: int) -> Iterator[Candidate]:
-    """The matches, newest first; where there are more than `most` and not too many, the best ones first."""
+    """The matches, newest first; if there are more than `most`, but not too many, the best ones first."""
     newest = _positions(index.rows, plan, where, RANKED + 1)
     if most < len(newest) <= RANKED:
         best = _best(index.rows, plan, newest, most)
         chosen = frozenset(best)
         newest = [*best, *(position for position in newest if position not in chosen)]
     yield from messages_at(index, newest, echo=where.echoes)
-    if len(newest) > RANKED:  # and none of them was enough: what the index finds may not hold a term
+    if len(newest) > RANKED:  # too few of them matched: an entry of the index may lack a term
         yield from matches(index, plan, where._replace(last=newest[-1] - 1))
 
 
@@ -143,7 +144,7 @@ def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: in
     """The best of these matches: by the index's own BM25 of the rare words, else the shortest texts.
 
     BM25 makes FTS5 walk through every entry that holds a word, to count them: for a common word that takes
-    longer than all the rest, and such a word weighs next to nothing.
+    longer than everything else, and such a word has almost no weight.
     """
     rare = (
         [part for part in _parts(plan.indexed)[0] if _is_rare(rows, part)] if plan.indexed is not None else []
@@ -165,7 +166,7 @@ def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: in
 
 
 def _is_rare(rows: Connection, part: Expression) -> bool:
-    """Whether it is one word, which so few entries hold that the index counts them quickly."""
+    """Whether it is one word with so few entries that the index counts them quickly."""
     if not isinstance(part, Term) or part.prefix or not (part.text.isascii() and part.text.isalnum()):
         return False
     query = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE entries MATCH ? LIMIT ?)"
@@ -173,7 +174,7 @@ def _is_rare(rows: Connection, part: Expression) -> bool:
 
 
 def are_echoes(rows: Connection) -> bool:
-    """Whether earlier conversations were searched."""
+    """Whether the call is a search of earlier conversations."""
     query = "SELECT 1 FROM entries WHERE entries MATCH ? LIMIT 1"
     return rows.execute(query, (quoted(ECHO),)).fetchone() is not None
 
@@ -190,9 +191,8 @@ class Where(NamedTuple):
 
 
 class SearchPlan(NamedTuple):
-    """The index yields matches of `asked` (None: all) and not of `refused`; then each text is read.
-
-    `held` are the terms that it must hold, `lacked` those that it must not.
+    """The index yields matches of `indexed` (None: all) and not of `refused`; then each text is read.
+    `required` are the terms that it must contain, `excluded` those that it must not.
     """
 
     indexed: Expression | None
@@ -202,12 +202,12 @@ class SearchPlan(NamedTuple):
 
     @staticmethod
     def of(expression: Expression | None) -> SearchPlan:
-        """What the index alone answers."""
+        """The plan for what the index alone answers."""
         return SearchPlan(expression, (), (), ())
 
 
 def _plan(way: Expression, *, reading: bool) -> SearchPlan:
-    """With `reading` beginnings of words are looked for in the texts, not in the index."""
+    """With `reading`, prefixes are searched in the texts, not in the index."""
     included, rejected = _parts(way)
     indexed: list[Expression] = []
     required: list[Term] = []
@@ -251,7 +251,7 @@ def _head(term: Term) -> Term | None:
 def _read(
     plan: SearchPlan, among: Iterable[Candidate], most: int, *, impatient: bool = False
 ) -> list[Candidate] | None:
-    """The first that the plan finds; None for the impatient where they are too rare to continue reading."""
+    """The first matches of the plan; None with `impatient` if they are too rare to continue reading."""
     matcher = Matcher((*plan.required, *plan.excluded))
     expected = [True] * len(plan.required) + [False] * len(plan.excluded)
     patience = 1 if plan.indexed is None else NARROWED

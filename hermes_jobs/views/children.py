@@ -28,7 +28,7 @@ CHAIN: Final = """WITH own(lineage) AS (SELECT ?) SELECT lineage FROM own
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A child's place in its tree: the session and the turn that started it, and those at the root.
+    """The place of a child in its tree: the session and the turn that started it, and those at the root.
 
     `depth` is 1 below the root; `role` the kind of sub-agent, empty for one like its parent; `goal` the
     beginning of its task. `ended`: its end as reported to its parent; None while it runs.

@@ -43,9 +43,8 @@ PATIENCE = 0.1  # seconds to wait for a writer
 
 
 def recent_names(folder: Path, what: What, prefix: str, limit: int) -> list[tuple[str, str]]:
-    """Ids that begin so, newest first, with text or title; none where they cannot be read at once.
-
-    Before them `last`, and `last~1` and on where its beginning is written.
+    """Ids with that prefix, newest first, with text or title; none if they cannot be read at once. They are
+    preceded by `last`, and by `last~1` and so on if the prefix begins it.
     """
     file = Generations(folder).current()
     if file is None:

@@ -16,8 +16,8 @@ from hermes_jobs.views.list_filters import LISTED_SESSIONS
 
 class Unread(NamedTuple):
     """A conversation with turns that no consolidation has read: those that ended at the versions `done` <
-    version <= `until` of its stream. `failures`: what the failures to read the next of them count for,
-    `failed_at`: when the last one was (ISO 8601, UTC), empty for none."""
+    version <= `until` of its stream. `failures`: the weight of the failures to read them, `failed_at`: the
+    time of the last one (ISO 8601, UTC), empty for none."""
 
     lineage: str
     done: int
@@ -28,8 +28,8 @@ class Unread(NamedTuple):
 
 class Consolidations:
     """Table `consolidations`. `answered`: the version of the newest answer; `ended`: that of the newest one
-    before a session ended, for a compression too; `at`: when something was last said; `asked`: up to where
-    something is under way, else 0."""
+    before a session ended, for a compression too; `at`: the time of the last message; `asked`: the end of the
+    running request, else 0."""
 
     name: Final = "consolidations"
     tables: Final = """
@@ -85,7 +85,7 @@ UNREAD: Final = f"""
 
 
 def select_finished_unread(rows: Connection, before: str, limit: int | None = None) -> tuple[Unread, ...]:
-    """Conversations with unread turns of before the newest end of a session, or with unread turns and no word
+    """Conversations with unread turns before the newest end of a session, or with unread turns and no message
     since `before` (ISO 8601, UTC); the last used first."""
     until = "CASE WHEN c.at < ? THEN answered ELSE ended END"
     query = f"""
@@ -97,8 +97,8 @@ def select_finished_unread(rows: Connection, before: str, limit: int | None = No
 
 
 def select_unread(rows: Connection, lineage: str) -> Unread | None:
-    """The conversation with all its turns that are not read, finished or not; None where there are none, or
-    where some are being read."""
+    """The conversation with all its unread turns, finished or not; None if there are none, or some are being
+    read."""
     query = f"""
         SELECT lineage, done, answered, failures, failed_at
         {UNREAD} AND lineage = ? AND answered > done

@@ -30,8 +30,9 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """`turns` by status, with those that wait for a person or a quota apart; `tool_calls` by tool and
-    outcome; `takeovers`: attempts that their worker left; `children` by depth and how they ended, or `open`.
+    """`turns` by status, with separate counts of those that wait for a user or a quota; `tool_calls` by tool
+    and outcome; `takeovers`: attempts whose worker died or stopped; `children` by depth and how they ended,
+    or `open`.
     """
 
     turns: Mapping[str, int]
@@ -68,7 +69,7 @@ def select_counts(connection: Connection) -> Counts:
 def _durations(connection: Connection) -> dict[str, Durations]:
     below = ", ".join(f"coalesce(sum(seconds <= {bound}), 0)" for bound in BOUNDS)
     rows = connection.execute(
-        "WITH ended AS MATERIALIZED ("  # so that the time is computed once a turn
+        "WITH ended AS MATERIALIZED ("  # so that the time is computed once per turn
         f"SELECT status, max({_SECONDS}, 0.0) AS seconds FROM turns"
         f" WHERE ended_at IS NOT NULL AND status IN ({', '.join('?' * len(ENDED))}))"
         f" SELECT status, count(*), sum(seconds), {below} FROM ended GROUP BY 1 ORDER BY 1",

@@ -43,7 +43,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_failed(self) -> bool:
-        """Whether it never reached its target, read in the inbox instead or not."""
+        """Whether it never reached its target, whether or not it was read in the inbox."""
         return self.status == "failed" or (self.status == "read" and self.target != INBOX)
 
 
@@ -124,7 +124,7 @@ def select_deliveries(
 
 
 def select_delivery(connection: Connection, name: str) -> DeliveryView:
-    """The delivery that an id, its beginning or `last` means. Raises what `find_delivery` does."""
+    """The delivery with that id or prefix, or `last`. Raises what `find_delivery` does."""
     delivery = find_delivery(connection, name)
     (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
     return _delivery(row)

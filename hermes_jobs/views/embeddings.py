@@ -27,7 +27,7 @@ class NearVector(NamedTuple):
 
 
 class EmbeddingCounts(NamedTuple):
-    """Texts that have vectors of a model, and those for which one is planned."""
+    """The numbers of texts with a vector of a model, and with a planned one."""
 
     there: int
     planned: int
@@ -79,7 +79,7 @@ class Embeddings:
 
 
 def select_missing(rows: Connection, model: str, digests: Iterable[str]) -> frozenset[str]:
-    """Those of the digests for which no vector of the model is there or planned."""
+    """The digests without an existing or planned vector of the model."""
     query = """
         SELECT value FROM json_each(?)
         WHERE NOT EXISTS (SELECT 1 FROM embeddings e WHERE e.model = ? AND e.digest = value)
@@ -90,7 +90,7 @@ def select_missing(rows: Connection, model: str, digests: Iterable[str]) -> froz
 def select_exchanges_without(
     rows: Connection, model: str, *, before: str, limit: int
 ) -> tuple[Exchange, ...]:
-    """Exchanges of people that have no vector of the model, oldest first; open ones, where nothing was said
+    """Exchanges of people that have no vector of the model, oldest first; open ones if there was no message
     since `before` (ISO 8601, UTC)."""
     query = f"""
         SELECT lineage, digest, positions, chars FROM exchanges x
@@ -121,7 +121,7 @@ def _exchange(lineage: str, digest: str, positions: str, chars: int) -> Exchange
 
 
 def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
-    """How many vectors of the model there are, and are planned."""
+    """The numbers of existing and planned vectors of the model."""
     query = "SELECT count(vector), count(*) FROM embeddings WHERE model = ?"
     there, planned = rows.execute(query, (model,)).fetchone()
     return EmbeddingCounts(there, planned - there)
@@ -130,7 +130,7 @@ def select_embedding_counts(rows: Connection, model: str) -> EmbeddingCounts:
 def nearest_texts(
     rows: Connection, model: str, vector: bytes, digests: Collection[str], most: int
 ) -> tuple[NearVector, ...]:
-    """Those of the digests whose vectors are nearest, best first."""
+    """The digests with the nearest vectors, best first."""
     query = """
         SELECT number, digest, signs FROM embeddings
         WHERE model = ? AND signs IS NOT NULL AND digest IN (SELECT value FROM json_each(?))
@@ -141,8 +141,8 @@ def nearest_texts(
 def nearest_exchanges(
     rows: Connection, model: str, vector: bytes, outside: str, most: int
 ) -> tuple[NearVector, ...]:
-    """The exchanges of people whose vectors are nearest, best first; none of the lineage `outside`, nor of
-    those above and below it where work was delegated."""
+    """The users' exchanges with the nearest vectors, best first; none of the lineage `outside`, its ancestors
+    or its sub-agents."""
     query = f"""
         SELECT number, digest, signs FROM embeddings e
         WHERE model = ? AND signs IS NOT NULL AND EXISTS (

@@ -56,7 +56,7 @@ def _rows(recorded: RecordedEvent) -> Iterator[tuple[str, str, str, str, str, in
 
 
 def select_names(rows: Connection, aliases: Collection[str]) -> tuple[str, ...]:
-    """The names that these aliases mean, the newest first."""
+    """The names that these aliases stand for, the newest first."""
     query = f"""
         SELECT name FROM entities
         WHERE alias IN (SELECT value FROM json_each(?)) AND (lineage = ? OR lineage IN {LINEAGES})

@@ -28,7 +28,7 @@ class Generations:
     """The generations in one folder, which is made when the first is built."""
 
     def __init__(self, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
-        """`notify` is called with a sentence that names the process that builds already."""
+        """`notify` is called with a sentence that names the process that is already building."""
         self.folder = folder
         self._notify = notify
 
@@ -72,7 +72,7 @@ class Generations:
         _sync(self.folder)
 
     def delete_others(self) -> None:
-        """Delete every generation but the current one. Readers that still have one open read on in it."""
+        """Delete every generation but the current one. Readers that have one open continue to use it."""
         current = self.current()
         for generation in self.all():
             if generation != current:

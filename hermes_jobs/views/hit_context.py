@@ -13,8 +13,8 @@ from hermes_jobs.views.message_texts import Texts
 from hermes_jobs.views.search_index import LargeResults
 
 TEXT_CHARS = 1_000  # of a hit's own text
-NEAR_CHARS = 400  # of what stands around it
-LOOKED_AT = 12  # messages on either side among which something was said
+NEAR_CHARS = 400  # of the messages around it
+LOOKED_AT = 12  # messages on either side among which texts are searched
 CUT = "…"
 
 
@@ -26,10 +26,10 @@ def passages(
     large_results: LargeResults,
     least: float = 0.0,
 ) -> tuple[Passage, ...]:
-    """At most `limit`, best first, each message shown once: what is found itself stands by itself, with its
-    relevant part, and not around another hit.
+    """At most `limit`, best first, each message shown once: a hit is shown by itself, with its relevant part,
+    and not around another hit.
 
-    `least`: the share of the query's words, by how rare they are, that a hit has to hold.
+    `least`: the share of the query's words, weighted by rarity, that a hit has to contain.
     """
     chosen = [answer for answer in answers(index, query, scope) if answer.coverage >= least][:limit]
     shown = {answer.message.position for answer in chosen}
@@ -47,7 +47,7 @@ def passages(
 
 
 def _once(near: Near | None, shown: set[int]) -> Near | None:
-    """The neighbour where it is shown nowhere yet; it is then."""
+    """The neighbour, unless it is shown already; marks it as shown."""
     if near is None or near.position in shown:
         return None
     shown.add(near.position)

@@ -20,16 +20,17 @@ LISTS = {
     "delivery": "SELECT delivery, text FROM deliveries ORDER BY position DESC",
     "schedule": "SELECT schedule, name FROM schedules WHERE NOT removed ORDER BY position DESC",
 }
-"""What each kind of name counts back in: ids with a text, newest first. Sessions are counted by their use."""
+"""The list in which `last~N` counts, by kind: ids with a text, newest first. Sessions are ordered by their
+last use."""
 _OF_LINEAGE = "SELECT turn FROM turns WHERE lineage = ? ORDER BY position DESC"
 _PLURALS = {"delivery": "deliveries"}
 
 
 def find_reference(connection: Connection, what: str, name: str, *, within: str | None = None) -> str | None:
-    """The id that `last` or `last~N` means in the list of that kind; None where the text is another name.
+    """The id that `last` or `last~N` refers to in the list of that kind; None if the text is another name.
 
-    `within`: the lineage whose turns are counted, all of them. Raises `Rejected`, kind `unknown_…`, where
-    there are fewer.
+    `within`: the lineage whose turns are counted, all of them. Raises `Rejected`, kind `unknown_…`, if there
+    are fewer.
     """
     back = steps_back(name)
     if back is None:
@@ -53,7 +54,7 @@ def find_reference(connection: Connection, what: str, name: str, *, within: str 
 
 
 MAX_CANDIDATES = 6  # candidates that a message names
-NEAR = 400  # newest names among which the nearest are looked for
+NEAR = 400  # newest names among which similar ones are searched
 
 
 def find_turn(connection: Connection, name: str, *, within: str | None = None) -> str:
@@ -97,7 +98,7 @@ def find_delivery(connection: Connection, name: str) -> str:
 def find_schedule(connection: Connection, given: str, *, removed: bool = False) -> str:
     """The schedule that the text names: an id, a name in any case, or the unique beginning of either.
 
-    One that was removed is known by its id, and with `removed` by all of that where no other one is meant.
+    A removed one is found by its id, and with `removed` in the same ways if no other one matches.
     Raises `Rejected`: `ambiguous` or `unknown_schedule`.
     """
     if referred := find_reference(connection, "schedule", given):
@@ -157,14 +158,15 @@ def find_session(connection: Connection, given: str) -> str:
 
 
 def _titled(connection: Connection, given: str) -> list[str]:
-    """The lineages of that title, in any case; else those that were called so before they were continued."""
+    """The lineages with that title, case-insensitive; else those that had it before they were continued."""
     key, titles = title_key(given), _titles(connection)
     exact = [lineage for lineage, title, _ in titles if title_key(title) == key]
     return exact or [lineage for lineage, title, named in titles if _was_called(given, title, named)]
 
 
 def _was_called(given: str, title: str, named: str) -> bool:
-    """Whether that names a lineage, or an earlier session of it, whose newest session has the title."""
+    """Whether the name is that of a lineage, or of an earlier session of it, whose newest session has the
+    title."""
     if title_key(given) == title_key(named):
         return True
     number, newest = number_of(given, named), number_of(title, named)
@@ -177,7 +179,7 @@ def _titles(connection: Connection) -> list[tuple[str, str, str]]:
 
 
 def _range(prefix: str) -> tuple[str, str]:
-    """What begins so is at least the first and less than the second."""
+    """The bounds of all texts with that prefix: at least the first, less than the second."""
     return prefix, prefix + "\U0010ffff"
 
 

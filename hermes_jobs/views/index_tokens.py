@@ -1,7 +1,7 @@
 """The tokens of texts and terms in the search index; no other module depends on their form.
 
 The index is one FTS5 table with one column. FTS5 splits it at ASCII characters other than letters and digits,
-and takes all other characters for letters, which is quick; other texts are split here. Tokens that FTS5 could
+and treats all other characters as letters, which is fast; other texts are split here. Tokens that FTS5 could
 not distinguish contain private characters, which `fold` removes from every text:
 
 | in a text                                     | as tokens                                            |
@@ -14,8 +14,8 @@ not distinguish contain private characters, which `fold` removes from every text
 | such a run of letters between words           | `RUN`, once, among the words                         |
 | what is known of the message (role, source …) | `FACT`, with its name and value                      |
 
-So one expression asks for all of them at once, with every operator, newest first: pairs are to scripts
-without spaces what words are to others, and a phrase of pairs finds what an index of trigrams would.
+So one expression covers all of them, with every operator, newest first: pairs serve as words in scripts
+without spaces, and a phrase of pairs finds the same as an index of trigrams.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from hermes_jobs.text.search.terms import SIGNED_NAME, Piece, pieces
 TOKENIZER = "ascii"
 
 PAIR, FIRST, LAST, SINGLE, BETWEEN, RUN, SIGNED, FACT, OFTEN = map(chr, range(0xE000, 0xE009))
-MANY = 3  # occurrences from which on a word counts as frequent
+MANY = 3  # occurrences above which a word counts as frequent
 
 _SIGNS = {"+": "p", "#": "s"}
 _RUNS = f"([{UNSPACED}]+|[{PICTOGRAPHS}]+)"
@@ -64,10 +64,10 @@ def tokenize(text: str, metadata: str) -> str:
 
 
 def tokenize_passage(texts: Iterable[str]) -> tuple[str, int]:
-    """What the index holds of texts that belong together, and how many words that counts for.
+    """The index entry of a passage's texts, and its number of words.
 
-    The stem of each word, with `OFTEN` again where it is there `MANY` times, and each pair of characters of
-    a script without spaces; no function words, which are in every passage.
+    The stem of each word, again with `OFTEN` if it occurs `MANY` times, and each pair of characters of
+    a script without spaces; no function words, because these are in every passage.
     """
     words: Counter[str] = Counter()
     pairs: set[str] = set()
@@ -96,7 +96,7 @@ def _parts(folded: str) -> list[str]:
 
 
 def _words(parts: Sequence[str]) -> str:
-    """The words: runs of letters have a place among them, pictographs have none."""
+    """The words; runs of letters have a position among them, pictographs have none."""
     is_letter = pattern(_LETTER).match
     places = [f" {RUN} " if is_letter(run) else " " for run in parts[1::2]]
     among = chain.from_iterable(zip_longest(parts[::2], places, fillvalue=""))
@@ -104,7 +104,7 @@ def _words(parts: Sequence[str]) -> str:
 
 
 def _in_order(parts: Sequence[str]) -> Iterator[str]:
-    """The runs, each as its pairs, and where words stand between them."""
+    """The runs as pairs, and the positions of words between them."""
     for at, run in enumerate(parts[1::2]):
         if at and pattern(WORD_CHARACTER).search(parts[2 * at]):
             yield BETWEEN
@@ -137,7 +137,7 @@ def fts_query(expression: Expression) -> str:
 def is_exact(term: Term) -> bool:
     """Whether every match in the index contains the term.
 
-    For words next to runs a match contains both, each in its order, but perhaps not next to each other.
+    For words next to runs, a match contains both in order, but they may not be adjacent.
     """
     found = list(pieces(term.text))
     return len(found) == 1 or all(piece.kind == "word" for piece in found) or all(map(_is_run, found))
@@ -149,7 +149,7 @@ def quoted(tokens: str) -> str:
 
 
 def _term(term: Term) -> str:
-    if term.text.isascii() and term.text.isalnum():  # the usual case, and questions have many terms
+    if term.text.isascii() and term.text.isalnum():  # the usual case; questions have many terms
         return quoted(term.text) + (" *" if term.prefix else "")
     found = list(pieces(term.text))
     phrases = [quoted(_signed(piece.text)) for piece in found if piece.kind == "signed"]

@@ -7,9 +7,9 @@ from typing import Final
 from hermes_jobs.domain.forgetting import ENDED_BECAUSE
 
 HIDDEN_KINDS: Final = ("review", "child", "subagent")
-"""Kinds of sessions that the agent holds by itself."""
+"""Kinds of sessions without a user."""
 
 OF_PEOPLE: Final = f"kind NOT IN {HIDDEN_KINDS} AND coalesce(ended_because, '') <> '{ENDED_BECAUSE}'"
 LISTED_SESSIONS: Final = f"{OF_PEOPLE} AND undone_into IS NULL"
 LISTED_TURNS: Final = f"EXISTS (SELECT 1 FROM lineages l WHERE l.lineage = turns.lineage AND {OF_PEOPLE})"
-"""Also those of an undone lineage: the one that continues from it has its earlier turns from there."""
+"""Also those of an undone lineage, because the one that continues it includes its earlier turns."""

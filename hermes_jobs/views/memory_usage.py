@@ -1,4 +1,4 @@
-"""The memory as rows: how full it was after each write, and for which turns its entries were recalled."""
+"""The memory as rows: its fill level after each write, and the turns for which entries were recalled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hermes_jobs.eventlog.log import RecordedEvent
 
 
 class Fill:
-    """Table `fill`: what a target holds from an event on, in entries and in characters."""
+    """Table `fill`: the entries and characters of a target from an event on."""
 
     name: Final = "fill"
     tables: Final = """
@@ -75,6 +75,6 @@ class MemoryUses:
 
 
 def select_memory_uses(rows: Connection) -> Mapping[int, Uses]:
-    """For how many turns each entry was recalled, and when last."""
+    """The number of turns for which each entry was recalled, and the last time."""
     query = "SELECT version, COUNT(*), MAX(at) FROM memory_uses GROUP BY version"
     return {version: Uses(count, at) for version, count, at in rows.execute(query)}

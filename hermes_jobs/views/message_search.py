@@ -32,14 +32,14 @@ from hermes_jobs.views.search_index import OF_THE_PAST, LargeResults
 BY_ROLE: Mapping[Role, float] = {"user": 1.0, "assistant": 1.0, "tool": 0.8}
 UNREAD = 0.5  # the share of the usual score for a match in the unread part
 SECOND_HAND = 0.1  # the weight of a turn that searched the past itself: it repeats the question or an answer
-A_SENTENCE = 4  # words, from which on a query is rather a question
-MARKED_SHARE = 0.25  # of the rarest one's weight, from which on a word is marked
-MARKED = 8  # words of a question, the rarest, that are marked where they stand
+A_SENTENCE = 4  # a query with at least so many words is treated as a question
+MARKED_SHARE = 0.25  # share of the rarest word's weight above which a word is marked
+MARKED = 8  # the rarest words of a question that are marked
 BESIDE = 0.25  # of the score of the messages just before and just after it
-BEST_FIRST = 10  # hits of a relaxed query that are shown whichever conversations they are of
-COMPARABLE = 0.5  # of the best score, from which on a newer statement may replace an older one
-NEWEST = 0.4  # more of its score for the newest of these, if the question is about the present
-TOO_FEW = 5  # matches of a question's every word
+BEST_FIRST = 10  # hits of a relaxed query that are shown regardless of their conversation
+COMPARABLE = 0.5  # share of the best score above which a newer statement may replace an older one
+NEWEST = 0.4  # added share of its score for the newest of these, if the question is about the present
+TOO_FEW = 5  # matches of all words of a question
 
 
 def search(
@@ -47,8 +47,8 @@ def search(
 ) -> tuple[SearchHit, ...]:
     """At most `limit` hits, those of a lineage together, best first; none for an empty query.
 
-    Each lineage's best hit is shown before any second one, among the hits with all terms. Scheduled ones
-    are last.
+    Each lineage's best hit is shown before any second one, among the hits with all terms. Those of schedules
+    come last.
     """
     found = answers(index, query, scope)
     relaxed = any(answer.relaxed for answer in found)
@@ -57,7 +57,8 @@ def search(
 
 
 def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
-    """The best `BEST_FIRST`, then the best of other lineages: more of the first ones would push these out."""
+    """The best `BEST_FIRST`, then the best of other lineages, which more hits of the first ones would
+    displace."""
     best = ranked[: min(limit, BEST_FIRST)]
     shown = {answer.message.lineage for answer in best}
     others = [answer for answer in ranked[len(best) :] if answer.message.lineage not in shown]
@@ -65,8 +66,8 @@ def _first_page(ranked: Sequence[Answer], limit: int) -> list[Answer]:
 
 
 class Answer(NamedTuple):
-    """A message that was found. `looked_for`: what the query was relaxed to, where it does not hold all;
-    `coverage`: the share that it holds of the query's words, each by how rare it is."""
+    """A message that was found. `looked_for`: the relaxed query, if it does not contain all terms;
+    `coverage`: the share of the query's words that it contains, weighted by rarity."""
 
     message: Candidate
     looked_for: tuple[QuestionWord, ...] = ()
@@ -87,7 +88,7 @@ class Answer(NamedTuple):
 def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
     """The matches of a query, best first: of all its terms; if too few, of the significant ones.
 
-    Searches of the past stand behind all else, and sessions that a schedule began behind the others.
+    Searches of the past come last, and sessions of schedules behind the others.
     """
     expression = parse(query)
     if expression is None:
@@ -164,7 +165,7 @@ def _in_context(
 ) -> dict[int, float]:
     """Each message's score with its passage's and some of its neighbours', all as shares of the best one.
 
-    Ranks would drop how far apart two scores are (see docs/adr/0043 and 0112).
+    Ranks would lose the distances between scores (see docs/adr/0043 and 0112).
     """
     best, best_passage = max(messages.values(), default=1.0), max(passages.values(), default=1.0)
     places = passages_of(rows, messages)
@@ -214,7 +215,7 @@ def _by_lineage(ranked: Iterable[Answer]) -> dict[str, list[Answer]]:
 
 
 def _shares(groups: Sequence[Sequence[Answer]], limit: int) -> Iterator[Answer]:
-    """`limit` of them, group by group, after as many from each as are left for it."""
+    """`limit` of them, one group after the other, each with a limited share."""
     rounds = sorted((turn, number) for number, group in enumerate(groups) for turn in range(len(group)))
     shares = Counter(number for _, number in rounds[:limit])
     for number, group in enumerate(groups):
@@ -269,7 +270,7 @@ def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, large_results: Lar
 
 
 def within(rows: Connection, scope: Scope) -> Scope:
-    """The scope with the lineage of the session that is left out."""
+    """The scope with the lineage of the excluded session."""
     if scope.outside is None:
         return scope
     found = rows.execute("SELECT lineage FROM sessions WHERE session = ?", (scope.outside,)).fetchone()

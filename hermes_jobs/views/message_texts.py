@@ -10,7 +10,7 @@ from hermes_jobs.errors import Corrupt
 from hermes_jobs.eventlog.log import EventLog
 
 Texts = Callable[[Iterable[int]], Mapping[int, str]]
-"""Gives what the events at these positions say, by position."""
+"""Returns the texts of the events at these positions, by position."""
 
 
 def text_of(event: e.Event) -> str:
@@ -29,7 +29,7 @@ def text_of(event: e.Event) -> str:
 
 
 def texts_of(log: EventLog) -> Texts:
-    """The texts of a log. They raise `Corrupt` where an event is not there that was read before."""
+    """The texts of a log. They raise `Corrupt` if an event that was read before is missing."""
 
     def texts(positions: Iterable[int]) -> Mapping[int, str]:
         requested = frozenset(positions)

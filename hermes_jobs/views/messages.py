@@ -26,10 +26,10 @@ NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "received": No
 class Messages:
     """Table `messages`, in a conversation's order by `received`, then `part`.
 
-    `received` is the position of the event with which the model received it; None while a text waits.
-    `part` orders texts received at once: the turn's own text, then those collected for it. `step` is that of
-    a reply with calls, `call` that of a result; `kept`: the whole result is stored separately. `again` is
-    the text of a repeated message, for a retried turn; None for every other.
+    `received` is the position of the event with which the model received it; None while a text waits. `part`
+    orders texts received at once: the turn's own text, then those collected for it. `step` is that of a reply
+    with calls, `call` that of a result; `kept`: the complete result is stored separately. `again` is the text
+    of a message that is repeated for a retried turn; None for every other message.
     """
 
     name: Final = "messages"
@@ -129,22 +129,22 @@ class _Batch:
         )
 
     def _receive(self, recorded: RecordedEvent, turn: str) -> None:
-        """The model receives the turn's text, or again for a retried turn, then the texts just collected."""
+        """The model receives the turn's text (again for a retried turn), then the collected texts."""
         here = recorded.position
         if self._receive_waiting(turn, here):
-            return  # and none was collected for it: that would have been written
+            return  # and none was collected for it, or there would be a row
         self._receive_text(recorded, turn)
         query = "SELECT part FROM messages WHERE joined = ? ORDER BY part DESC"
         joined = self._connection.execute(query, (turn,)).fetchall()
         for distance, (merged_at,) in enumerate(joined, start=1):
-            if merged_at != here - distance:  # joined before this append: a text that was handed over earlier
+            if merged_at != here - distance:  # joined before this append
                 break
             self._connection.execute(
                 "UPDATE messages SET received = ? WHERE joined = ? AND part = ?", (here, turn, merged_at)
             )
 
     def _receive_waiting(self, turn: str, here: int) -> bool:
-        """Whether the turn's text is in this batch and waited: then the model receives it here."""
+        """Whether the turn's text is in this batch and was waiting; if so, the model receives it here."""
         waiting = self._waiting.pop(turn, None)
         if waiting is not None:
             waiting["received"] = here

@@ -38,9 +38,9 @@ ANSWERED: dict[InputAction, str] = {"accept": "accepted", "decline": "declined",
 
 
 class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """The sum of responses; `cost_usd` None if that of one of them is not known.
+    """The sum of responses; `cost_usd` is None if one of them is unknown.
 
-    `known_cost_usd` leaves those out.
+    `known_cost_usd` is the sum of the others.
     """
 
     usage: Usage
@@ -52,12 +52,11 @@ class UsageTotals(msgspec.Struct, frozen=True, kw_only=True):
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a model call, a call of an ensemble's member, or a tool call.
 
-    `name` is the tool, the model that answered, or the member. `started_at` None: it never started (it
-    waits for an approval, was denied or cancelled before).
-    `outcome`: `waiting` for a person, `approved` or `answered` and not yet begun, `running`; `ok`; `error` (a
-    tool's own answer), `failed` (a model call), `denied`, `interrupted`; `abandoned` by a worker that crashed
-    or left, and `discarded` if that worker's outcome arrived too late. `message` says why. `asks`: what its
-    server asks the person, without what was answered.
+    `name` is the tool, the model that answered, or the member. `started_at` None: it never started (it waits
+    for an approval, was denied or cancelled before). `outcome`: `waiting` for a person, `approved` or
+    `answered` and not started, `running`; `ok`; `error` (a tool's own answer), `failed` (a model call),
+    `denied`, `interrupted`; `abandoned` by a worker that crashed or left, and `discarded` if that worker's
+    outcome arrived too late. `message` says why. `asks`: the unanswered questions of its server.
     """
 
     kind: StepKind
@@ -86,17 +85,15 @@ class TurnFailure(msgspec.Struct, frozen=True, kw_only=True):
 class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     """A turn. `lineage` names its stream, `session` the lineage's tip at the moment it was submitted.
 
-    A merged turn's answer and error are those of the turn `into` which it was merged.
-    `began_waiting_at` is when it was submitted, or resumed; `seen_at` the time of its newest event.
-    `waits_until`: when the quota resets that it waits for, or when it is tried again; `waits_for` says why it
-    could not begin, empty for a quota.
-    `stopped_by` is the limit that ended it early, `budget` or `schema` where that made it fail.
-    `has_schema`: its answer is a JSON document that fits the schema that came with its text.
-    `warnings`: the limits that were nearly used up in it, a sentence for each.
-    `position` is that of the event that submitted it. `compressed`: the history was, on its way. `ensemble`:
-    whose members were asked first; empty for none.
-    `place`: where a sub-agent's stands in its tree. `rating`: a user's rating, `up` or `down`;
-    `labels`: those that people gave it.
+    A merged turn's answer and error are those of the turn `into` which it was merged. `began_waiting_at` is
+    when it was submitted, or resumed; `seen_at` the time of its newest event. `waits_until`: the reset of the
+    quota that it waits for, or the next attempt; `waits_for`: why it could not begin, empty for a quota.
+    `stopped_by` is the limit that ended it early, `budget` or `schema` where that made it fail. `has_schema`:
+    its answer is a JSON document that fits the schema that came with its text. `warnings`: the limits that
+    were nearly used up in it, a sentence for each. `position` is that of the event that submitted it.
+    `compressed`: the history was compressed during it. `ensemble`: the one whose members were called first;
+    empty for none. `place`: the place of a sub-agent's turn in its tree. `rating`: a user's rating, `up` or
+    `down`; `labels`: those of users.
     """
 
     id: str
@@ -143,12 +140,12 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A lineage of sessions: what its tip is, and the whole lineage's counts.
+    """A lineage of sessions: its newest session, and the counts of the whole lineage.
 
     `preview` is the beginning of its first text. `parent` is the session that it works for; with `at` the
     one that it was forked from, at that event of its stream. `root` and `place` are those of a sub-agent,
     whose parent is the one that began it. `workdir` is the folder that its tools work in.
-    `undone_into`: the one in which the user continued after taking back a turn here.
+    `undone_into`: the one in which the user continued after undoing a turn here.
     """
 
     id: str
@@ -174,7 +171,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status_word(self) -> str:
-        """Its status for users: an undone session is idle, and is not continued."""
+        """Its status for users; an undone session is idle and is not continued."""
         return "undone" if self.undone_into and self.status == "idle" else self.status
 
     @property
@@ -184,7 +181,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What to call it in a list."""
+        """Its name in a list."""
         return self.title or self.preview or (f"(fork of {self.parent})" if self.at else "")
 
 

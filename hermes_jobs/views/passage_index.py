@@ -1,6 +1,6 @@
 """The second index: a row for each passage, some messages of a conversation that follow each other.
 
-A question's words are often spread over an exchange, so that no single message holds many of them. A
+A question's words are often spread over an exchange, so that no single message contains many of them. A
 passage's row holds the stems of all its texts of users and the model
 (`index_tokens.tokenize_passage`), each once, without positions: it takes a fraction of the message index.
 Tool results are not in it, nor are searches of earlier conversations.
@@ -37,7 +37,7 @@ holds, `open` the positions of its messages while more may come."""
 
 
 class PassageIndex:
-    """The passages that a batch of messages goes into, written together."""
+    """The passages of a batch of messages, written together."""
 
     def __init__(self, connection: Connection, texts: Texts) -> None:
         self._connection = connection
@@ -101,7 +101,7 @@ class PassageIndex:
         )
 
     def _find(self, lineage: str) -> _Passage | None:
-        """The lineage's last passage, if more may come into it."""
+        """The lineage's last passage, if it may grow."""
         query = "SELECT passage, open FROM passages WHERE lineage = ? ORDER BY first DESC LIMIT 1"
         row = self._connection.execute(query, (lineage,)).fetchone()
         passage = None
@@ -117,7 +117,7 @@ class PassageIndex:
 
 
 class _Passage:
-    """A passage that may still grow. `stood`: the tokens of its row, if it has one."""
+    """A passage that may still grow. `stored_tokens`: those of its row, if it has one."""
 
     def __init__(self, number: int, lineage: str) -> None:
         self.number = number

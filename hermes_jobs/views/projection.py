@@ -1,7 +1,7 @@
-"""The port of a projection: tables that are a function of the log, one batch of events after the other.
+"""The port of a projection: tables derived from the log, batch by batch.
 
-A projection writes its own tables alone, so that it can be read, tested and replaced by itself; readers may
-join the tables of several. It receives the events of its `event_types`, of every stream in the order of their
+A projection writes only its own tables, so that it can be tested and replaced independently; queries may join
+the tables of several. It receives the events of its `event_types`, of every stream in the order of their
 positions; its rows must not depend on the size of the batches. The connection is in a transaction that also
 moves the checkpoint, and earlier projections in the list have applied the whole batch.
 """
@@ -21,7 +21,7 @@ class Projection(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
 
     @property
     def tables(self) -> str:
@@ -29,14 +29,14 @@ class Projection(Protocol):
 
     @property
     def event_types(self) -> Iterable[type[Event]]:
-        """The types of events that it is about."""
+        """The types of events that it reads."""
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of such events, at least one, into the tables."""
 
 
 class Router:
-    """Gives each of several projections what it is about."""
+    """Gives each projection the events of its types."""
 
     def __init__(self, projections: Sequence[Projection]) -> None:
         self._projections = tuple(projections)

@@ -42,14 +42,14 @@ ASKS_BELOW = """EXISTS (SELECT 1 FROM ancestors a CROSS JOIN steps
     AND NOT EXISTS (SELECT 1 FROM ancestors p CROSS JOIN children c
         WHERE p.above = turns.turn AND c.turn = p.turn AND c.ended IS NOT NULL AND (c.turn = a.turn
             OR EXISTS (SELECT 1 FROM ancestors q WHERE q.turn = a.turn AND q.above = c.turn))))"""
-"""Whether a call of one of its sub-agents, or of theirs, does. One that a person continued with after its end
-had been told belongs to nobody any more."""
+"""Whether a call of one of its sub-agents, or of theirs, does. A sub-agent that a user continued after its
+end was reported belongs to no turn any more."""
 WAITS = f"(turns.waits_until IS NOT NULL OR {ASKS} OR {ASKS_BELOW})"
 FORSAKEN = f"""({ASKS} AND EXISTS (SELECT 1 FROM children c JOIN turns root ON root.turn = c.root_turn
     WHERE c.turn = turns.turn AND (root.ended_at IS NOT NULL OR c.ended IS NOT NULL OR EXISTS (
         SELECT 1 FROM ancestors q CROSS JOIN children m
         WHERE q.turn = turns.turn AND m.turn = q.above AND m.ended IS NOT NULL))))"""
-"""A sub-agent that waits for a user although no turn above it waits for its end any more."""
+"""A sub-agent that waits for a user, while no turn above it waits for its end."""
 STOPPED_SHORT = f"""(status = 'completed' AND stopped_by IS NOT NULL
     OR status = 'failed' AND error_kind IN ({", ".join("?" * len(FAILING))}))"""
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
@@ -67,8 +67,8 @@ def select_turns(
 ) -> tuple[TurnView, ...]:
     """Turns without their steps, newest first; all of a lineage, else with `hidden` those of reviews too.
 
-    A sub-agent that waits for a person makes the turns above it wait; where the root's has ended, it is
-    among those that wait itself.
+    A sub-agent that waits for a person makes the turns above it wait; if the root's has ended, it is listed
+    as waiting itself.
     """
     listed = f"({LISTED_TURNS} OR {FORSAKEN})" if status == "waiting" else LISTED_TURNS
     conditions = ["TRUE" if hidden or lineage is not None else listed]

@@ -25,25 +25,25 @@ from hermes_jobs.views.candidates import Candidate, IndexedMessages, SearchPlan,
 from hermes_jobs.views.index_tokens import OFTEN, fts_query, quoted
 from hermes_jobs.views.passage_index import MESSAGES
 
-LISTED = 1_000  # passages that are looked at for one word
-PLACES = 4_000  # places that all words together may have that the index ranks
-RANKABLE = 8_000  # places of the rarest word, beyond which the newest messages with it are taken
+LISTED = 1_000  # passages that are read for one word
+PLACES = 4_000  # passages that all words ranked by the index may have together
+RANKABLE = 8_000  # passages of the rarest word above which only the newest messages with it are taken
 RANKED = 120  # messages that it gives then
 PASSAGES = 100  # that are compared
 BEST = 4  # whose messages are read as well
 OF_EACH = 25  # messages
 WIDEST = 2_000  # positions of a passage among which these are, where other conversations continued beside it
-WORDS = 8  # that the index is asked for, each in all its forms
+WORDS = 8  # words searched in the index, each in all its forms
 ECHOES = 10  # calls and results of searches of the past, which come last
 MANY = 200  # passages; of fewer, with the question itself among them, rarity says little
-FUNCTION_WORD = 0.3  # its rarity, of which the index knows nothing: it is in no passage
+FUNCTION_WORD = 0.3  # the rarity of a function word, which is in no passage
 
 
 class WeightedTerm(NamedTuple):
     """A term with its passages and its rarity.
 
-    `telling`: its rarity among `MANY` passages, if there are fewer. `places`: how many passages have it,
-    estimated where they are many; infinite for a function word.
+    `weight`: its rarity among `MANY` passages, if there are fewer. `places`: the number of passages with it,
+    estimated if there are many; infinite for a function word.
     """
 
     term: QuestionWord
@@ -54,7 +54,7 @@ class WeightedTerm(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Candidates, the rarity and the `telling` weight of each term, and the best passages in order."""
+    """Candidates, the rarity and the weight of each term, and the best passages in order."""
 
     candidates: list[Candidate]
     rarities: list[float]
@@ -63,7 +63,7 @@ class Found(NamedTuple):
 
 
 def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
-    """What there is to read for a question."""
+    """The candidates of a question."""
     (newest,) = index.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
     weighted = [_weighted(index.rows, word, newest) for word in question.parts]
     order = _passages(index.rows, weighted)
@@ -98,7 +98,7 @@ def _weighted(rows: Connection, word: QuestionWord, newest: int) -> WeightedTerm
         return WeightedTerm(word, FUNCTION_WORD, FUNCTION_WORD, inf, [])
     listed = _listed(rows, quoted(word.root)) if word.root is not None else []
     num_passages = float(len(listed))
-    if len(listed) == LISTED:  # the newest only: how many there are in all follows from how dense they are
+    if len(listed) == LISTED:  # only the newest: the total is estimated from their density
         num_passages *= newest / max(newest - listed[-1] + 1, 1)
     elif not listed:
         num_passages = _estimated_passages(rows, word, newest)
@@ -110,9 +110,8 @@ def _weighted(rows: Connection, word: QuestionWord, newest: int) -> WeightedTerm
 
 
 def _estimated_passages(rows: Connection, word: QuestionWord, newest: int) -> float:
-    """How many passages would hold what no passage has: a phrase, or a word of tool results.
-
-    At most the number of messages with it; of many, estimated from how dense the newest ones are.
+    """The estimated number of passages for a term that passages do not index: a phrase, or a word of tool
+    results. At most the number of messages with it; for many, estimated from the density of the newest ones.
     """
     query = "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?"
     prefix = any(term.prefix for term in word.terms)  # FTS5 lists all of its words before the first entry
@@ -131,7 +130,7 @@ def _listed(rows: Connection, token: str) -> list[int]:
 
 
 def _affordable(rows: Connection, weighted: Sequence[WeightedTerm]) -> Expression | None:
-    """Any of the rarest, as many of them as the index can rank at once; the rarest in any case.
+    """Any of the rarest words, as many as the index can rank at once, at least one.
 
     Function words count only in messages that are found by other words, if there are any. So do beginnings of
     words, which cost more than all the rest.
@@ -160,7 +159,7 @@ def _occurring(rows: Connection, terms: Sequence[Term]) -> list[Term]:
 
 
 def _passages(rows: Connection, weighted: Sequence[WeightedTerm]) -> dict[int, float]:
-    """The passages with the most of the terms, best first."""
+    """The passages with the most terms, best first."""
     totals: dict[int, float] = {}
     places = 0.0
     for word in sorted(weighted, key=lambda word: -word.rarity):

@@ -35,11 +35,11 @@ class QueueWait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DueStep(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A step, or a turn's next one. `since` None: it is not due yet, as with pending calls in `after`.
+    """A step, or a turn's next one. `since` None: it is not due yet, because of pending calls in `after`.
 
     `queue`: the queue, if it is not that of its kind: a review's own turns. `begun`: the turn has started.
-    `held`: the call waits for a user, `asked`: for so many answers. `task`: its server still runs it, and
-    polling it is not a wait.
+    `waits_for_user`: the call waits for a user, for `num_questions` answers. `task`: its server runs it, and
+    polling is not a wait.
     """
 
     turn: str

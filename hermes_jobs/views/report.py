@@ -47,9 +47,8 @@ class PeriodSpending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueWaits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the steps that a queue began in a period had been due by then, in seconds.
-
-    `p50` and `p95`: half of them, and 95 of 100, had waited no longer.
+    """How long the steps that a queue began in a period had been due, in seconds. `p50` and `p95` are
+    percentiles.
     """
 
     period: str
@@ -61,7 +60,7 @@ class QueueWaits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a target of the memory held at a period's end."""
+    """The content of a memory target at a period's end."""
 
     period: str
     target: str
@@ -72,8 +71,8 @@ class MemoryUsage(msgspec.Struct, frozen=True, kw_only=True):
 class ScheduleRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A schedule's due times in a period, and their outcomes.
 
-    `on_time` and `late` are runs of the clock, begun within `ON_TIME` seconds or later; `by_hand` those that
-    somebody asked for. `failed` and `cancelled` count among the runs; `latest` is in seconds.
+    `on_time` and `late` are runs of the clock, begun within `ON_TIME` seconds or later; `by_hand` were
+    requested by a user or an agent. `failed` and `cancelled` count among the runs; `latest` is in seconds.
     """
 
     period: str
@@ -89,7 +88,7 @@ class ScheduleRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
-    """The turns of all sessions that were submitted in a period, by how they stand."""
+    """The turns of all sessions that were submitted in a period, by status."""
 
     period: str
     status: str
@@ -220,7 +219,7 @@ def _waits(
 
 
 def _waited(period: str, queue: str, seconds: Sequence[float]) -> QueueWaits:
-    """By the nearest rank: a wait that there was."""
+    """By the nearest rank, so that it is an actual wait."""
     steps = len(seconds)
     return QueueWaits(
         period=period,

@@ -1,4 +1,4 @@
-"""Large tool results as files in the home's `results/`, made from the log where they are missing."""
+"""Large tool results as files in the home's `results/`, made from the log if missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 
 
 class ResultFiles:
-    """The files of one home. Any host can make them: the log has every result whole."""
+    """The files of one home. Any host can make them, because the log has every complete result."""
 
     def __init__(self, log: EventLog, views: Views, folder: Path) -> None:
         self._log = log
@@ -41,7 +41,7 @@ class ResultFiles:
         return path
 
     def save(self, call: str, content: str) -> None:
-        """Make the file of a result that enters the log. What fails here is made when it is read."""
+        """Make the file of a new result. If that fails, it is made when it is read."""
         try:
             self._write(self._folder / f"{call}.txt", content)
         except OSError as error:

@@ -23,8 +23,8 @@ ReviewStatus = Literal["waiting", "running", "completed", "failed", "cancelled"]
 
 
 class ReviewView(msgspec.Struct, frozen=True, kw_only=True):
-    """A review. `lineage` is the conversation that it looks at, after `turn`; it runs in the session of its
-    own id, as the turn `work` after its start.
+    """A review. `lineage` is the reviewed conversation, after `turn`; it runs in the session of its own id,
+    as the turn `work` after its start.
 
     `saved` describes its results in a line, empty without any; `message` is the reason of its failure, or
     names the failed model that another one replaced. `cost_usd` None if a price is not known.
@@ -136,7 +136,7 @@ def _observed(event: e.ConsolidationEnded) -> str:
 
 
 def _refused(event: e.ConsolidationEnded) -> str:
-    """What was not written, and why, each for itself."""
+    """The refused writes with their reasons."""
     known_before = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
     return "; ".join(
         [
@@ -153,7 +153,7 @@ def select_reviews(connection: Connection, limit: int | None = None) -> tuple[Re
 
 
 def select_review(connection: Connection, name: str) -> ReviewView:
-    """The review of that id, or unique beginning of one, or `last`. Raises `Rejected`."""
+    """The review with that id or unique prefix, or `last`. Raises `Rejected`."""
     name = find_reference(connection, "review", name) or name
     found = _reviews(
         connection,

@@ -19,7 +19,7 @@ def fetched(connection: Connection, query: str, values: Iterable[object] = ()) -
 
 
 def value_of(kind: type[V], row: Row, **own: Any) -> V:
-    """The value whose fields are the columns of the same names; `own` are those that are not."""
+    """The value whose fields are the columns of the same names; `own` are the other fields."""
     same = {name: row[name] for name in kind.__struct_fields__ if name not in own}
     return kind(**same, **own)
 

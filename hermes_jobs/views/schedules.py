@@ -23,7 +23,7 @@ from hermes_jobs.views.rows import fetched, insert, update, value_of
 class Schedules:
     """Tables `schedules`, the fold of each as JSON, and `runs`, a row for each due time and each run.
 
-    `outcome` is that of a run, or `queued` or `missed`. A run keeps its place where it was decided about.
+    `outcome` is that of a run, or `queued` or `missed`. A run keeps the position of its decision.
     """
 
     name: Final = "schedules"
@@ -140,7 +140,7 @@ RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "m
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a due time: a run, a place in the queue, or none (`missed`, for `count` up to `until`).
+    """The outcome of a due time: a run, a place in the queue, or none (`missed`, for `count` up to `until`).
 
     `due` and `until` are seconds since the epoch. `by`: `clock`, or who asked for the run. `reason`: why it
     was missed; `message`: why the run failed. `at` is when that was decided, `ended_at` when the run ended.
@@ -164,7 +164,7 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     """A schedule. `next_due` is in seconds since the epoch. `last` is the newest run or miss.
 
-    `books` holds all its runs, and what a model was asked about its words.
+    `totals` includes all its runs, and the model calls to interpret its wording.
     """
 
     id: str

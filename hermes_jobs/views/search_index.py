@@ -25,7 +25,7 @@ from hermes_jobs.views.passage_index import PassageIndex
 from hermes_jobs.views.searchable_text import searchable_text
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
-"""Tools that search conversations: their calls and results repeat earlier texts, and are not a source."""
+"""Tools that search conversations: their calls and results repeat earlier texts."""
 
 ECHO = metadata_token("echo", "past")
 """The token of such a call or result."""
@@ -50,7 +50,7 @@ LargeResults = Callable[[str], str | None]
 class SearchIndex:
     """Tables `entries`, whose rows are numbered like `messages`, and `days`, which positions each day has.
 
-    It reads `lineages`, `turns` and `calls`, of which it takes what never changes: they stand before it.
+    It reads constant columns of `lineages`, `turns` and `calls`, whose projections come before it.
     """
 
     name: Final = "entries"
@@ -82,7 +82,7 @@ class SearchIndex:
         batch.write()
 
     def _message(self, batch: _Batch, recorded: RecordedEvent) -> _Message | None:
-        """The message that the event is, in words; None where it is none."""
+        """The searchable message of the event; None if it is none."""
         event = recorded.event
         match event:
             case e.TurnSubmitted():
@@ -110,7 +110,7 @@ class SearchIndex:
 
 
 def in_one_piece(connection: Connection) -> None:
-    """Merge what was built; what comes later is merged a little at a time."""
+    """Merge the index after building it; later entries are merged incrementally."""
     for index in ("entries", "entries_of_passages"):
         connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
         for name, value in (("automerge", AT_ONCE), ("crisismerge", AT_LAST)):
@@ -118,7 +118,7 @@ def in_one_piece(connection: Connection) -> None:
 
 
 class _Message(NamedTuple):
-    """`said` is its text of a user or the model; `echo`: it is part of a search of the past."""
+    """`spoken` is its text of a user or the model; `echo`: it is part of a search of the past."""
 
     turn: str
     role: Role
@@ -181,7 +181,7 @@ class _Batch:
         self._names[event.call] = event.name
 
     def _find(self, turn: str) -> tuple[str, SessionKind]:
-        """Where a turn's text came from, and the kind of its session."""
+        """The source of a turn's text, and the kind of its session."""
         query = "SELECT lineage, source FROM turns WHERE turn = ?"
         lineage, source = self._sources.get(turn) or self._connection.execute(query, (turn,)).fetchone()
         if lineage not in self._kinds:
@@ -193,6 +193,6 @@ class _Batch:
 
 @lru_cache(maxsize=1000)
 def _metadata(role: Role, source: str, kind: SessionKind, *, echo: bool) -> str:
-    """What is known of such a message."""
+    """The index tokens for the metadata of a message."""
     events = (metadata_token("role", role), metadata_token("source", source), metadata_token("kind", kind))
     return " ".join((*events, ECHO) if echo else events)

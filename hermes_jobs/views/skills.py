@@ -37,7 +37,7 @@ _arguments = msgspec.json.Decoder(described(_SkillArguments))
 
 
 class SkillUses:
-    """Table `skill_uses`: one row a call that read a skill, or a skill that a person put into a turn."""
+    """Table `skill_uses`: one row per call that read a skill, or per skill that a user put into a turn."""
 
     name: Final = "skill uses"
     tables: Final = """

@@ -43,12 +43,12 @@ _ABANDON_REASONS: dict[e.AbandonReason, str] = {
 class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     """A stretch of a turn's time.
 
-    `start` and `end` are in seconds: since the turn was submitted, if they are in a `Timeline`.
-    `kind`: `queued` behind another turn, `waiting` until a step starts (that of the prefetch: until
-    it is done, because its start is not recorded), `backoff` until what has failed is tried
-    again (at `retry_at`, in seconds since the epoch, while that lies ahead), `paused` between the turn's end
-    and being taken up again; the others are at work. `label`: the tool, the model, or what is done;
-    `arguments` are those of the tool. `position`: the event that ended it, or began it where it continues.
+    `start` and `end` are in seconds: since the turn was submitted, if they are in a `Timeline`. `kind`:
+    `queued` behind another turn, `waiting` until a step starts (that of the prefetch: until it is done,
+    because its start is not recorded), `backoff` until what has failed is tried again (at `retry_at`, in
+    seconds since the epoch, while that lies ahead), `paused` between the turn's end and its resumption; the
+    others are work. `label`: the tool, the model, or the activity; `arguments` are those of the tool.
+    `position`: the event that ended it, or began it where it continues.
     """
 
     kind: SpanKind
@@ -193,7 +193,7 @@ class Spans:
             case e.ReferenceReplied():
                 self._end(event.step, recorded.position, message=event.finish_reason)
             case e.ReferenceFailed():
-                if event.step not in self._open:  # it was never called
+                if event.step not in self._open:  # it was never started
                     self._begin(event.step, "reference", f"asks {event.member}", recorded, worker=None)
                 outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
                 message = f"{event.kind}: {event.message}"
@@ -283,7 +283,7 @@ class Spans:
         )
 
     def _end(self, key: str, position: int, at: float | None = None, **fields: Any) -> bool:
-        """End the open span of that key; whether there was one."""
+        """End the open span of that key; returns whether there was one."""
         span = self._open.pop(key, None)
         if span is None:
             return False
@@ -314,7 +314,7 @@ class Spans:
             self._retry_at = retry_at
 
     def _postpone(self, event: e.TurnPostponed, recorded: RecordedEvent) -> None:
-        """One stretch for all tries: until it can begin."""
+        """One span for all attempts, until it can begin."""
         text = {"step": f"{event.turn}-prefetch", "message": event.reason}
         begun = self._open.get("backoff")
         self._begin("backoff", "backoff", f"waits for {event.what or 'what it needs'}", recorded, **text)
@@ -326,9 +326,8 @@ class Spans:
         self._end("backoff", position, min(self._retry_at, self.last))
 
     def _stop_backing_off(self) -> bool:
-        """End a pause of which the end is not recorded; whether it is a turn's that cannot begin.
-
-        The next try of such a turn may be under way.
+        """End a pause whose end is not recorded; returns whether it is that of a turn that cannot begin. The
+        next attempt of such a turn may be running.
         """
         pause = self._open.get("backoff")
         is_postponed = pause is not None and pause.step.endswith("-prefetch")

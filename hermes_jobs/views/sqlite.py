@@ -1,4 +1,4 @@
-"""Connections to a file of views: how they are opened and made, and which errors say that one is broken."""
+"""Connections to a file of views: opening, creating, and recognising a broken file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BROKEN = {
 
 
 def is_broken(error: sqlite3.Error) -> bool:
-    """Whether the error says that the file is not what it should be; not that it cannot be used just now."""
+    """Whether the error means that the file is broken, not only temporarily unusable."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is not None and (code & 0xFF in BROKEN or code == sqlite3.SQLITE_IOERR_SHORT_READ)
 
@@ -38,7 +38,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 
 def copy_of(connection: Connection) -> Connection:
-    """A connection to a copy of the file, which is this connection's alone and goes with it."""
+    """A connection to a private copy of the file, deleted with the connection."""
     copy = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     connection.backup(copy)
     return copy
@@ -50,7 +50,7 @@ def wait_for_others(connection: Connection, seconds: float) -> None:
 
 
 def wording(error: sqlite3.Error | OSError) -> str:
-    """Why a file cannot be used just now, for people."""
+    """Why a file cannot be used now, for users."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     full = code & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
     return "their disk is full or faulty" if full else str(error)
@@ -77,7 +77,7 @@ def connect(file: Path, *, seconds: float = BUSY_SECONDS) -> Connection:
 def create(file: Path, schema: int, log_id: str, projections: Iterable[Projection]) -> Connection:
     """A connection to a new file with empty tables, for its owner alone.
 
-    It is made without any safety: a crash leaves it unfinished.
+    It is made without durability: a crash leaves it unfinished.
     """
     file.touch(mode=0o600)
     connection = sqlite3.connect(file, isolation_level=None)
@@ -103,7 +103,7 @@ def checkpoint(connection: Connection, schema: int, log_id: str) -> tuple[int, s
 
 
 def move_checkpoint(connection: Connection, position: int, event_hash: str) -> None:
-    """Say how far the rows have come."""
+    """Record the position up to which events are applied."""
     # By its number: an UPDATE of rows that may be many makes FTS5 write what it has collected.
     values = (position, event_hash)
     connection.execute("UPDATE checkpoint SET position = ?, hash = ? WHERE rowid = 1", values)

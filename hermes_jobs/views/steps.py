@@ -89,7 +89,7 @@ class _Batch:
                 _take(self._connection, recorded)
 
     def write(self) -> None:
-        """Put what there is into the tables."""
+        """Write all pending rows."""
         self._connection.executemany(
             "INSERT INTO steps (position, turn, step, kind, attempt, worker, started_at, ended_at, outcome,"
             " finish_reason, response) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -236,7 +236,7 @@ def _open_reference(
 
 
 def _end_reference(connection: Connection, recorded: RecordedEvent, event: e.ReferenceFailed) -> None:
-    """A member that was never called has a row of its own without a start."""
+    """A member that was never called has a row without a start."""
     if _open_row(connection, event.step) is None:
         _open_reference(connection, recorded, event, event.member, "failed")
     outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
@@ -276,7 +276,7 @@ def _end_tool(
 
 
 def _last_abandoned(connection: Connection, call: str) -> int | None:
-    """The row of an interruption: the attempt that its worker left is not repeated."""
+    """The row of the last abandoned attempt, which is not repeated."""
     query = "SELECT position, outcome FROM steps WHERE step = ? ORDER BY position DESC LIMIT 1"
     row = connection.execute(query, (call,)).fetchone()
     return row[0] if row and row[1] == "abandoned" else None
@@ -298,7 +298,7 @@ def _input_requested(connection: Connection, event: e.InputRequested) -> None:
 
 
 def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
-    """The requests that are left; with the last one the wait ends."""
+    """Remove the answered request; the last answer ends the wait."""
     row = connection.execute(
         f"SELECT asks FROM steps WHERE position = ({OPEN_ROW})", (event.call,)
     ).fetchone()
@@ -315,7 +315,7 @@ def _input_answered(connection: Connection, event: e.InputAnswered) -> None:
 
 
 def _task_progress(connection: Connection, event: e.ServerTaskBegun | e.ServerTaskPolled) -> None:
-    """The call is a task of its server, which says how far it is."""
+    """Record the progress of the server's task."""
     text = event.message or ("a task of its server" if isinstance(event, e.ServerTaskBegun) else "")
     connection.execute(
         "UPDATE steps SET outcome = 'running', has_task = 1, message = iif(? = '', message, ?)"
@@ -325,7 +325,7 @@ def _task_progress(connection: Connection, event: e.ServerTaskBegun | e.ServerTa
 
 
 def _abandoned(connection: Connection, recorded: RecordedEvent, event: e.StepAbandoned) -> None:
-    """The attempt has ended, unless its worker has only looked at a task of a server."""
+    """End the attempt, unless its worker only polled a server's task."""
     connection.execute(
         "UPDATE steps SET ended_at = ?, outcome = 'abandoned', message = ?, asks = ''"
         " WHERE position = ? AND NOT has_task AND (outcome = 'running' OR asks LIKE '%\"live\":true%')",
@@ -342,7 +342,7 @@ def _abandon_reason(reason: e.AbandonReason) -> str:
 
 
 def _discarded(connection: Connection, recorded: RecordedEvent, event: e.OutcomeDiscarded) -> None:
-    """The newest attempt of that worker that was taken from it; its response was paid for all the same."""
+    """The newest attempt that was reclaimed from that worker; its response is charged all the same."""
     connection.execute(
         "UPDATE steps SET outcome = 'discarded', response = ? WHERE position ="
         " (SELECT max(position) FROM steps WHERE step = ? AND worker = ? AND outcome = 'abandoned')",

@@ -57,11 +57,11 @@ T = TypeVar("T")
 
 
 class LogRewound(HermesJobsError):
-    """The log does not hold what these rows were made from, or not any more."""
+    """The log does not contain, or no longer contains, the events that these rows were made from."""
 
 
 class Progress(NamedTuple):
-    """How far the rows have come; `stopped` says why they cannot continue to the log's end."""
+    """The position up to which events are applied; `stopped`: why the rest cannot be applied."""
 
     position: int
     stopped: str | None = None
@@ -99,7 +99,7 @@ class Store:
         self._verified: set[Path] = set()
 
     def read(self, query: Callable[[Connection], T]) -> T:
-        """What the query answers over rows that are current with the log, in one snapshot."""
+        """The query's result over rows that are current with the log, in one snapshot."""
         return self._healing(lambda opened: self._current_answer(opened, query))
 
     def stopped(self) -> str | None:
@@ -193,7 +193,7 @@ class Store:
             return query(opened.connection)
 
     def _current(self, opened: OpenGeneration) -> tuple[OpenGeneration, Progress]:
-        """Rows that are current with the log: those of the generation, or of a copy where it is locked."""
+        """Rows that are current with the log: those of the generation, or of a copy if it is locked."""
         try:
             return opened, self._catch_up(opened, READ_SECONDS)
         except sqlite3.OperationalError as error:
@@ -220,7 +220,7 @@ class Store:
         position, event_hash = self._stands(opened.connection)
         if position == last and opened.file in self._verified:
             return Progress(position)
-        if position > last and position > self._log.last_position():  # another may just have been faster
+        if position > last and position > self._log.last_position():  # another process may have been faster
             raise LogRewound
         caught_up = Progress(position)
         with self._catching_up:
@@ -242,8 +242,8 @@ class Store:
     def _advance(self, connection: Connection, batch: int, last: int, *, is_replay: bool = False) -> Progress:
         """At most `batch` events more, of a log that reached to `last` or beyond before this began.
 
-        The connection holds the write lock. Raises `LogRewound` where the log has forgotten texts that the
-        rows hold: they are made again, in a file that never had them.
+        The connection holds the write lock. Raises `LogRewound` if texts were removed from the log that the
+        rows contain: they are rebuilt in a new file.
         """
         position, event_hash = self._stands(connection)
         events, stopped = self._unread(position, event_hash, batch)
@@ -277,7 +277,7 @@ class Store:
     # --- building -------------------------------------------------------------------------------
 
     def _build(self, instead_of: Path | None, progress: OnProgress = lambda position, last: None) -> None:
-        """A new generation, unless another process has just built one in the place of `instead_of`."""
+        """A new generation, unless another process has just replaced `instead_of`."""
         self._forget(getattr(self._local, "opened", None))
         try:
             with self.generations.building():
@@ -287,7 +287,7 @@ class Store:
                     newest = self._log.key(KEY_SCOPE, NEWEST)
                     self._replay(generation, progress)
                     while newest != (newer := self._log.key(KEY_SCOPE, NEWEST)):
-                        newest = newer  # texts were forgotten meanwhile: it may hold them
+                        newest = newer  # texts were removed meanwhile: it may contain them
                         self.generations.delete_others()
                         self._replay(generation, progress)
                     self.generations.switch_to(generation)

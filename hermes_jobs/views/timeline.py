@@ -1,6 +1,6 @@
 """A turn as spans of time: waits, parallel runs, and their workers. Pure: the log's times alone.
 
-Clocks of several hosts may disagree; here no moment is earlier than that of the preceding event.
+Clocks of hosts may disagree; a moment is never earlier than that of the preceding event.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Track(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> TimeSpan:
-        """What the line is about."""
+        """The attempt of the line."""
         return self.spans[-1]
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """Its name."""
         span = self.last
         if span.kind == "waiting":
             return "until begun" if span.step.endswith("-prefetch") else "waits for a worker"
@@ -65,7 +65,7 @@ def tracks(spans: Iterable[TimeSpan]) -> Sequence[Track]:
 def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = None) -> Timeline:
     """The turn's time, from its stream's events, of which those before its submission are not needed.
 
-    What has not ended continues until `now`, in seconds since the epoch, or until the last event of the turn.
+    Open spans end at `now`, in seconds since the epoch, or at the last event of the turn.
     Raises `ValueError` where it was never submitted.
     """
     fold = Spans(turn)

@@ -29,12 +29,12 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cached_share(self) -> float:
-        """Which part of the prompts came from the provider's cache."""
+        """The share of the prompts that came from the provider's cache."""
         return self.usage.cache_read_tokens / self.usage.prompt_tokens if self.usage.prompt_tokens else 0.0
 
 
 def totals_by(rows: Iterable[PeriodSpending], key: SpentKey) -> Sequence[SpendingTotal]:
-    """What was used, by the key: periods in order, others dearest first."""
+    """The usage by key: periods in order, others by cost, highest first."""
     found: dict[str, SpendingTotal] = {}
     for row in rows:
         name = getattr(row, key) or "unknown"
@@ -45,7 +45,7 @@ def totals_by(rows: Iterable[PeriodSpending], key: SpentKey) -> Sequence[Spendin
 
 
 def total_of(rows: Iterable[PeriodSpending]) -> SpendingTotal:
-    """All of it."""
+    """The total of all rows."""
     total = SpendingTotal(key="")
     for row in rows:
         total = _plus(total, row)
@@ -53,7 +53,7 @@ def total_of(rows: Iterable[PeriodSpending]) -> SpendingTotal:
 
 
 def runs_by_schedule(rows: Iterable[ScheduleRuns]) -> Sequence[ScheduleRuns]:
-    """What became of the due times of each schedule, by its name; `period` is empty."""
+    """The outcomes of each schedule's due times, by its name; `period` is empty."""
     found: dict[str, ScheduleRuns] = {}
     for row in rows:
         before = found.get(row.schedule)

@@ -15,10 +15,10 @@ from hermes_jobs.views.rows import fetched
 
 
 class Tree(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn and those that it began by delegation, in that order.
+    """A turn and those that it started by delegation, in order.
 
     `waiting`: the turn's calls that wait for a person.
-    `books` and `num_tool_calls` are those of the turn and of all below it.
+    `totals` and `num_tool_calls` are those of the turn and of all below it.
     """
 
     turn: TurnView
@@ -29,7 +29,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What the turn is for: a sub-agent's goal, else its text."""
+        """The purpose of the turn: a sub-agent's goal, else its text."""
         return self.turn.place.goal if self.turn.place is not None else self.turn.text
 
     @property
@@ -47,14 +47,14 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
         yield from self._below()
 
     def path(self, turn: str) -> tuple[TurnView, ...]:
-        """The turns from this one down to that one; none where it is not below."""
+        """The turns from this one down to that one; empty if that is not below it."""
         if turn == self.turn.id:
             return (self.turn,)
         below = (child.path(turn) for child in self.children)
         return next(((self.turn, *found) for found in below if found), ())
 
     def find(self, turn: str) -> Tree | None:
-        """The part of the tree that begins with that turn."""
+        """The subtree of that turn."""
         return next((node for node in self.walk() if node.turn.id == turn), None)
 
 
@@ -72,7 +72,7 @@ def select_tree(connection: Connection, texts: Texts, turn: str) -> Tree:
 
 
 def select_used_below(connection: Connection, root: str) -> UsageTotals:
-    """What the sub-agents of that lineage, and theirs, have used."""
+    """The usage of all sub-agents below that lineage."""
     query = f"SELECT {TOTALS} FROM responses r WHERE r.turn IN (SELECT turn FROM children WHERE root = ?)"
     (row,) = fetched(connection, query, (root,))
     return totals_of(row)

@@ -13,7 +13,8 @@ _ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 
 
 def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
-    """The stream's events from the turn's submission to the last that concerns it, others' among them.
+    """The stream's events from the turn's submission to the last one about it, with those of other turns in
+    between.
 
     Raises `LogUnavailable`.
     """
@@ -29,7 +30,7 @@ def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
 
 
 def concerns(event: e.Event, turn: str) -> bool:
-    """Whether the event is part of that turn's life."""
+    """Whether the event is about that turn."""
     return getattr(event, "turn", None) == turn
 
 

@@ -31,7 +31,7 @@ class UsageJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call that was not run: `why` names the rule and the refuser."""
+    """A refused tool call: `why` names the rule and its author."""
 
     call: str
     tool: str
@@ -49,7 +49,7 @@ class ReferenceJson(msgspec.Struct, frozen=True, kw_only=True):
 class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry).
 
-    `is_error`: it has ended without having done what was asked: failed, cancelled, or stopped by a limit.
+    `is_error`: it failed, was cancelled, or was stopped by a limit.
     `waits_until`: when the quota resets that it waits for, or when it is tried again, for the reason
     `waits_for`; left out where it waits for neither. `refused`: calls that were not allowed; left out where
     there are none. `structured`: the answer as the JSON value that it is; only where a schema was asked for,
@@ -106,7 +106,7 @@ class StepJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DetailedTurnJson(TurnJson, frozen=True, kw_only=True):
-    """The same with what was done for it. `place`: where a sub-agent's stands in its tree."""
+    """The same with its steps. `place`: the place of a sub-agent's turn in its tree."""
 
     steps: tuple[StepJson, ...]
     place: Place | None = None
@@ -148,7 +148,7 @@ def turn_json(turn: TurnView) -> TurnJson:
 
 
 def references_of(turn: TurnView) -> tuple[ReferenceJson, ...]:
-    """What became of each member of the turn's ensemble, as its last attempt says."""
+    """The outcome of each member of the turn's ensemble, from its last attempt."""
     last = {step.id: step for step in turn.steps if step.kind == "reference"}
     return tuple(
         ReferenceJson(
@@ -213,7 +213,7 @@ def step_json(step: StepView) -> StepJson:
 
 
 class TreeTotalJson(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn and all below it used. `cost_usd` None where a part of it is not known."""
+    """The usage of a turn and all below it. `cost_usd` is None if a part is unknown."""
 
     num_turns: int
     num_model_calls: int

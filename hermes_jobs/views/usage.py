@@ -59,7 +59,7 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
         case e.ReferenceFailed(model="") | e.ReplayCallFailed(model="") | e.EmbeddingFailed(model=""):
-            return None  # no model was called
+            return None  # no model call
         case e.EmbeddingEnded(dimensions=0):
             return None
         case e.OutcomeDiscarded() if event.model:
@@ -90,7 +90,7 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
 
 
 def _lineage(stream: str, event: e.Event) -> str:
-    """The lineage to which it is booked; that of a consolidation is named after its review, as others are."""
+    """The lineage that is charged; for a consolidation it is the id of its review."""
     return review_of(getattr(event, "step", "")) if stream.startswith(CONSOLIDATIONS) else lineage_of(stream)
 
 

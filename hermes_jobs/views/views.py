@@ -265,7 +265,7 @@ class Views:
     # --- vectors ----------------------------------------------------------------------------------
 
     def texts_at(self, positions: Iterable[int]) -> Mapping[int, str]:
-        """What the messages at these positions of the log say."""
+        """The texts of the messages at these positions of the log."""
         return self._texts(positions)
 
     without_vectors = _answering(select_missing)
@@ -308,7 +308,7 @@ class Views:
     memory_uses = _answering(select_memory_uses)
     skill_uses = _answering(select_skill_uses)
 
-    # --- what was used ----------------------------------------------------------------------------
+    # --- usage ----------------------------------------------------------------------------
 
     spending = _answering(select_spending)
     labels = _answering(select_labels)
@@ -319,7 +319,7 @@ class Views:
     def report(
         self, *, since: datetime, until: datetime, period: Period = "day", zone: tzinfo | None = None
     ) -> Report:
-        """What was spent, waited, remembered and fired between two moments, by period."""
+        """Spending, waits, memory and scheduled runs between two moments, by period."""
         from hermes_jobs.views.report import select_report
 
         return self._store.read(
