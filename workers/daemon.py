@@ -33,7 +33,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
     log = paths.logs / "up.log"
     rotate_log(log)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    begun = os.fstat(file).st_size
+    log_size = os.fstat(file).st_size
     try:
         process = subprocess.Popen(
             [*python_module("hermes_jobs"), "up", *arguments],
@@ -55,7 +55,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
         process.terminate()
     kind = KINDS.get(process.poll() or 0, "rejected")
     raise Rejected(
-        f"It did not come up.\n{_since(log, begun)}".rstrip(), kind=kind, hint=f"See {log.parent}."
+        f"It did not come up.\n{_since(log, log_size)}".rstrip(), kind=kind, hint=f"See {log.parent}."
     )
 
 
@@ -84,9 +84,9 @@ def stop(settings: Settings) -> int | None:
     return asked_pid
 
 
-def _since(log: Path, begun: int) -> str:
+def _since(log: Path, log_size: int) -> str:
     """The last lines that were written to the log after that byte."""
     with log.open("rb") as file:
-        file.seek(begun)
+        file.seek(log_size)
         lines = file.read().decode(errors="replace").splitlines()
     return "\n".join(lines[-LINES_SHOWN:])

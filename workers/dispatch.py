@@ -151,12 +151,12 @@ class CeleryDispatcher:
         """Send steps that have just become due."""
         task = getattr(self._here, "task", None)
         chained = _next_in_chain(task)
-        fresh = [step for step in steps if step.id != chained]
-        if not fresh:
+        other_steps = [step for step in steps if step.id != chained]
+        if not other_steps:
             return
         if task is not None and chained is not None:
             task.request.chain = None
-        self._outbox.put(self._messages(fresh))
+        self._outbox.put(self._messages(other_steps))
 
     def send(self, steps: Sequence[Step]) -> bool:
         """Send the first messages of steps; returns whether the broker accepted them."""

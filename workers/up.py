@@ -276,8 +276,8 @@ class Supervisor:
 
     # --- supervision ------------------------------------------------------------------------------
 
-    def _pause(self, longest: float) -> float:
-        return min([longest, *(part.starts_in for part in self._parts.values() if not part.is_running)])
+    def _pause(self, max_seconds: float) -> float:
+        return min([max_seconds, *(part.starts_in for part in self._parts.values() if not part.is_running)])
 
     def _keep(self) -> None:
         settings = self._application.live.current()

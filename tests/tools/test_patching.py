@@ -121,7 +121,7 @@ def test_a_file_that_changes_between_reading_and_writing_is_left_alone(desk):
     seen = path.stat()
     path.write_text("theirs, and longer\n")
     with pytest.raises(Rejected, match="was changed by somebody else meanwhile"):
-        FileWriter(NO_SNAPSHOTS).replace(str(path), b"ours\n", seen=seen)
+        FileWriter(NO_SNAPSHOTS).replace(str(path), b"ours\n", expected=seen)
     assert path.read_text() == "theirs, and longer\n"
     assert list(desk.work.iterdir()) == [path]
 

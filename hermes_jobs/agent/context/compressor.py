@@ -82,8 +82,8 @@ class Compressor:
         If system prompt and tools (`fixed`) take much of it, the history still gets most of the share
         that it would have alone, as far as the window allows.
         """
-        usual = int(window * self._options.threshold)
-        return max(usual, min(fixed + int(usual * FIXED_SHARE), int(window * HYGIENE)))
+        by_share = int(window * self._options.threshold)
+        return max(by_share, min(fixed + int(by_share * FIXED_SHARE), int(window * HYGIENE)))
 
     def should_compress(self, size: ContextSize) -> CompressionReason | None:
         """Whether to compress before the next call, and why."""
@@ -164,7 +164,7 @@ class Compressor:
         share = max(self.threshold(window, fixed) - fixed, int(window * (1 - HYGIENE)))
         ratio = min(max(self._options.target_ratio, RATIO_LEAST), RATIO_MOST)
         budget, protected = int(share * ratio), int(share * PROTECTED_SHARE)
-        usual = cut(
+        default_cut = cut(
             units,
             TokenBudget(
                 budget=budget,
@@ -173,11 +173,11 @@ class Compressor:
                 head=int(share * HEAD_SHARE),
             ),
         )
-        if before < window * HYGIENE or before - _after(usual, window, fixed) >= before * WORTH:
-            return usual
+        if before < window * HYGIENE or before - _after(default_cut, window, fixed) >= before * WORTH:
+            return default_cut
         limit = min(budget, protected) // 2
         tight = cut(units, TokenBudget(budget=limit, threshold=limit, protect_last=0, head=0))
-        return min(usual, tight, key=lambda parts: _after(parts, window, fixed))
+        return min(default_cut, tight, key=lambda parts: _after(parts, window, fixed))
 
     @staticmethod
     def _shortened(parts: HistorySplit, summary: str, history: History) -> CompressedHistory:
@@ -196,16 +196,22 @@ class Compressor:
         observed = entity_state.observe(middle, self._redact)
         answer_budget = room_for_answer(layers, entity_state.merge(layers.state, observed), budget)
         message = instructions(answer_budget, history.focus)
-        so_far = show(layers)
-        limit = history.summary_window - 2 * budget - max(tokens(so_far) - budget, 0) - tokens(message) - FORM
+        summary_so_far = show(layers)
+        limit = (
+            history.summary_window
+            - 2 * budget
+            - max(tokens(summary_so_far) - budget, 0)
+            - tokens(message)
+            - FORM
+        )
         answers: list[str] = []
         for part in portions(material, max(limit, 1_000), self._redact):
             text = self._redact(transcript(part))
-            form = LAYERED if so_far and not answers else UPDATE if answers else FIRST
+            form = LAYERED if summary_so_far and not answers else UPDATE if answers else FIRST
             words = words_of(int(budget * EARLIER_SHARE) // 2)
-            prompt = form.format(summary=so_far, conversation=text, words=words)
-            so_far = self._checked(message, prompt, f"{so_far}\n{text}", answer_budget, ask)
-            answers.append(so_far)
+            prompt = form.format(summary=summary_so_far, conversation=text, words=words)
+            summary_so_far = self._checked(message, prompt, f"{summary_so_far}\n{text}", answer_budget, ask)
+            answers.append(summary_so_far)
         return render(continue_layers(layers, observed, answers, history.session, budget))
 
     def _checked(self, system: str, prompt: str, source: str, budget: int, ask: AskSummariser) -> str:

@@ -195,8 +195,8 @@ class PluginContextEngines:
         ask = getattr(self._apart, "get_tool_schemas", None)
         if ask is None:
             return ()
-        none: tuple[ToolSpec, ...] = ()
-        return self._circuit.ask("get_tool_schemas", lambda: tuple(ask()), self._limits.begin, none)
+        no_specs: tuple[ToolSpec, ...] = ()
+        return self._circuit.ask("get_tool_schemas", lambda: tuple(ask()), self._limits.begin, no_specs)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
         """Run one of those tools for a session. Raises the tool's errors, `CallTimeout`, `CircuitOpen`."""

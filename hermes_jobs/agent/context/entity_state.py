@@ -260,9 +260,9 @@ def parse(blocks: Mapping[str, Sequence[str]]) -> EntityState:
 
 def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Outcome and subject; of the same subject the first."""
-    seen = set[str]()
+    seen_keys = set[str]()
     for line in lines:
         how, _, what = line.partition(": ")
-        if what and what not in seen:
-            seen.add(what)
+        if what and what not in seen_keys:
+            seen_keys.add(what)
             yield how, what

@@ -87,10 +87,10 @@ class IsolatedEngine:
     def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
         """See `ContextEngine`. Raises `ModelError`, kind `engine_failed`, for an engine's error or invalid
         result."""
-        engine, asking = self._engine, _Asking(ask)
+        engine, asker = self._engine, _Asking(ask)
         try:
             return self._circuit.call(
-                lambda: check_result(history, engine.compress(history, asking)), self._limits.compress
+                lambda: check_result(history, engine.compress(history, asker)), self._limits.compress
             )
         except ModelError:
             raise
@@ -98,7 +98,7 @@ class IsolatedEngine:
             text = self._circuit.describe(error)
             raise ModelError(FAILED, f"the context engine {self.name} failed: {text}") from error
         finally:
-            asking.end()
+            asker.end()
 
     def set_aside(self, history: History) -> CompressedHistory:
         """See `ContextEngine`."""

@@ -111,11 +111,11 @@ def fit(layers: Layers, budget: int, session: str) -> Layers:
     """The summary without repetitions, each layer within its share of `budget` tokens; the rest is archived,
     under `session` unless it names its own."""
     state = entity_state.fit(layers.state, int(budget * STATE_SHARE))
-    seen = set(map(plain, (*state.open_ends, *state.decisions)))
-    recent = _cut(_once(_TOP.sub("##", layers.recent), seen), int(budget * RECENT_MOST))
+    seen_lines = set(map(plain, (*state.open_ends, *state.decisions)))
+    recent = _cut(_once(_TOP.sub("##", layers.recent), seen_lines), int(budget * RECENT_MOST))
     remaining = budget - tokens(render(Layers(recent=recent, state=state)))
     limit = max(int(budget * EARLIER_SHARE), remaining)
-    earlier, left_out = _within(_without_seen(layers.earlier, seen), limit)
+    earlier, left_out = _within(_without_seen(layers.earlier, seen_lines), limit)
     dropped = (
         entity_state.count(layers.state)
         - entity_state.count(state)
@@ -128,15 +128,15 @@ def fit(layers: Layers, budget: int, session: str) -> Layers:
     return Layers(recent=recent, earlier=earlier, archive=archive, state=state)
 
 
-def _once(prose: str, seen: set[str]) -> str:
-    """The prose without list lines in `seen`; its own lines are added to that."""
+def _once(prose: str, seen_lines: set[str]) -> str:
+    """The prose without list lines in `seen_lines`; its own lines are added to that."""
     unique: list[str] = []
     for line in prose.splitlines():
         if _LISTED.match(line):
             event = plain(line)
-            if event and event in seen:
+            if event and event in seen_lines:
                 continue
-            seen.add(event)
+            seen_lines.add(event)
         unique.append(line)
     return "\n".join(unique).strip()
 
@@ -147,18 +147,18 @@ def _cut(prose: str, limit: int) -> str:
     if token_weight(prose) <= most:
         return prose
     beginning = head(prose, max(most - len(CUT) - 1, 0))
-    whole, _, _ = beginning.rpartition("\n")
-    return f"{(whole or beginning).rstrip()}\n{CUT}".strip()
+    complete, _, _ = beginning.rpartition("\n")
+    return f"{(complete or beginning).rstrip()}\n{CUT}".strip()
 
 
-def _without_seen(episodes: Iterable[Episode], seen: set[str]) -> tuple[Episode, ...]:
-    """The episodes without lines in `seen`, one for each session."""
+def _without_seen(episodes: Iterable[Episode], seen_lines: set[str]) -> tuple[Episode, ...]:
+    """The episodes without lines in `seen_lines`, one for each session."""
     unseen: dict[str, list[str]] = {}
     for episode in episodes:
         lines = unseen.setdefault(episode.session, [])
         for line in map(entry_text, episode.lines):
-            if plain(line) and plain(line) not in seen:
-                seen.add(plain(line))
+            if plain(line) and plain(line) not in seen_lines:
+                seen_lines.add(plain(line))
                 lines.append(line)
     return tuple(Episode(session, tuple(lines)) for session, lines in unseen.items() if lines)
 

@@ -48,15 +48,15 @@ _STATUS = re.compile(r"\[[^\]\n]{1,800}, HTTP (\d{3})\b")
 def prune(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The messages with long results and arguments shortened, and repeated results replaced by a note."""
     calls: dict[str, ToolCall] = {}
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     small: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
             calls.update({call.id: call for call in message.tool_calls})
             small.append(replace(message, tool_calls=tuple(_call(call) for call in message.tool_calls)))
         elif isinstance(message, ToolMessage) and len(message.content) > MAX_RESULT:
-            again = message.content in seen
-            seen.add(message.content)
+            again = message.content in seen_ids
+            seen_ids.add(message.content)
             line = _line(message, calls.get(message.tool_call), again=again)
             small.append(replace(message, content=line))
         else:
@@ -114,8 +114,8 @@ def _argument(call: ToolCall | None) -> str:
         return _shown(call.arguments)
     if not isinstance(arguments, dict):
         return _shown(json.dumps(arguments, ensure_ascii=False))
-    telling = next((name for name in MAIN_ARGUMENTS if arguments.get(name)), next(iter(arguments), ""))
-    value = arguments.get(telling, "")
+    main_argument = next((name for name in MAIN_ARGUMENTS if arguments.get(name)), next(iter(arguments), ""))
+    value = arguments.get(main_argument, "")
     return _shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 

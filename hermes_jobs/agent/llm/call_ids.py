@@ -53,7 +53,7 @@ def _fresh(call_id: str, used: set[str], valid: str) -> str:
     number = 0
     while True:
         digest = sha256(f"{call_id}#{number}".encode("utf-8", "replace")).hexdigest()
-        for made in (f"call_{digest[:20]}", digest[:9]):  # Mistral accepts nine letters and digits
-            if made not in used and re.fullmatch(valid, made):
-                return made
+        for candidate in (f"call_{digest[:20]}", digest[:9]):  # Mistral accepts nine letters and digits
+            if candidate not in used and re.fullmatch(valid, candidate):
+                return candidate
         number += 1

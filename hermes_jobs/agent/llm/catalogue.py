@@ -233,12 +233,12 @@ class DiagnosingModel:
     """A model that requests the endpoint's model list after certain failures, and adds the finding to the
     error.
 
-    `look` requests the list; successful calls do not.
+    `list_models` requests the list; successful calls do not.
     """
 
-    def __init__(self, model: Client, look: Callable[[], Listing]) -> None:
+    def __init__(self, model: Client, list_models: Callable[[], Listing]) -> None:
         self._model = model
-        self._look = look
+        self._look = list_models
 
     def close(self) -> None:
         """Close the model's connections."""

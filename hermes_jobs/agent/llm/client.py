@@ -69,10 +69,10 @@ class EndpointModel:
     def close(self) -> None:
         """Close the connections; running calls fail, later ones raise RuntimeError."""
         with self._lock:
-            made, self._made = self._made, None
+            model, self._made = self._made, None
             self._closed = True
-        if made is not None:
-            self._loop.submit(made.close()).result()
+        if model is not None:
+            self._loop.submit(model.close()).result()
         self._loop.close()
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:

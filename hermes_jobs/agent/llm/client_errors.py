@@ -106,18 +106,18 @@ class ErrorMapper:
             timeout=options.timeout,
         )
 
-    def error(self, error: Exception, *, begun: bool, usage: Usage, expired: bool = False) -> ModelError:
-        """The mapped error. `begun`: some data has arrived; `expired`: the whole call took too long."""
+    def error(self, error: Exception, *, has_begun: bool, usage: Usage, expired: bool = False) -> ModelError:
+        """The mapped error. `has_begun`: some data has arrived; `expired`: the whole call took too long."""
         sdk = self._sdk
         match error:
             case TimeoutError() if expired:
                 took = f"No complete answer within {self._timeout:g} s (model.timeout)."
-                return self.made("timeout", took, usage, lasting=begun)
+                return self.made("timeout", took, usage, lasting=has_begun)
             case sdk.APIStatusError():
                 return self.refused(self.refusal(error), NO_USAGE)
             case sdk.APITimeoutError() | TimeoutError() | httpx2.TimeoutException() if not is_cut(error):
                 return self.made("timeout", self._silence(error), usage, _IDLE_HINT)
-            case sdk.APIConnectionError() | httpx2.TransportError() if begun:
+            case sdk.APIConnectionError() | httpx2.TransportError() if has_begun:
                 return self.made(
                     "garbage", f"The answer broke off in the middle: {root(error)}", usage, _BROKEN
                 )

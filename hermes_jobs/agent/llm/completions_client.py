@@ -240,7 +240,7 @@ class CompletionsClient:
 
     def _failure(self, error: Exception, answer: IncomingAnswer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
-        return self._failing.error(error, begun=draft.begun, usage=draft.usage, expired=expired)
+        return self._failing.error(error, has_begun=draft.begun, usage=draft.usage, expired=expired)
 
 
 def _keep(cache: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:

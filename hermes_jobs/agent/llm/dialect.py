@@ -130,8 +130,8 @@ def _marks_tools(family: Family, model: str) -> bool:
 
 def adapt(dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME) -> Dialect | None:
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
-    refused = _Refused(message.lower(), is_about_the_request=status in {400, 422})
-    adaptations = (learn(dialect, refused) for learn in _LESSONS)
+    refusal = _Refused(message.lower(), is_about_the_request=status in {400, 422})
+    adaptations = (learn(dialect, refusal) for learn in _LESSONS)
     changed = next((adaptation for adaptation in adaptations if adaptation is not None), None)
     if changed is None or _insists(manner, dialect, changed):
         return None
@@ -184,31 +184,31 @@ class _Refused(msgspec.Struct, frozen=True):
     is_about_the_request: bool
 
 
-def _without_tools(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refused.said)
+def _without_tools(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refusal.said)
     return replace(dialect, tool_calls="text") if is_meant else None
 
 
-def _without_system(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    is_meant = dialect.system_role and _NO_SYSTEM.search(refused.said)
+def _without_system(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+    is_meant = dialect.system_role and _NO_SYSTEM.search(refusal.said)
     return replace(dialect, system_role=False) if is_meant else None
 
 
-def _without_marks(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    if dialect.cache is None or not refused.is_about_the_request or "cache_control" not in refused.said:
+def _without_marks(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+    if dialect.cache is None or not refusal.is_about_the_request or "cache_control" not in refusal.said:
         return None
     return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
 
 
-def _without_schema(dialect: Dialect, refused: _Refused) -> Dialect | None:
+def _without_schema(dialect: Dialect, refusal: _Refused) -> Dialect | None:
     """Servers refuse the parameter, the schema's keywords, its grammar, or tools beside it, by any status."""
-    is_meant = dialect.constrains and _SCHEMA.search(refused.said)
+    is_meant = dialect.constrains and _SCHEMA.search(refusal.said)
     return replace(dialect, constrains=False) if is_meant else None
 
 
-def _without_field(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    message = refused.said
-    if not refused.is_about_the_request or not _REFUSALS.search(message):
+def _without_field(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+    message = refusal.said
+    if not refusal.is_about_the_request or not _REFUSALS.search(message):
         return None
     for name, pattern in _FIELDS:
         if getattr(dialect, name) and re.search(pattern, message):
@@ -246,26 +246,26 @@ _ATTACHED = re.compile(
 """Names of payload fields: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
 
 
-def _with_other_order(dialect: Dialect, refused: _Refused) -> Dialect | None:
-    changed = with_id_and_role_rules(dialect.family, refused.said)
+def _with_other_order(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+    changed = with_id_and_role_rules(dialect.family, refusal.said)
     return (
         replace(dialect, family=changed)
-        if refused.is_about_the_request and changed != dialect.family
+        if refusal.is_about_the_request and changed != dialect.family
         else None
     )
 
 
-def _with_other_payloads(dialect: Dialect, refused: _Refused) -> Dialect | None:
+def _with_other_payloads(dialect: Dialect, refusal: _Refused) -> Dialect | None:
     """The dialect after a refused payload: a missing part, an unknown field, or an invalid value."""
-    if not refused.is_about_the_request or not _ATTACHED.search(refused.said):
+    if not refusal.is_about_the_request or not _ATTACHED.search(refusal.said):
         return None
-    filled = with_filler(dialect.family, refused.said)
+    filled = with_filler(dialect.family, refusal.said)
     if filled != dialect.family:
         return replace(dialect, family=filled)
-    if _REFUSALS.search(refused.said):
+    if _REFUSALS.search(refusal.said):
         bare = without_fields(dialect.family)
         return replace(dialect, family=bare) if bare != dialect.family else None
-    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refused.said):
+    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refusal.said):
         return replace(dialect, payloads="again")
     if dialect.payloads in {"send", "again"}:
         return replace(dialect, payloads="replace" if dialect.family.fills else "omit")

@@ -96,7 +96,7 @@ class EmbeddingsEndpoint:
         except TimeoutError as error:
             raise failing.made("timeout", f"No vectors within {seconds:g} s.", NO_USAGE) from error
         except Exception as error:
-            raise failing.error(error, begun=False, usage=NO_USAGE) from error
+            raise failing.error(error, has_begun=False, usage=NO_USAGE) from error
         by_place = {embedding.index: packed(embedding.embedding) for embedding in answer.data}
         vectors = tuple(by_place.get(index, b"") for index in range(len(texts)))
         reported = getattr(answer, "usage", None)  # local servers may leave it out

@@ -333,16 +333,16 @@ def _with_details(message: str, error: Mapping[str, Any]) -> str:
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     details = error.get("details")
-    waits = [
+    delays = [
         f"retryDelay: {detail['retryDelay']}"
         for detail in (details if isinstance(details, list) else [])
         if isinstance(detail, Mapping) and detail.get("retryDelay")
     ]
-    waits += [
+    delays += [
         f"({name}: {error[name]})" for name in _RESETS if isinstance(error.get(name), int | float | str)
     ]
     window = [f"(n_ctx {error['n_ctx']})"] if isinstance(error.get("n_ctx"), int) else []
-    return " ".join([message, *([str(raw)] if raw else []), *waits, *window])
+    return " ".join([message, *([str(raw)] if raw else []), *delays, *window])
 
 
 def _headers_in_error(error: Mapping[str, Any]) -> dict[str, str]:

@@ -225,9 +225,9 @@ def served_elsewhere(family: Family) -> Family:
     )
 
 
-def with_filler(family: Family, refused: str) -> Family:
+def with_filler(family: Family, refusal: str) -> Family:
     """The family, with a filler for the fields that a refusal calls missing beside another model's calls."""
-    message = refused.lower()
+    message = refusal.lower()
     for wording, name in _MISSING:
         if re.search(wording, message):
             chosen = next(entry for entry in FAMILIES if entry.name == name)
@@ -244,9 +244,9 @@ _MISSING = (
 """Gemini; DeepSeek and Moonshot."""
 
 
-def with_id_and_role_rules(family: Family, refused: str) -> Family:
+def with_id_and_role_rules(family: Family, refusal: str) -> Family:
     """The family, adapted to a refusal about ids or the order of roles."""
-    message = refused.lower()
+    message = refusal.lower()
     mistral = next(entry for entry in FAMILIES if entry.name == "mistral")
     if "length of 9" in message:
         return msgspec.structs.replace(family, call_ids=mistral.call_ids)

@@ -77,10 +77,10 @@ def response(text: str, tools: Tools, earlier: Sequence[str]) -> ScriptedRespons
     if not text:
         return ScriptedResponse(SILENCE)
     matches = ((pattern.search(text[:_READ]), speaker) for pattern, speaker in _TABLE)
-    found = next(((match, speaker) for match, speaker in matches if match), None)
-    if found is None:
+    matched = next(((match, speaker) for match, speaker in matches if match), None)
+    if matched is None:
         return ScriptedResponse(ECHO.format(text=text if len(text) <= 200 else text[:199] + "…"))
-    match, speaker = found
+    match, speaker = matched
     return speaker(match, tools)
 
 

@@ -152,8 +152,8 @@ class ReplyBuilder:
         ]
         used_ids = {*self._used_ids, *(call.id for call in self.calls.calls())}
         numbers = range(len(self._used_ids), len(self._used_ids) + len(used_ids) + len(calls))
-        fresh = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
-        return [ToolCall(key, call.name, call.arguments) for key, call in zip(fresh, calls, strict=False)]
+        new_ids = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
+        return [ToolCall(key, call.name, call.arguments) for key, call in zip(new_ids, calls, strict=False)]
 
 
 def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
@@ -268,8 +268,8 @@ def _arguments(value: object) -> str:
 
 def _unique(ids: list[str]) -> Iterator[str]:
     used: set[str] = set()
-    fresh = (name for number in range(2 * len(ids)) if (name := f"call_{number}") not in ids)
+    new_ids = (name for number in range(2 * len(ids)) if (name := f"call_{number}") not in ids)
     for call_id in ids:
-        chosen = call_id if call_id and call_id not in used else next(fresh)
+        chosen = call_id if call_id and call_id not in used else next(new_ids)
         used.add(chosen)
         yield chosen

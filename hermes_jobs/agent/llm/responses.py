@@ -67,15 +67,15 @@ def _items(message: Json) -> Iterator[Json]:
         yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
         return
     calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
-    says = message["role"] != "system" and bool(content or not calls)
+    has_text = message["role"] != "system" and bool(content or not calls)
     # By the API's types only the API's own items have parts of output; other texts of the model are a string.
     parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
     rendered = {"type": "message", "role": message["role"], "content": parts}
     for item in message.get("items", ()):
         if item["type"] == "reasoning":
             yield item
-        elif item["type"] == "message" and says:
-            says = False
+        elif item["type"] == "message" and has_text:
+            has_text = False
             yield {
                 **item,
                 **rendered,
@@ -83,7 +83,7 @@ def _items(message: Json) -> Iterator[Json]:
             }
         elif item["type"] == "function_call" and item["call_id"] in calls:
             yield {**item, **calls.pop(item["call_id"])}
-    if says:
+    if has_text:
         yield rendered
     for call_id, function in calls.items():
         yield {"type": "function_call", "call_id": call_id, **function}

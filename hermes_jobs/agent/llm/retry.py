@@ -70,12 +70,12 @@ def _seconds_or_date(headers: Mapping[str, str], sent_at: float | None) -> float
 
 def _exhausted(headers: Mapping[str, str], sent_at: float | None) -> float | None:
     """The longest wait of the exhausted limits."""
-    waits = [
+    delays = [
         _reset(text, sent_at)
         for name, text in headers.items()
         if "ratelimit" in name and "reset" in name and _is_exhausted(name, headers)
     ]
-    return max((wait for wait in waits if wait is not None), default=None)
+    return max((wait for wait in delays if wait is not None), default=None)
 
 
 def _is_exhausted(name: str, headers: Mapping[str, str]) -> bool:

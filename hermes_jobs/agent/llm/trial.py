@@ -78,13 +78,13 @@ class Trial:
     def verdicts(self) -> Iterator[TrialVerdict]:
         """Yield the verdict on each ability as it is known; a failed call ends the trial."""
         pieces: list[str] = []
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             first = self._ask("Answer briefly.", UserMessage(_COUNT), on_text=pieces.append)
         except ModelError as error:
             yield _failed("call", "It did not answer", error)
             return
-        took = time.monotonic() - began
+        took = time.monotonic() - started
         yield TrialVerdict(
             name="call", status="ok", message=f"{first.model or self._name} answered in {took:.1f} s"
         )

@@ -191,9 +191,9 @@ def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelErr
     """A refusal that names the request's sizes, or the answer's parameter, beside a smaller number."""
     numbers = set(numbers_in(error.message[len("400:") :]))
     most = request.max_tokens or 0
-    longest = max((number for number in numbers if SHORTEST_ANSWER <= number < most), default=None)
-    if longest is not None and (most in numbers or names_answer(error.message.lower())):
-        return model_error("output_limit", error.message, limit=longest, usage=error.usage)
+    max_length = max((number for number in numbers if SHORTEST_ANSWER <= number < most), default=None)
+    if max_length is not None and (most in numbers or names_answer(error.message.lower())):
+        return model_error("output_limit", error.message, limit=max_length, usage=error.usage)
     sizes = [number for number in numbers if size * _ESTIMATE[0] <= number <= size * _ESTIMATE[1]]
     window = max(
         (number for number in numbers if LEAST_WINDOW <= number < max(sizes, default=0)), default=None

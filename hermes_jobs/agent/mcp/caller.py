@@ -72,13 +72,13 @@ class Caller:
     async def wait_until_closed(self) -> None:
         """Receive its answers until it closes the connection."""
         loop = asyncio.get_running_loop()
-        found = bytearray()
+        buffer = bytearray()
         with suppress(OSError, msgspec.DecodeError):
             while chunk := await loop.sock_recv(self._worker, 1 << 16):
-                found += chunk
-                while len(found) >= LENGTH.size and len(found) >= (end := _end_of_first(found)):
-                    self._take(bytes(found[LENGTH.size : end]))
-                    del found[:end]
+                buffer += chunk
+                while len(buffer) >= LENGTH.size and len(buffer) >= (end := _end_of_first(buffer)):
+                    self._take(bytes(buffer[LENGTH.size : end]))
+                    del buffer[:end]
 
     def _take(self, data: bytes) -> None:
         decoded_request = decode_request(data)

@@ -154,10 +154,10 @@ class ServerConnection:
             self._end("lost", reason)
 
     def _fail(self, error: BaseException) -> None:
-        trouble = self._start.trouble if not self._listed.is_set() else None
-        if trouble is not None:
-            is_told = trouble.kind in ("login", "scope", "refused")
-            self._end(trouble.kind if is_told else "start", trouble.text)
+        http_trouble = self._start.trouble if not self._listed.is_set() else None
+        if http_trouble is not None:
+            is_told = http_trouble.kind in ("login", "scope", "refused")
+            self._end(http_trouble.kind if is_told else "start", http_trouble.text)
             return
         if self._loss:
             why = f"{self._loss}, before it had listed its tools"
@@ -209,8 +209,8 @@ class ServerConnection:
     async def _ready(self) -> Client | Failed:
         await self._listed.wait()
         if self.failed is not None:
-            lost = self.failed.kind == "lost"
-            return msgspec.structs.replace(self.failed, kind="ended") if lost else self.failed
+            is_lost = self.failed.kind == "lost"
+            return msgspec.structs.replace(self.failed, kind="ended") if is_lost else self.failed
         if self._client is None:
             return self._failed("ended", "the connection was closed")
         return self._client
@@ -279,16 +279,16 @@ class ServerConnection:
         """The content without the tokens of the login."""
         return content if self._bearer is None else self._bearer.hide(content)
 
-    def _troubled(self, trouble: Trouble, exchange: Exchange, *, repeatable: bool) -> Failed:
+    def _troubled(self, http_trouble: Trouble, exchange: Exchange, *, repeatable: bool) -> Failed:
         """The failure of a call whose HTTP request has failed. An expired session ends the connection."""
-        if trouble.expired and self.failed is None:
-            self._end("ended", trouble.text)
+        if http_trouble.expired and self.failed is None:
+            self._end("ended", http_trouble.text)
         if exchange.is_answered:
-            return self._failed("lost", trouble.text, sent=True)
-        if trouble.expired and not repeatable:
-            why = f"{trouble.text}; the call was not made, and the next one begins another"
+            return self._failed("lost", http_trouble.text, sent=True)
+        if http_trouble.expired and not repeatable:
+            why = f"{http_trouble.text}; the call was not made, and the next one begins another"
             return self._failed("refused", why)
-        return self._failed(trouble.kind, trouble.text, sent=trouble.sent)
+        return self._failed(http_trouble.kind, http_trouble.text, sent=http_trouble.sent)
 
     def _without_tokens(self, request: Asked) -> Asked:
         return msgspec.structs.replace(request, requests=self._hidden(request.requests))

@@ -79,8 +79,8 @@ def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) 
         return msgspec.structs.replace(
             request, fields=_fields(params.get("requestedSchema"), message, redact)
         )
-    except _Refused as refused:
-        return msgspec.structs.replace(request, refusal=str(refused))
+    except _Refused as rejection:
+        return msgspec.structs.replace(request, refusal=str(rejection))
 
 
 def _address(url: str) -> str:

@@ -70,8 +70,8 @@ def parse_arguments(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[
     open_ = [name for name in names if name not in values]
     if len(names) == 1 and positional and open_:
         positional = [rest]
-    every = {**values, **dict(zip(open_, positional, strict=False))}
-    arguments = {name: every[name] for name in names if name in every}
+    all_values = {**values, **dict(zip(open_, positional, strict=False))}
+    arguments = {name: all_values[name] for name in names if name in all_values}
     missing = [
         argument for argument in prompt.arguments if argument.required and not arguments.get(argument.name)
     ]

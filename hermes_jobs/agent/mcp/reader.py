@@ -115,8 +115,10 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
             )
         try:
             launch = self.launches.launch(server, workdir)
-        except Rejected as refused:
-            raise Rejected(f"{server}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
+        except Rejected as rejection:
+            raise Rejected(
+                f"{server}: {rejection.message}.", kind=rejection.kind, hint=rejection.hint
+            ) from rejection
         inquire = Inquire(what=what, arguments=msgspec.json.encode(arguments), timeout=config.timeout)
         reply = self._reply(launch, inquire, subject)
         if isinstance(reply, Failed):
@@ -220,9 +222,11 @@ class ReaderQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             requests=requests,
             expires_at=self.clock.now() + self.seconds,
         )
-        refused = [_answer(question, request, "decline", "policy") for request in requests if request.refusal]
-        new_answers = self.person(question, is_withdrawn) if len(refused) < len(requests) else ()
-        state = OpenInput(request=question, rounds=1, answers=(*refused, *new_answers))
+        refusals = [
+            _answer(question, request, "decline", "policy") for request in requests if request.refusal
+        ]
+        new_answers = self.person(question, is_withdrawn) if len(refusals) < len(requests) else ()
+        state = OpenInput(request=question, rounds=1, answers=(*refusals, *new_answers))
         late = [_answer(question, request, "cancel", "timeout") for request in state.unanswered]
         return as_mcp(OpenInput(request=question, rounds=1, answers=(*state.answers, *late)))
 

@@ -19,10 +19,10 @@ KeepFile = Callable[[int, str, bytes], str]
 EMPTY_RESULT = "(the tool returned nothing)"
 
 
-def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
+def text_of(result: Mapping[str, Any], keep_file: KeepFile) -> tuple[str, bool]:
     """The text, and whether the call succeeded. Images and other files are stored separately, and named."""
     blocks = result.get("content")
-    parts = list(_parts(blocks if isinstance(blocks, list) else [], keep))
+    parts = list(_parts(blocks if isinstance(blocks, list) else [], keep_file))
     structured = result.get("structuredContent")
     if structured is not None and not any(_says(part, structured) for part in parts):
         parts.append(msgspec.json.format(msgspec.json.encode(structured), indent=1).decode())
@@ -31,7 +31,7 @@ def text_of(result: Mapping[str, Any], keep: KeepFile) -> tuple[str, bool]:
     return (f"Error: {text}" if failed and not text.startswith("Error") else text), not failed
 
 
-def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
+def _parts(blocks: list[Any], keep_file: KeepFile) -> Iterator[str]:
     stored = 0
     for block in blocks:
         if not isinstance(block, dict):
@@ -41,7 +41,7 @@ def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
                 yield str(block.get("text", ""))
             case "image" | "audio" as kind:
                 stored += 1
-                yield _file(str(kind), block.get("data"), block.get("mimeType"), stored, keep)
+                yield _file(str(kind), block.get("data"), block.get("mimeType"), stored, keep_file)
             case "resource_link":
                 about = f" ({block['description']})" if block.get("description") else ""
                 yield f"[resource {block.get('uri', '')}: {block.get('name', '')}{about}]"
@@ -54,19 +54,19 @@ def _parts(blocks: list[Any], keep: KeepFile) -> Iterator[str]:
                 else:
                     stored += 1
                     yield f"{name} " + _file(
-                        "file", resource.get("blob"), resource.get("mimeType"), stored, keep
+                        "file", resource.get("blob"), resource.get("mimeType"), stored, keep_file
                     )
             case other:
                 yield f"[content of the unknown kind {str(other)[:40]!r}]"
 
 
-def _file(kind: str, data: object, mime: object, number: int, keep: KeepFile) -> str:
+def _file(kind: str, data: object, mime: object, number: int, keep_file: KeepFile) -> str:
     try:
         content = base64.b64decode(str(data or ""), validate=True)
     except (binascii.Error, ValueError):
         return f"[{kind} that could not be read]"
     mime = str(mime or "application/octet-stream")[:100]
-    path = keep(number, mimetypes.guess_extension(mime) or ".bin", content)
+    path = keep_file(number, mimetypes.guess_extension(mime) or ".bin", content)
     return f"[{kind} {mime}, {len(content):,} bytes, kept as {path}]"
 
 

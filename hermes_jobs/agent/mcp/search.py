@@ -31,8 +31,8 @@ class SearchableToolbox:
     def __init__(self, inner: Toolbox, hidden: frozenset[str]) -> None:
         self._inner = inner
         self._hidden = hidden
-        made = (tool(toolset="mcp", effect="read", name=SEARCH)(_search), _call_tool())
-        self._own_tools = {own_tool.name: own_tool for own_tool in made}
+        tools = (tool(toolset="mcp", effect="read", name=SEARCH)(_search), _call_tool())
+        self._own_tools = {own_tool.name: own_tool for own_tool in tools}
 
     def of(self, session: Session) -> SearchableToolbox:
         """See the port."""
@@ -71,8 +71,8 @@ class SearchableToolbox:
             return _answered(own, target, specs)
         names = [spec.name for spec in specs]
         if target is not call and target.name not in names:
-            near = did_you_mean(target.name, names)
-            text = f"Error: there is no tool `{target.name}`{near} Search with {SEARCH}."
+            suggestion = did_you_mean(target.name, names)
+            text = f"Error: there is no tool `{target.name}`{suggestion} Search with {SEARCH}."
             return ToolOutcome(content=text, ok=False, invalid=True)
         return self._inner.run(target, context, toolsets, cancel)
 

@@ -83,7 +83,7 @@ class Servers:
     def list_tools(self, launch: Launch, cancel: Cancel) -> Offer | Failed:
         """The server's catalogue; starts the server."""
         reply = self._ask(launch, cancel, lambda token: ListTools(token=token))
-        return reply if isinstance(reply, Offer | Failed) else _lost(begun=False)
+        return reply if isinstance(reply, Offer | Failed) else _lost(has_begun=False)
 
     def call(
         self,
@@ -91,11 +91,13 @@ class Servers:
         call: CallTool,
         cancel: Cancel,
         ask: Ask = refuse_to_answer,
-        tell: Callable[[str], None] = ignore_delta,
+        on_progress: Callable[[str], None] = ignore_delta,
     ) -> Result | Asked | TaskGiven | Failed:
-        """Call a tool; `ask` is called with the server's questions, `tell` with its progress."""
-        reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, tell)
-        return reply if isinstance(reply, Result | Asked | TaskGiven | Failed) else _lost(begun=True)
+        """Call a tool; `ask` is called with the server's questions, `on_progress` with its progress."""
+        reply = self._ask(
+            launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, on_progress
+        )
+        return reply if isinstance(reply, Result | Asked | TaskGiven | Failed) else _lost(has_begun=True)
 
     def inquire(
         self, launch: Launch, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
@@ -109,7 +111,7 @@ class Servers:
     ) -> Result | Asked | Failed:
         """The same; `ask` is called with the server's questions."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(inquiry, token=token), ask)
-        return reply if isinstance(reply, Result | Asked | Failed) else _lost(begun=False)
+        return reply if isinstance(reply, Result | Asked | Failed) else _lost(has_begun=False)
 
     def log_of(self, launch: Launch) -> Path:
         """The log file of the server's stderr."""
@@ -145,7 +147,7 @@ class Servers:
         cancel: Cancel,
         request: Callable[[str], Request],
         ask: Ask = refuse_to_answer,
-        tell: Callable[[str], None] = ignore_delta,
+        on_progress: Callable[[str], None] = ignore_delta,
     ) -> Reply:
         login = LoginFile(Path(launch.login)).read() if launch.login else None
         if login is not None and login.ended:
@@ -160,7 +162,7 @@ class Servers:
             connection = connected(folder)
             if connection is not None:
                 with connection:
-                    reply = _answered(connection, frame(request(token)), cancel, ask, tell)
+                    reply = _answered(connection, frame(request(token)), cancel, ask, on_progress)
             if cancel.reason is not None or not (isinstance(reply, Failed) and reply.kind == "ended"):
                 break
             self._release(folder.name)  # it was ending when the request arrived
@@ -214,7 +216,7 @@ def _answered(
     request: bytes,
     cancel: Cancel,
     ask: Ask = refuse_to_answer,
-    tell: Callable[[str], None] = ignore_delta,
+    on_progress: Callable[[str], None] = ignore_delta,
 ) -> Reply:
     """Send the request with the lease, and wait for the reply or `cancel`."""
 
@@ -222,7 +224,7 @@ def _answered(
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
 
-    begun = False
+    has_begun = False
     forget = cancel.on_cancel(stop)
     lease = cancel.share_lease()
     try:
@@ -231,26 +233,28 @@ def _answered(
             connection.sendall(rest)
         answer = receive(connection)
         while isinstance(answer, Begun | AskNow | CallProgress):
-            begun = True
+            has_begun = True
             if isinstance(answer, CallProgress):
-                tell(answer.text)
+                on_progress(answer.text)
             if isinstance(answer, AskNow):
                 response = ask(answer, lambda: _is_readable(connection))
                 if not _is_readable(connection):  # else the call has ended
                     connection.sendall(frame(AnswerNow(key=answer.key, answer=response)))
             answer = receive(connection)
-        return answer if isinstance(answer, Reply) else _lost(begun=begun)
+        return answer if isinstance(answer, Reply) else _lost(has_begun=has_begun)
     except (OSError, msgspec.DecodeError):
-        return _lost(begun=begun)
+        return _lost(has_begun=has_begun)
     finally:
         forget()
         if lease is not None:
             os.close(lease)
 
 
-def _lost(*, begun: bool) -> Failed:
+def _lost(*, has_begun: bool) -> Failed:
     """The failure if the connector has ended or was killed."""
-    return Failed(kind="lost" if begun else "ended", message="the connection to it was lost", sent=begun)
+    return Failed(
+        kind="lost" if has_begun else "ended", message="the connection to it was lost", sent=has_begun
+    )
 
 
 def _is_readable(connection: socket.socket) -> bool:

@@ -162,10 +162,10 @@ class McpSessions:
         with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
             usable = dict(zip(names, pool.map(lambda name: self._usable(name, workdir), names), strict=True))
         listings = [listing for listing in usable.values() if isinstance(listing, McpToolsListed)]
-        away = {name: listing for name, listing in usable.items() if isinstance(listing, str)}
+        unavailable = {name: listing for name, listing in usable.items() if isinstance(listing, str)}
         for name, (first, second) in catalogue.clashes(listings).items():
-            away.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
-        usable_listings = [listed for listed in listings if listed.server not in away]
+            unavailable.setdefault(second, f"{name} is a tool of {first}, too; rename one of the two servers")
+        usable_listings = [listed for listed in listings if listed.server not in unavailable]
         if usable_listings:
             self.servers.prepare()
         size = sum(_size(tool) for listed in usable_listings for tool in listed.tools) // CHARACTERS_A_TOKEN
@@ -175,12 +175,14 @@ class McpSessions:
             catalogues=tuple(
                 McpCatalogue(server=listed.server, digest=listed.digest) for listed in usable_listings
             ),
-            away=tuple(f"{name}: {why}" for name, why in away.items()),
-            required=tuple(name for name in away if self.config[name].required),
-            text=self._text(usable_listings, away, search=search),
+            away=tuple(f"{name}: {why}" for name, why in unavailable.items()),
+            required=tuple(name for name in unavailable if self.config[name].required),
+            text=self._text(usable_listings, unavailable, search=search),
         )
 
-    def _text(self, listings: Sequence[McpToolsListed], away: Mapping[str, str], *, search: bool) -> str:
+    def _text(
+        self, listings: Sequence[McpToolsListed], unavailable: Mapping[str, str], *, search: bool
+    ) -> str:
         """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
         searched."""
         parts = [
@@ -193,8 +195,8 @@ class McpSessions:
             parts.append(
                 f"Tools of these servers are found with tool_search and called with tool_call: {counts}."
             )
-        if away:
-            missing = ", ".join(sorted(away))
+        if unavailable:
+            missing = ", ".join(sorted(unavailable))
             parts.append(
                 f"The tools of these MCP servers are missing in this session: {missing}. Where they are "
                 "needed, say so."
@@ -211,8 +213,8 @@ class McpSessions:
             return usable
         try:
             listing = self.discover(name, workdir)
-        except Rejected as refused:
-            return refused.message
+        except Rejected as rejection:
+            return rejection.message
         if isinstance(listing, Failed):
             return listing.message
         return self._state(known.stream_of(name)).usable or "its tools wait to be accepted by the user"
@@ -261,9 +263,11 @@ class McpSessions:
     def toolbox(self, base: Toolbox, started: SessionStarted) -> Toolbox | SearchableToolbox:
         """The tools of a session: `base`, and those of its frozen listings."""
         tools = self.tools(started.mcp)
-        every = base.with_tools(tools)
+        all_tools = base.with_tools(tools)
         return (
-            SearchableToolbox(every, frozenset(tool.name for tool in tools)) if started.mcp_search else every
+            SearchableToolbox(all_tools, frozenset(tool.name for tool in tools))
+            if started.mcp_search
+            else all_tools
         )
 
     # --- a session's tools ------------------------------------------------------------------------
@@ -292,8 +296,8 @@ class McpSessions:
             return Failed(kind="start", message="it is not configured any more")
         try:
             launch = self.launches.launch(server, context.workdir)
-        except Rejected as refused:
-            return Failed(kind="start", message=refused.message)
+        except Rejected as rejection:
+            return Failed(kind="start", message=rejection.message)
 
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)

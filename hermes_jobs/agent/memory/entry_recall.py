@@ -48,15 +48,15 @@ class EntryIndex:
 
     def best(self, text: str) -> tuple[Entry, ...]:
         """The entries that match the text, best first; none if only common words match."""
-        question, of = roots(text), len(self._entries)
+        question, num_entries = roots(text), len(self._entries)
         rare = {
             root
             for root in question
-            if is_distinctive(root) and 0 < self._holding[root] <= max(1, COMMON * of)
+            if is_distinctive(root) and 0 < self._holding[root] <= max(1, COMMON * num_entries)
         }
         ranked = sorted(
             (
-                (sum(rarity(self._holding[root], of) for root in question & own) / weight, -index)
+                (sum(rarity(self._holding[root], num_entries) for root in question & own) / weight, -index)
                 for index, (own, weight) in enumerate(zip(self._roots, self._weights, strict=True))
                 if rare & own
             ),
@@ -116,12 +116,12 @@ class EntryRecall:
             "entities": _naming(tail, cue.names),
         }
         if cue.vector and self._vectors is not None:
-            of = {digest_of((entry.text,)): entry for entry in tail}
+            entries_by_digest = {digest_of((entry.text,)): entry for entry in tail}
             vectors = self._vectors
-            near = vectors.index.nearest_texts(
-                vectors.model, cue.vector, of.keys(), least=vectors.least, limit=MAX_CANDIDATES
+            nearest = vectors.index.nearest_texts(
+                vectors.model, cue.vector, entries_by_digest.keys(), least=vectors.least, limit=MAX_CANDIDATES
             )
-            rankings["meaning"] = [of[digest] for digest in near]
+            rankings["meaning"] = [entries_by_digest[digest] for digest in nearest]
         return rankings
 
 

@@ -145,11 +145,11 @@ class SyncedMemory(SyncedFolder):
 
     def _import_edits(self, target: MemoryTarget, text: FileText) -> Memory:
         """Import a user's edit of a target's file; returns the memory after that."""
-        memory, theirs = self._load(), entries_of(text.text)
-        if theirs != memory.entries(target):
-            memory = self._merged(target, Content(theirs, text.at))
-        content = StoredText(digest_of(theirs), Mark(text.at), memory.version, text.text)
-        logged = theirs == memory.entries(target)
+        memory, their_files = self._load(), entries_of(text.text)
+        if their_files != memory.entries(target):
+            memory = self._merged(target, Content(their_files, text.at))
+        content = StoredText(digest_of(their_files), Mark(text.at), memory.version, text.text)
+        logged = their_files == memory.entries(target)
         self._history.add_read(target, self._files.path(target), content, logged=logged)
         return memory
 

@@ -34,14 +34,14 @@ def prompt_section(placement: Placement, limits: Limits) -> str:
 
 def without_entry(prompt: str, entry: str) -> str:
     """The prompt without that entry of the memory; unchanged if it does not have it."""
-    mark, whole = re.escape(SEPARATOR), re.escape(entry)
+    mark, whole_entry = re.escape(SEPARATOR), re.escape(entry)
     headings = "|".join(re.escape(heading) for _, heading in HEADINGS)
     first = rf"(?P<head>^# (?:{headings}) \[[^\n]*\]\n)"
     if not entry:
         return prompt
     for pattern, instead in (
-        (rf"{mark}{whole}(?={mark}|\n\n|\Z)", ""),
-        (rf"{first}{whole}(?:{mark}|(?=\n\n|\Z))", r"\g<head>"),
+        (rf"{mark}{whole_entry}(?={mark}|\n\n|\Z)", ""),
+        (rf"{first}{whole_entry}(?:{mark}|(?=\n\n|\Z))", r"\g<head>"),
     ):
         shortened = re.sub(pattern, instead, prompt, count=1, flags=re.MULTILINE)
         if shortened != prompt:

@@ -87,8 +87,8 @@ class Providers:
         """The tools of the external provider."""
         if self._external is None:
             return ()
-        none: tuple[ToolSpec, ...] = ()
-        return self._external.probe("get_tool_schemas", lambda item: tuple(item.get_tool_schemas()), none)
+        no_specs: tuple[ToolSpec, ...] = ()
+        return self._external.probe("get_tool_schemas", lambda item: tuple(item.get_tool_schemas()), no_specs)
 
     def call_tool(self, context: ToolContext, name: str, arguments: Mapping[str, Any]) -> str:
         """Run one of those tools for a session. Raises its errors."""

@@ -33,7 +33,7 @@ NO_VECTOR = QuestionVector()
 
 class QuestionVectors:
     """Requests them if there are vectors to compare with; pauses for a minute after three failures in a
-    row. `longest`: characters that are embedded; `least`: the least cosine of a match."""
+    row. `max_length`: characters that are embedded; `least`: the least cosine of a match."""
 
     def __init__(
         self,
@@ -41,12 +41,12 @@ class QuestionVectors:
         index: VectorSearch,
         circuit: CircuitBreaker,
         *,
-        longest: int,
+        max_length: int,
         least: float,
     ) -> None:
         self._embedder = embedder
         self._circuit = circuit
-        self._longest = longest
+        self._longest = max_length
         self.index = index
         self.least = least
 

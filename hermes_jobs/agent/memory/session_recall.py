@@ -70,10 +70,12 @@ class SessionRecall:
         return tuple({passage.hit.position: passage for passage in in_turn if passage is not None}.values())
 
     def _near(self, session: Session, vector: bytes) -> Sequence[Passage]:
-        of = self._vectors
-        if not vector or of is None:
+        vectors = self._vectors
+        if not vector or vectors is None:
             return ()
-        return of.index.nearest_passages(of.model, vector, outside=session.id, least=of.least, limit=FOUND)
+        return vectors.index.nearest_passages(
+            vectors.model, vector, outside=session.id, least=vectors.least, limit=FOUND
+        )
 
 
 def _positions(passage: Passage) -> Iterator[int]:
@@ -93,8 +95,8 @@ def _lines(passage: Passage) -> Iterator[str]:
         yield f"  {_line(passage.after)}"
 
 
-def _line(near: Near) -> str:
-    return f"{near.role}: {_cut(near.text)}"
+def _line(passage: Near) -> str:
+    return f"{passage.role}: {_cut(passage.text)}"
 
 
 def _cut(text: str) -> str:

@@ -66,9 +66,9 @@ Proposing nothing is a good result. When you are done, answer with one line that
 with “{nothing}”"""
 
 
-def curation_prompt(stock: str) -> str:
-    """The message for a curator; `stock` lists the skills."""
-    return _CURATION.format(stock=stock, nothing=NOTHING_TO_PROPOSE)
+def curation_prompt(inventory: str) -> str:
+    """The message for a curator; `inventory` lists the skills."""
+    return _CURATION.format(stock=inventory, nothing=NOTHING_TO_PROPOSE)
 
 
 def review_prompt(kind: ReviewKind) -> str:
@@ -159,14 +159,14 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Start the session and its one turn; without skills, complete the review."""
-        turn, stock = self.ids.name("t"), self.stock()
+        turn, inventory = self.ids.name("t"), self.stock()
 
         def change(load: StateLoader) -> DecisionResult:
             session: Session = load(step.stream)
             review = to_begin(session)
             if review is None or step.id != f"{review.id}-begin":
                 return DecisionResult()
-            if not stock:
+            if not inventory:
                 ended = ReviewCompleted(review=review.id, saved="")
                 return DecisionResult.of(session.stream, ended)
             review_started = ReviewStarted(review=review.id, session=review.id, turn=turn)
@@ -180,7 +180,7 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
             )
             submitted = TurnSubmitted(
                 turn=turn,
-                text=curation_prompt(stock),
+                text=curation_prompt(inventory),
                 source=CURATED,
                 session=review.id,
                 toolsets=TOOLSETS,

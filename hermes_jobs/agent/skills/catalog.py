@@ -110,28 +110,28 @@ class SkillCatalog:
 
     def find(self, name: str) -> SkillEntry:
         """The skill of that name. Raises `Rejected`, kind `unknown_skill`."""
-        volumes, _ = self.read_entries()
-        entry = next((volume for volume in volumes if volume.name == name.strip()), None)
+        entries, _ = self.read_entries()
+        entry = next((entry for entry in entries if entry.name == name.strip()), None)
         if entry is None:
-            raise unknown_skill(name, (volume.name for volume in volumes))
+            raise unknown_skill(name, (entry.name for entry in entries))
         return entry
 
-    def file(self, volume: SkillEntry, path: str) -> SkillFile:
+    def file(self, entry: SkillEntry, path: str) -> SkillFile:
         """One file of a skill. Raises `Rejected`, kind `skill_path`."""
         if path in ("", MAIN_FILE):
-            return SkillFile(volume.main)
-        if path in volume.paths:
-            if volume.skill is not None:
-                return volume.skill.files[path]
+            return SkillFile(entry.main)
+        if path in entry.paths:
+            if entry.skill is not None:
+                return entry.skill.files[path]
             try:
-                return Disk(volume.folder.parent).file(SkillPlace("", volume.folder.name), path)
+                return Disk(entry.folder.parent).file(SkillPlace("", entry.folder.name), path)
             except UnusableText as error:
                 raise Rejected(
-                    f"{path} of {volume.name} cannot be used: {error}.", kind="skill_path"
+                    f"{path} of {entry.name} cannot be used: {error}.", kind="skill_path"
                 ) from error
-        there = ", ".join(volume.paths) or "none besides SKILL.md"
+        there = ", ".join(entry.paths) or "none besides SKILL.md"
         raise Rejected(
-            f"The skill {volume.name} has no file {path[:200]!r}.",
+            f"The skill {entry.name} has no file {path[:200]!r}.",
             kind="skill_path",
             hint=f"Its files are: {there}.",
         )
@@ -199,15 +199,15 @@ class SkillCatalog:
 
     def allow(self, name: str) -> DecisionResult:
         """Make the newest write of a skill that the guard refused. Raises `Rejected`."""
-        refused = last_refused(self._home.log, name, REFUSED)
-        if refused is None:
+        refused_write = last_refused(self._home.log, name, REFUSED)
+        if refused_write is None:
             raise Rejected(
                 f"No write of a skill {name!r} was refused by the guard.",
                 kind="no_proposal",
                 hint="`hermes-jobs skills list` shows what waits; without --anyway that is approved.",
             )
         write = SkillWriteRequest(
-            name=name, request=refused.request, author="turn", evidence=refused.evidence
+            name=name, request=refused_write.request, author="turn", evidence=refused_write.evidence
         )
         self.check(write)
         return self._home.change(allow_write(write), "skills approve")
@@ -284,10 +284,10 @@ class SkillCatalog:
                     hint="Give the skill another name, or ask the user to put it right.",
                 )
         for folder in self._folders:
-            for volume in _in_folder(folder, []):
-                if volume.name == name:
+            for entry in _in_folder(folder, []):
+                if entry.name == name:
                     raise Rejected(
-                        f"The skill {name} lies in {volume.folder}, which is only read.",
+                        f"The skill {name} lies in {entry.folder}, which is only read.",
                         kind="skill_read_only",
                         hint="Write a skill of another name that says what to do differently.",
                     )
@@ -322,14 +322,14 @@ def _in_folder(disk: Disk, problems: list[Problem]) -> list[SkillEntry]:
         problems.append(Problem(str(disk.root), f"it cannot be read ({error.strerror})"))
         return []
     problems += [Problem(str(disk.root / problem.path), problem.reason) for problem in skill_places]
-    volumes = []
+    entries = []
     for place in places:
         try:
             main, paths = _main_of(disk, place)
-            volumes.append(_volume(disk.root, place, main, paths, None))
+            entries.append(_volume(disk.root, place, main, paths, None))
         except (UnusableText, OSError) as error:
             problems.append(Problem(str(disk.root / str(place)), str(error)))
-    return volumes
+    return entries
 
 
 def _main_of(disk: Disk, place: SkillPlace) -> tuple[str, tuple[str, ...]]:
@@ -345,8 +345,8 @@ def _volume(
     problem = ""
     try:
         skill_text = front_matter.read(main)
-    except Rejected as refused:
-        problem = refused.message
+    except Rejected as rejection:
+        problem = rejection.message
     return SkillEntry(
         place=place,
         folder=root / str(place),
@@ -358,10 +358,10 @@ def _volume(
     )
 
 
-def by_category(volumes: Sequence[SkillEntry]) -> Mapping[str, tuple[SkillEntry, ...]]:
+def by_category(entries: Sequence[SkillEntry]) -> Mapping[str, tuple[SkillEntry, ...]]:
     """The skills of each category, "" first, in order."""
-    categories = sorted({entry.place.category for entry in volumes})
+    categories = sorted({entry.place.category for entry in entries})
     return {
-        category: tuple(entry for entry in volumes if entry.place.category == category)
+        category: tuple(entry for entry in entries if entry.place.category == category)
         for category in categories
     }

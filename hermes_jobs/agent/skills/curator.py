@@ -79,9 +79,9 @@ Uses = Callable[[Collection[str]], Mapping[str, SkillUsage]]
 class Curator:
     """Lists the skills and records proposals about them. Every method may raise `Rejected`."""
 
-    def __init__(self, shelf: SkillCatalog, uses: Uses, today: Callable[[], str]) -> None:
+    def __init__(self, catalog: SkillCatalog, uses: Uses, today: Callable[[], str]) -> None:
         """`today` is the day, as YYYY-MM-DD."""
-        self._catalog = shelf
+        self._catalog = catalog
         self._uses = uses
         self._today = today
 
@@ -107,8 +107,8 @@ class Curator:
 
     def read(self, name: str, path: str) -> str:
         """A whole skill, or one of its files."""
-        volume = self._catalog.find(name)
-        file = self._catalog.file(volume, path)
+        entry = self._catalog.find(name)
+        file = self._catalog.file(entry, path)
         return f"{path} is not text." if file.base64 else file.content
 
     def merge(
@@ -154,7 +154,7 @@ class Curator:
     def _check_own(self, name: str, skills: Mapping[str, Skill]) -> None:
         if name in skills:
             return
-        if any(volume.name == name and volume.skill is None for volume in self._catalog.read_entries()[0]):
+        if any(entry.name == name and entry.skill is None for entry in self._catalog.read_entries()[0]):
             raise Rejected(
                 f"The skill {name} lies outside the home, where nothing is written.",
                 kind="skill_read_only",

@@ -47,7 +47,9 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
             ("command", self.commands),
             ("package", self.packages),
         )
-        return "; ".join(f"{kind}{'s' * (len(of) > 1)} {', '.join(of)}" for kind, of in kinds if of)
+        return "; ".join(
+            f"{kind}{'s' * (len(names) > 1)} {', '.join(names)}" for kind, names in kinds if names
+        )
 
 
 NO_NEEDS = Needs()

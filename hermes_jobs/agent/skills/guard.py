@@ -155,8 +155,8 @@ def _folder(path: Path) -> Examined:
         return _result(path, (*concerns, _of(Problem(MAIN_FILE, "there is none, so this is not a skill"))))
     try:
         front_matter.read(on_disk.files[MAIN_FILE].content)
-    except Rejected as refused:
-        concerns = (*concerns, _of(Problem(MAIN_FILE, refused.message)))
+    except Rejected as rejection:
+        concerns = (*concerns, _of(Problem(MAIN_FILE, rejection.message)))
     return _result(path, concerns)
 
 

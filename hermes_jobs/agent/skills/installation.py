@@ -33,10 +33,10 @@ class InstallCandidate(msgspec.Struct, frozen=True, kw_only=True):
 
 def digest(files: Files) -> str:
     """The SHA-256 of a skill's files, with their paths."""
-    made = sha256()
+    hasher = sha256()
     for path, file in sorted(files.items()):
-        made.update(msgspec.json.encode((path, file.base64, file.content)))
-    return made.hexdigest()
+        hasher.update(msgspec.json.encode((path, file.base64, file.content)))
+    return hasher.hexdigest()
 
 
 def find_candidates(fetched: FetchedSkill) -> list[InstallCandidate]:
@@ -119,14 +119,14 @@ def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:
     return (one.source, one.path) == (other.source, other.path)
 
 
-def merge_update(base: Files, mine: Files, theirs: Files) -> tuple[Files, tuple[str, ...]]:
-    """The three-way merge of the installed files (`base`), the local (`mine`) and the new ones (`theirs`).
+def merge_update(base: Files, own_files: Files, their_files: Files) -> tuple[Files, tuple[str, ...]]:
+    """The three-way merge of the installed files (`base`), the local (`own_files`) and the new ones (`their_files`).
 
-    Also the conflicting files, for which `theirs` is used.
+    Also the conflicting files, for which `their_files` is used.
     """
     unchanged = {
-        path: _merged_file(base.get(path), mine.get(path), theirs.get(path))
-        for path in {*base, *mine, *theirs}
+        path: _merged_file(base.get(path), own_files.get(path), their_files.get(path))
+        for path in {*base, *own_files, *their_files}
     }
     conflicts = tuple(sorted(path for path, (_, clash) in unchanged.items() if clash))
     return {path: file for path, (file, _) in sorted(unchanged.items()) if file is not None}, conflicts

@@ -27,19 +27,19 @@ read it with skill_view and work by it."""
 class SkillPresenter:
     """Presents the skills of a catalog to agents."""
 
-    def __init__(self, shelf: SkillCatalog) -> None:
-        self._catalog = shelf
+    def __init__(self, catalog: SkillCatalog) -> None:
+        self._catalog = catalog
 
     def index(self, toolsets: Collection[str] | None) -> str:
         """The section of a system prompt; empty if there are no skills."""
         lines = _lines(self._listed(toolsets))
-        whole = "\n".join(lines)
-        if not whole:
+        index_text = "\n".join(lines)
+        if not index_text:
             return ""
-        if len(whole) > INDEX_CHARACTERS:
+        if len(index_text) > INDEX_CHARACTERS:
             names = "\n".join(line.split(":", 1)[0] if line.startswith("- ") else line for line in lines)
-            whole = f"{names}\n(skills_list has their descriptions.)"
-        return f"{INDEX}\n\n{whole}"
+            index_text = f"{names}\n(skills_list has their descriptions.)"
+        return f"{INDEX}\n\n{index_text}"
 
     def listing(self, category: str | None, toolsets: Collection[str] | None) -> str:
         """Names and descriptions, of one category or of all. Raises `Rejected` for an unknown category."""
@@ -58,19 +58,19 @@ class SkillPresenter:
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
         """A whole skill, or one of its files. Raises `Rejected`."""
-        volume = self._catalog.find(name)
+        entry = self._catalog.find(name)
         if path and path != MAIN_FILE:
-            return self._file(volume, path)
-        head = [f"The skill {volume.name}, in {volume.folder} (paths in it are relative to that folder)."]
-        if volume.paths:
-            head.append(f"Its files, to be read with skill_view: {', '.join(volume.paths)}.")
-        hidden = volume.hidden(toolsets, self._catalog.platform)
+            return self._file(entry, path)
+        head = [f"The skill {entry.name}, in {entry.folder} (paths in it are relative to that folder)."]
+        if entry.paths:
+            head.append(f"Its files, to be read with skill_view: {', '.join(entry.paths)}.")
+        hidden = entry.hidden(toolsets, self._catalog.platform)
         if hidden:
             head.append(f"Note: {hidden}.")
-        lacking = self._catalog.lacking(volume)
+        lacking = self._catalog.lacking(entry)
         if lacking:
             head.append(f"Missing on this machine: {lacking}. Where the work needs that, tell the user.")
-        return "\n".join([*head, "", volume.main])
+        return "\n".join([*head, "", entry.main])
 
     def writing(
         self,
@@ -93,16 +93,16 @@ class SkillPresenter:
         )
         return self._catalog.writing(write)
 
-    def _file(self, volume: SkillEntry, path: str) -> str:
-        file = self._catalog.file(volume, path)
+    def _file(self, entry: SkillEntry, path: str) -> str:
+        file = self._catalog.file(entry, path)
         if not file.base64:
             return file.content
         size = len(content_of(file))
-        return f"{path} is not text: {size:,} bytes, in {volume.folder / path}."
+        return f"{path} is not text: {size:,} bytes, in {entry.folder / path}."
 
     def _listed(self, toolsets: Collection[str] | None) -> list[SkillEntry]:
-        volumes, _ = self._catalog.read_entries()
-        return [entry for entry in volumes if not entry.hidden(toolsets, self._catalog.platform)]
+        entries, _ = self._catalog.read_entries()
+        return [entry for entry in entries if not entry.hidden(toolsets, self._catalog.platform)]
 
 
 def without_skill(prompt: str, name: str) -> str:
@@ -120,14 +120,18 @@ def with_skill(prompt: str, name: str, main: str, *, read: bool) -> str:
     return f"{result.rstrip()}\n\n# The skill {name}, which you have read\n{main}\n" if read else result
 
 
-def _lines(volumes: Sequence[SkillEntry]) -> list[str]:
-    return [line for category, those in by_category(volumes).items() for line in _category(category, those)]
+def _lines(entries: Sequence[SkillEntry]) -> list[str]:
+    return [
+        line
+        for category, category_entries in by_category(entries).items()
+        for line in _category(category, category_entries)
+    ]
 
 
-def _category(category: str, volumes: Sequence[SkillEntry]) -> Iterator[str]:
+def _category(category: str, entries: Sequence[SkillEntry]) -> Iterator[str]:
     yield f"{category or GENERAL}:"
-    for volume in volumes:
-        yield f"- {volume.name}: {describe(volume.main)}"
+    for entry in entries:
+        yield f"- {entry.name}: {describe(entry.main)}"
 
 
 def describe(main: str) -> str:

@@ -46,20 +46,20 @@ def propose_merge(review: str, merge: Merge, evidence: e.Evidence) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         curation: Curation = load(curations.stream_of(review))
-        away = tuple(dict.fromkeys(name for name in merge.skills if name != merge.into))
+        merged = tuple(dict.fromkeys(name for name in merge.skills if name != merge.into))
         into: Skill = load(stream_of(_readable(merge.into)))
-        if len(away) + into.exists < 2:
+        if len(merged) + into.exists < 2:
             raise _refused(
                 "A merge takes two skills or more.", "Name those that give way in `skills`, by their names."
             )
-        _check_open(curation, (merge.into, *away))
-        merged_away = [_present(load, name) for name in away]
+        _check_open(curation, (merge.into, *merged))
+        merged_away = [_present(load, name) for name in merged]
         _check_text(into, merge, evidence)
         proposed = e.MergeProposed(
             review=review,
             number=len(curation.proposals) + 1,
             into=merge.into,
-            skills=away,
+            skills=merged,
             content=merge.content,
             category=merge.category,
             reason=merge.reason,

@@ -196,8 +196,8 @@ class SkillFolder(SyncedFolder):
             return False
         try:
             front_matter.read(main.content)
-        except Rejected as refused:
-            self._problem(str(on_disk.place), refused.message)
+        except Rejected as rejection:
+            self._problem(str(on_disk.place), rejection.message)
             return False
         return True
 

@@ -333,8 +333,8 @@ def _saved(after: Skill, event: e.SkillWritten) -> str:
     if isinstance(event, e.SkillDeleted):
         return f"Saved: the skill {after.name} was {text}, with all its files."
     files = len(after.files) - 1
-    holds = f"SKILL.md has {len(after.main):,} characters; files besides it: {files}"
-    return f"Saved: the skill {after.name}: {text}. {holds}. Nothing more is needed."
+    size_text = f"SKILL.md has {len(after.main):,} characters; files besides it: {files}"
+    return f"Saved: the skill {after.name}: {text}. {size_text}. Nothing more is needed."
 
 
 _ACTIONS: Mapping[type[e.Event], e.SkillAction] = {

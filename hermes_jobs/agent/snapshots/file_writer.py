@@ -66,21 +66,21 @@ class FileWriter:
         content: bytes,
         *,
         mode: int | None = None,
-        seen: os.stat_result | None = None,
+        expected: os.stat_result | None = None,
         planned: Planned = ignore_change,
     ) -> Replaced:
         """Replace the file by the content, synced to the disk; missing folders are created.
 
-        `mode` None: the previous one. `seen` is the file from which the content was made. The previous
+        `mode` None: the previous one. `expected` is the file from which the content was made. The previous
         content is stored first. Raises `OSError`; `Rejected` for a special or read-only file (a rename would
         replace it anyway), and if another process changes it meanwhile."""
         folder, name = os.path.split(real)
-        made = _missing_folders(folder)
+        new_folders = _missing_folders(folder)
         Path(folder).mkdir(parents=True, exist_ok=True)
         with self._opened(folder) as folder_fd:
             before = self.inspect(real, folder_fd)
-            if seen is not None:
-                _refuse_changed(before.status, seen, real)
+            if expected is not None:
+                _refuse_changed(before.status, expected, real)
             if before.status is not None and not os.access(name, os.W_OK, dir_fd=folder_fd):
                 raise Rejected(f"{real} is read-only: it cannot be written.", kind="read_only")
             if mode is None and before.state is not None:
@@ -89,7 +89,7 @@ class FileWriter:
                 state = self._store.store_content(
                     content, stat.S_IMODE(os.fstat(descriptor).st_mode), durable=False
                 )
-                change = FileChange(path=real, before=before.state, after=state, folders=tuple(made))
+                change = FileChange(path=real, before=before.state, after=state, folders=tuple(new_folders))
                 planned(change)
                 _write_all(descriptor, content)
                 _refuse_changed(_status(name, folder_fd), before.status, real)
@@ -232,13 +232,13 @@ def _kind(status: os.stat_result) -> str:
     return "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
 
 
-def _refuse_changed(now: os.stat_result | None, seen: os.stat_result | None, real: str) -> None:
+def _refuse_changed(now: os.stat_result | None, expected: os.stat_result | None, real: str) -> None:
     """Raise `Rejected` unless it is still the same, unchanged file."""
     fields = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
-    same = now is seen is None or (
+    same = now is expected is None or (
         now is not None
-        and seen is not None
-        and all(getattr(now, field) == getattr(seen, field) for field in fields)
+        and expected is not None
+        and all(getattr(now, field) == getattr(expected, field) for field in fields)
     )
     if not same:
         raise Rejected(f"{real} was changed by somebody else meanwhile. Read it again.", kind="changed")

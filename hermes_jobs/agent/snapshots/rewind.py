@@ -48,8 +48,8 @@ class Rewind:
         """Whether the file can be restored. Reads it, and changes nothing."""
         try:
             state = self._writer.state(change.path)
-        except Rejected as refused:
-            return Judged(change=change, judgement="not_a_file", reason=refused.message)
+        except Rejected as rejection:
+            return Judged(change=change, judgement="not_a_file", reason=rejection.message)
         except OSError as error:
             reason = f"it cannot be read: {error.strerror}"
             return Judged(change=change, judgement="not_writable", reason=reason)
@@ -90,8 +90,8 @@ class Rewind:
                 continue
             try:
                 restored.append(self._restored(item))
-            except Rejected as refused:
-                return Outcome(tuple(restored), change.path, refused.message)
+            except Rejected as rejection:
+                return Outcome(tuple(restored), change.path, rejection.message)
             except OSError as error:
                 return Outcome(tuple(restored), change.path, error.strerror or str(error))
         return Outcome(tuple(restored))

@@ -94,13 +94,13 @@ class Consult:
             at_once=MAX_MODELS,
             words=None,
         )
-        booked = tuple(_booked(caller, answer) for answer in answers if answer.response is not None)
+        usage_events = tuple(_booked(caller, answer) for answer in answers if answer.response is not None)
         if cancel.reason is not None:
-            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=usage_events)
         return ToolOutcome(
             content=_answer(names, answers),
             ok=any(answer.text is not None for answer in answers),
-            events=booked,
+            events=usage_events,
         )
 
     def members(self, models: Sequence[str]) -> tuple[str, ...]:

@@ -151,10 +151,10 @@ class Files:
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
         with os.fdopen(_opened(path, real), "rb") as file:
-            seen = os.fstat(file.fileno())
-            if seen.st_size > MAX_PATCHED_BYTES:
-                raise ToolFailed(f"{path} is too large to be patched: {seen.st_size:,} bytes. Use `sed`.")
-            refuse_binary(file, path, seen.st_size)
+            expected = os.fstat(file.fileno())
+            if expected.st_size > MAX_PATCHED_BYTES:
+                raise ToolFailed(f"{path} is too large to be patched: {expected.st_size:,} bytes. Use `sed`.")
+            refuse_binary(file, path, expected.st_size)
             # Bytes that are not UTF-8 come through as they were.
             text = file.read().decode(errors="surrogateescape")
         patch = patched(text, old_string, new_string, replace_all=replace_all)
@@ -162,7 +162,7 @@ class Files:
             data = patch.text.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             raise ToolFailed("new_string holds a character that UTF-8 cannot write.") from None
-        change = self._replace(path, real, data, context, seen)
+        change = self._replace(path, real, data, context, expected)
         answer = f"Changed {path} in {pluralize(patch.count, 'place')}:\n{patch.diff}"
         return ToolOutcome(
             content=answer.encode(errors="replace").decode(),
@@ -170,18 +170,18 @@ class Files:
         )
 
     def _replace(
-        self, path: str, real: str, data: bytes, context: ToolContext, seen: os.stat_result | None = None
+        self, path: str, real: str, data: bytes, context: ToolContext, expected: os.stat_result | None = None
     ) -> Replaced:
         """Write the file, after storing the planned change."""
         store = self._snapshots
         try:
             return self._writer.replace(
-                real, data, seen=seen, planned=lambda change: store.plan(context.call, change)
+                real, data, expected=expected, planned=lambda change: store.plan(context.call, change)
             )
         except OSError as error:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
-        except Rejected as refused:
-            raise ToolFailed(refused.message) from refused
+        except Rejected as rejection:
+            raise ToolFailed(rejection.message) from rejection
         finally:
             store.prune_if_due(time.time())
 

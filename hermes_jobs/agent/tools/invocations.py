@@ -76,9 +76,9 @@ def _is_option(argument: str, option: str) -> bool:
 
 def invocations(text: str, folder: str, variables: Mapping[str, str]) -> list[Invocation]:
     """All programs that the text may run, outer before inner, `cd` followed. Raises `Unparsable`."""
-    found: list[Invocation] = []
-    _add(parse(text, variables), folder, variables, 0, found)
-    return found
+    programs: list[Invocation] = []
+    _add(parse(text, variables), folder, variables, 0, programs)
+    return programs
 
 
 def _add(

@@ -52,8 +52,8 @@ def page(file: BinaryIO, path: str, offset: int, limit: int, column: int, *, lim
         raise ToolFailed(f"{path} ends with line {skipped:,}; offset {offset:,} is behind it.")
     lines, goes_on = _take(file, limit, column, limit_chars)
     last = offset + len(lines) - 1
-    of = f" of {last + _count_lines(file):,}" if size <= COUNTED_BYTES and not goes_on else ""
-    header = f"lines {offset:,}–{last:,}{of}"
+    total = f" of {last + _count_lines(file):,}" if size <= COUNTED_BYTES and not goes_on else ""
+    header = f"lines {offset:,}–{last:,}{total}"
     if column > 1:
         header += f", line {offset:,} from character {column:,} on"
     if goes_on:
@@ -80,10 +80,10 @@ def _take(file: BinaryIO, limit: int, column: int, limit_chars: int) -> tuple[li
     lines: list[str] = []
     while len(lines) < limit and _more(file):
         start = file.tell()
-        text, whole = _read_line(file, 0 if lines else column - 1, limit_chars)
-        if not whole and not lines:
+        text, is_complete = _read_line(file, 0 if lines else column - 1, limit_chars)
+        if not is_complete and not lines:
             return [text], column + len(text)
-        if not whole:
+        if not is_complete:
             file.seek(start)
             break
         lines.append(text)

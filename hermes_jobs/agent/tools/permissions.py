@@ -46,23 +46,23 @@ class Permit:
             return Verdict("deny", f"rule {denies.number}: never {pattern_text(denies.calls)}")
         if self._approvals.mode == "plan" and not self._only_reads():
             return PLAN
-        asks = self._first("ask")
+        ask_rule = self._first("ask")
         question = self._tool_verdict.rule if self._tool_verdict.decision == "ask" else ""
-        if not question and asks is not None and not self._edits_freely():
-            question = f"your rule {asks.number}: {pattern_text(asks.calls)}"
+        if not question and ask_rule is not None and not self._edits_freely():
+            question = f"your rule {ask_rule.number}: {pattern_text(ask_rule.calls)}"
         if not question and self._approvals.mode == "edits" and self._is_command() and not self._only_reads():
             question = EVERY_COMMAND
         if not question:
             return ALLOW
-        return self._lifted(question, asks) or self._question(question)
+        return self._lifted(question, ask_rule) or self._question(question)
 
-    def _lifted(self, question: str, asks: ApprovalRule | None) -> Verdict | None:
+    def _lifted(self, question: str, ask_rule: ApprovalRule | None) -> Verdict | None:
         """The approval that allows the call."""
         approvals = {"for this turn": self._approvals.turn, "for this session": self._approvals.session}
         for source, approved in approvals.items():
             if used := self._allowed_by(approved):
                 return self._allowed(question, source, used)
-        if asks is None:
+        if ask_rule is None:
             rules = [rule for rule in self._approvals.rules if rule.ruling == "allow"]
             if used := self._allowed_by([rule.calls for rule in rules]):
                 numbers = [str(rule.number) for rule in rules if rule.calls in used]

@@ -63,11 +63,11 @@ class CommandPolicy:
         where = self._where(command, invocations, context)
         parts: list[CommandPart] = []
         for invocation in invocations:
-            asks = tuple(dict.fromkeys(rule_set("ask").met(invocation, where)))
+            questions = tuple(dict.fromkeys(rule_set("ask").met(invocation, where)))
             if invocation.inner and parts:  # a user's rule for the runner applies to the program that it runs
-                parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *asks))
+                parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *questions))
             else:
-                parts.append(CommandPart(invocation, asks))
+                parts.append(CommandPart(invocation, questions))
         return CommandLine(tuple(parts), where, asks=_of_line(invocations, where) or "")
 
     def _where(self, command: str, invocations: Sequence[Invocation], context: ToolContext) -> CommandContext:

@@ -40,7 +40,7 @@ class ProcessTool:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tool. Idempotent: a text is typed once for each call."""
-        made = tool(
+        made_tool = tool(
             toolset="terminal",
             effect="idempotent",
             name="process",
@@ -48,7 +48,7 @@ class ProcessTool:
             guard=self._guard,
             rules=ProcessRules(),
         )
-        return (made(self.run),)
+        return (made_tool(self.run),)
 
     def _guard(self, arguments: Arguments, context: ToolContext) -> Verdict:
         """Text typed into a program is judged like a command."""
@@ -150,13 +150,13 @@ def _line(process: BackgroundProcess, now: float) -> str:
 def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:
     """A part of the output as text, below a line with its range and the state of the process."""
     output = processes.output(process, after, most)
-    lost = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
-    stands = process.describe_state()
+    lost_note = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
+    state = process.describe_state()
     if not process.is_over:
-        stands += f" for {int(time.time() - process.record.started_at)} s"
+        state += f" for {int(time.time() - process.record.started_at)} s"
     head = (
-        f"[{process.record.id}: {stands}; bytes {output.start:,} to {output.end:,} of its output"
-        f"{lost}; continue with after={output.end}]"
+        f"[{process.record.id}: {state}; bytes {output.start:,} to {output.end:,} of its output"
+        f"{lost_note}; continue with after={output.end}]"
     )
     return f"{head}\n{clean(output.data.decode(errors='replace'))}".rstrip("\n")
 

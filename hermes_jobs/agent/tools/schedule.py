@@ -173,5 +173,5 @@ def _answered(act: ScheduleCommand, load: StateLoader, outcome: str) -> Decision
     goes = (
         f". Its answers go to {', '.join(plan.deliver)}" if isinstance(act, Add) and plan is not None else ""
     )
-    lost = f" {NO_FOLDER}" if isinstance(act, Add) and plan is not None and not plan.workdir else ""
-    return replace(changed, answer=f"{outcome}: {title}{rest}{goes}.{lost}")
+    folder_note = f" {NO_FOLDER}" if isinstance(act, Add) and plan is not None and not plan.workdir else ""
+    return replace(changed, answer=f"{outcome}: {title}{rest}{goes}.{folder_note}")

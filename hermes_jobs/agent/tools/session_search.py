@@ -134,10 +134,10 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
             return ToolOutcome(content=self._no_results(query, scope), events=asked_for)
         groups = _groups(passages, sessions)
         text = self._summaries(query, groups, cancel)
-        booked = (*asked_for, *_booked(caller, PURPOSE, text))
+        usage_events = (*asked_for, *_booked(caller, PURPOSE, text))
         if cancel.reason is not None:
-            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
-        return ToolOutcome(content=_answer(query, passages, groups, text), events=booked)
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=usage_events)
+        return ToolOutcome(content=_answer(query, passages, groups, text), events=usage_events)
 
     def _found(
         self, query: str, scope: Scope, cancel: Cancel
@@ -302,6 +302,6 @@ def _answer(
 def _shown(passage: Passage) -> str:
     hit = passage.hit
     itself = Near(role=hit.role, position=hit.position, text=passage.text)
-    passages = (near for near in (passage.before, itself, passage.after) if near is not None)
-    lines = (f"  {near.role}: {' '.join(near.text.split())}" for near in passages)
+    passages = (neighbour for neighbour in (passage.before, itself, passage.after) if neighbour is not None)
+    lines = (f"  {neighbour.role}: {' '.join(neighbour.text.split())}" for neighbour in passages)
     return "\n".join([f"- session {hit.session}, {hit.at[:10]}", *lines])

@@ -117,7 +117,7 @@ class Terminal:
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
         guard = self._options.policy.verdict
-        made = tool(
+        made_tool = tool(
             toolset="terminal",
             effect="write",
             name="terminal",
@@ -125,7 +125,11 @@ class Terminal:
             rules=CommandRules(self._options.policy),
         )(self.run)
         docker = self._options.docker
-        return (replace(made, description=f"{made.description}\n\n{describe(docker)}") if docker else made,)
+        return (
+            replace(made_tool, description=f"{made_tool.description}\n\n{describe(docker)}")
+            if docker
+            else made_tool,
+        )
 
     def run(
         self,

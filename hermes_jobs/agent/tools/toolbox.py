@@ -310,8 +310,8 @@ def _called(tool: Tool, arguments: Arguments, context: ToolContext, cancel: Canc
         result = tool.call(arguments, context, cancel)
     except ToolFailed as error:
         return ToolOutcome(content=f"Error: {error}", ok=False, refused=isinstance(error, ToolRefused))
-    except Rejected as refused:
-        return ToolOutcome(content=f"Error: {refused.for_model}", ok=False)
+    except Rejected as rejection:
+        return ToolOutcome(content=f"Error: {rejection.for_model}", ok=False)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn continues
         text = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)

@@ -99,11 +99,11 @@ Said = Callable[[str], None]
 class LearningBench:
     """Plays users in folders below `folder`, with the models of `settings`."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], folder: Path, tell: Said) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str], folder: Path, say: Said) -> None:
         self._settings = settings
         self._environ = environ
         self._folder = folder
-        self._tell = tell
+        self._tell = say
         self._weeks: dict[tuple[str, str], Spent] = {}
 
     def play(self, way: Way, persons: Sequence[ScriptedPerson]) -> Played:
@@ -197,8 +197,8 @@ class LearningBench:
 
 
 def _passage_text(passage: Passage) -> str:
-    near = (passage.before, passage.after)
-    return "\n".join([passage.text, *(hit.text for hit in near if hit is not None)])
+    neighbours = (passage.before, passage.after)
+    return "\n".join([passage.text, *(hit.text for hit in neighbours if hit is not None)])
 
 
 class WayFigures(NamedTuple):

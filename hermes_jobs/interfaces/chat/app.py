@@ -261,8 +261,8 @@ class Chat:
         """Run in the actions' thread, one action at a time."""
         try:
             act()
-        except Rejected as refused:
-            self._show_error(str(refused), refused.hint)
+        except Rejected as rejection:
+            self._show_error(str(rejection), rejection.hint)
         except click.ClickException as wrong:
             self._show_error(wrong.message)
         except HermesJobsError as error:

@@ -92,14 +92,14 @@ def _files(text: str, folder: str, servers: Sequence[str]) -> Iterator[tuple[str
 
     A folder is left to the agent's tools, a word such as `@property` to the reader.
     """
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for match in MENTION.finditer(text):
         name = match["quoted"] or match["plain"]
         if not match["quoted"] and not _path(name, folder).exists():
             name = name.rstrip(ENDS)
-        if not name or name in seen:
+        if not name or name in seen_names:
             continue
-        seen.add(name)
+        seen_names.add(name)
         path = _path(name, folder)
         if path.is_file():
             yield name, path
@@ -117,11 +117,11 @@ def _path(name: str, folder: str) -> Path:
 # --- completion after an @ --------------------------------------------------------------
 
 
-def paths_that_begin(begun: str, folder: str) -> Found:
+def paths_that_begin(prefix: str, folder: str) -> Found:
     """Files and folders that begin with the typed text; for a bare word also files below whose name contains
     it."""
-    begun = begun.removeprefix('"')
-    above, slash, name = begun.rpartition("/")
+    prefix = prefix.removeprefix('"')
+    above, slash, name = prefix.rpartition("/")
     place = _path(above + slash or ".", folder)
     paths = list(_entries(place, above + slash, name))
     if not slash and len(name) > 1:
@@ -129,10 +129,10 @@ def paths_that_begin(begun: str, folder: str) -> Found:
     return [(f'@"{path}"' if " " in path else f"@{path}", "") for path in paths[:OFFERED]]
 
 
-def _entries(place: Path, before: str, begun: str) -> Iterator[str]:
+def _entries(place: Path, before: str, prefix: str) -> Iterator[str]:
     for entry in _scanned(place):
-        hidden = entry.name.startswith(".") and not begun.startswith(".")
-        if not hidden and entry.name.casefold().startswith(begun.casefold()):
+        hidden = entry.name.startswith(".") and not prefix.startswith(".")
+        if not hidden and entry.name.casefold().startswith(prefix.casefold()):
             yield f"{before}{entry.name}{'/' if entry.is_dir() else ''}"
 
 

@@ -67,8 +67,8 @@ def _find(chat: ChatContext, name: str) -> SlashCommand:
     commands = by_name(all_commands(chat))
     if name in commands:
         return commands[name]
-    near = difflib.get_close_matches(name, commands, n=1)
-    suggestion = f"Did you mean /{near[0]}? " if near else ""
+    nearest = difflib.get_close_matches(name, commands, n=1)
+    suggestion = f"Did you mean /{nearest[0]}? " if nearest else ""
     server = name.partition(":")[0]
     if server != name and server in chat.application.mcp.config:
         suggestion += f"hermes-jobs mcp test {server} lists what it has. "

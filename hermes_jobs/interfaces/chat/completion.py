@@ -33,10 +33,10 @@ class ChatCompleter(Completer):
         """See `Completer`."""
         text = document.text_before_cursor
         if mention := PARTIAL_MENTION.search(document.current_line_before_cursor):
-            begun, folder = mention["begun"], self._chat.conversation.workdir
+            prefix, folder = mention["begun"], self._chat.conversation.workdir
             for word, meaning in [
-                *paths_that_begin(begun, folder),
-                *self._resources.that_begin(begun, folder),
+                *paths_that_begin(prefix, folder),
+                *self._resources.that_begin(prefix, folder),
             ]:
                 yield Completion(word, start_position=-len(mention[0]), display_meta=meaning)
             return
@@ -65,10 +65,10 @@ def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
     return ((command.name, command.summary) for command in chain.from_iterable(commands.values()))
 
 
-def _beginning_with(names: Found, begun: str) -> Iterator[Completion]:
+def _beginning_with(names: Found, prefix: str) -> Iterator[Completion]:
     for word, meaning in names:
-        if word.casefold().startswith(begun.casefold()):
-            yield Completion(word, start_position=-len(begun), display_meta=meaning)
+        if word.casefold().startswith(prefix.casefold()):
+            yield Completion(word, start_position=-len(prefix), display_meta=meaning)
 
 
 KNOWN_SECONDS = 60.0  # seconds after which a running server is listed again
@@ -104,15 +104,15 @@ class OfferedResources:
         self._lock = threading.Lock()
         self._asked_at: dict[str, float] = {}
 
-    def that_begin(self, begun: str, folder: str) -> Found:
+    def that_begin(self, prefix: str, folder: str) -> Found:
         """Mentions that begin with the text typed after the `@`, each with a description."""
         reader = self._reader()
-        server, colon, rest = begun.removeprefix('"').partition(":")
+        server, colon, rest = prefix.removeprefix('"').partition(":")
         if not colon:
             return [
                 (f"@{name}:", "MCP server")
                 for name in reader.names
-                if name.casefold().startswith(begun.casefold())
+                if name.casefold().startswith(prefix.casefold())
             ]
         if server not in reader.names:
             return []
@@ -132,10 +132,10 @@ class OfferedResources:
                     reader.resources(server, folder)
 
 
-def _fitting(resources: Sequence[McpResource], begun: str) -> Iterator[tuple[str, str]]:
+def _fitting(resources: Sequence[McpResource], prefix: str) -> Iterator[tuple[str, str]]:
     for resource in resources:
-        fits = resource.uri.casefold().startswith(begun) or (
-            len(begun) > 1 and begun in resource.name.casefold()
+        fits = resource.uri.casefold().startswith(prefix) or (
+            len(prefix) > 1 and prefix in resource.name.casefold()
         )
         about = resource.description or resource.name
         if fits:

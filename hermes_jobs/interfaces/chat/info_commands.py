@@ -19,21 +19,21 @@ def status(chat: ChatContext, _rest: str) -> None:
 
     application, conversation = chat.application, chat.conversation
     settings, here = application.settings, conversation.session
-    stands = toolbar_status(application, conversation)
+    current = toolbar_status(application, conversation)
     name = here.id if here is not None else "new; it starts with your next message"
-    state = "a turn runs" if stands.is_running else "idle"
-    if stands.waiting:
-        state += f", {pluralize(stands.waiting, 'turn')} waiting"
+    state = "a turn runs" if current.is_running else "idle"
+    if current.waiting:
+        state += f", {pluralize(current.waiting, 'turn')} waiting"
     works = "workers (hermes-jobs queues lists them)" if application.workers.are_live() else "this process"
     _fields(
         chat,
         {
-            "Model": f"{one_line(stands.model)} ({model_label(settings, stands.model)})",
+            "Model": f"{one_line(current.model)} ({model_label(settings, current.model)})",
             "Session": f"{name} · {here.title}" if here is not None and here.title else name,
             "State": state,
             "Folder": conversation.workdir,
-            "Context": f"{stands.fill:.0%} of {stands.window:,} tokens",
-            "Cost": money(stands.cost_usd),
+            "Context": f"{current.fill:.0%} of {current.window:,} tokens",
+            "Cost": money(current.cost_usd),
             "Mode": f"{conversation.mode}: {MEANINGS[conversation.mode]}",
             "Work done by": works,
             "Home": str(settings.paths.home),

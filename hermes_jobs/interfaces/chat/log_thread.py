@@ -19,11 +19,14 @@ class LogThread:
     """Calls `news` with each new batch of events, also with empty ones."""
 
     def __init__(
-        self, log: EventLog, news: Callable[[Sequence[RecordedEvent]], None], trouble: Callable[[str], None]
+        self,
+        log: EventLog,
+        news: Callable[[Sequence[RecordedEvent]], None],
+        on_problem: Callable[[str], None],
     ) -> None:
         self._log = log
         self._news = news
-        self._trouble = trouble
+        self._trouble = on_problem
         self._stopping = threading.Event()
         self._position = log.last_position()
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)

@@ -51,11 +51,11 @@ class ChatSummary:
         yield f"Come back with: hermes-jobs chat -s {lineage}{called}"
 
     def _done(self, turns: tuple[TurnView, ...]) -> Iterator[str]:
-        ours = [turn_view for turn_view in turns if turn_view.position > self._from]
-        if not ours:
+        turns_here = [turn_view for turn_view in turns if turn_view.position > self._from]
+        if not turns_here:
             return
-        costs = [self._application.views.tree_below(turn.id).totals.cost_usd for turn in ours]
+        costs = [self._application.views.tree_below(turn.id).totals.cost_usd for turn in turns_here]
         cost = None if None in costs else sum(cost or 0 for cost in costs)
-        failed = sum(turn.status == "failed" for turn in ours)
-        text = f"{pluralize(len(ours), 'turn')}{f' ({failed} failed)' if failed else ''}"
+        failed = sum(turn.status == "failed" for turn in turns_here)
+        text = f"{pluralize(len(turns_here), 'turn')}{f' ({failed} failed)' if failed else ''}"
         yield f"{text}, cost {money(cost)}."

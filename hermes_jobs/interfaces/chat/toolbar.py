@@ -63,19 +63,19 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     )
 
 
-def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
+def toolbar_text(status: ToolbarStatus, columns: int, keys: str = "") -> str:
     """The line, in at most so many columns; `keys` answer the question that waits.
 
     Where there is no room for all, the least telling parts are left out, and the name is cut.
     """
     parts = {
-        "state": _waiting(keys) if standing.asks else "",
-        "model": one_line(standing.model),
-        "mode": f"mode {standing.mode}",
-        "fill": f"{standing.fill:.0%} of {short_tokens(standing.window)} tokens",
-        "cost": cost_text(standing.cost_usd, standing.known_usd),
-        "queue": f"{standing.waiting} waiting" if standing.waiting else "",
-        "work": "" if standing.asks else "working, Ctrl-C cancels" if standing.is_running else "/help",
+        "state": _waiting(keys) if status.asks else "",
+        "model": one_line(status.model),
+        "mode": f"mode {status.mode}",
+        "fill": f"{status.fill:.0%} of {short_tokens(status.window)} tokens",
+        "cost": cost_text(status.cost_usd, status.known_usd),
+        "queue": f"{status.waiting} waiting" if status.waiting else "",
+        "work": "" if status.asks else "working, Ctrl-C cancels" if status.is_running else "/help",
     }
     for least in DROP_ORDER:
         if line_width(_joined(*parts.values())) <= columns:
@@ -84,7 +84,7 @@ def toolbar_text(standing: ToolbarStatus, columns: int, keys: str = "") -> str:
     line = _joined(*parts.values())
     free = columns - line_width(f"{line}{GAP}")
     return (
-        _joined(line[1:], cut(one_line(standing.name), free))
+        _joined(line[1:], cut(one_line(status.name), free))
         if free >= MIN_NAME_COLUMNS
         else cut(line, columns)
     )

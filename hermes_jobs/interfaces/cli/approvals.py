@@ -177,8 +177,10 @@ def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | N
     exclude({"--anywhere": anywhere, "--workdir": workdir})
     folder = "" if anywhere else str(Path(workdir or ".").resolve())
     calls = parsed_pattern(context, pattern, folder, "PATTERN")
-    made = context.application.engine().change(approval_rules.add_rule(ruling, calls, by=BY), "approvals add")
-    note(f"Rule {made.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}.")
+    result = context.application.engine().change(
+        approval_rules.add_rule(ruling, calls, by=BY), "approvals add"
+    )
+    note(f"Rule {result.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}.")
 
 
 @approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))

@@ -72,8 +72,8 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     settings = _with_model(context.settings, model)
     texts, facts = sum(len(person.texts) for person in persons), sum(len(person.facts) for person in persons)
     sessions = sum(len(person.sessions) for person in persons)
-    longest = max(len(person.texts) for person in persons)
-    calls = 3 * texts + sessions + len(WAYS) * facts + longest + SUMMARIES
+    num_sessions = max(len(person.texts) for person in persons)
+    calls = 3 * texts + sessions + len(WAYS) * facts + num_sessions + SUMMARIES
     counts = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
     note(f"At least {calls:,} calls of {settings.main_model.model}: {counts}.")
     if not confirmed("Begin?", "Nothing was asked", yes=yes):
@@ -92,12 +92,12 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     return 0
 
 
-def _chosen(everybody: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequence[ScriptedPerson]:
-    unknown = next((name for name in names if all(person.name != name for person in everybody)), None)
+def _chosen(persons: Sequence[ScriptedPerson], names: Sequence[str]) -> Sequence[ScriptedPerson]:
+    unknown = next((name for name in names if all(person.name != name for person in persons)), None)
     if unknown is not None:
-        known_names = ", ".join(person.name for person in everybody)
+        known_names = ", ".join(person.name for person in persons)
         raise Rejected(f"There is no person {unknown!r}.", kind="usage", hint=f"There are: {known_names}.")
-    return [person for person in everybody if not names or person.name in names]
+    return [person for person in persons if not names or person.name in names]
 
 
 def _with_model(settings: Settings, model: str | None) -> Settings:
@@ -119,9 +119,9 @@ def _run_survival(
 ) -> Sequence[Survival]:
     from hermes_jobs.interfaces.bench.compressions import survival
 
-    longest = max(persons, key=lambda item: len(item.texts))
-    note(f"{longest.name}: one conversation, five compressions")
-    return list(survival(settings, context.environ, folder / "long", longest))
+    longest_person = max(persons, key=lambda item: len(item.texts))
+    note(f"{longest_person.name}: one conversation, five compressions")
+    return list(survival(settings, context.environ, folder / "long", longest_person))
 
 
 def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Sequence[Retained]:
@@ -176,7 +176,7 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Seque
             )
             for row in rows_of(ways)
         ],
-        telling="WAY",
+        main="WAY",
         ranks=("USED", "CALLS"),
         figures=(*COUNTS, "CALLS", "USED"),
     )
@@ -211,7 +211,7 @@ def _print_retained(retained: Sequence[Retained]) -> None:
             )
             for row in retained
         ],
-        telling="SUMMARY",
+        main="SUMMARY",
         ranks=("FOUND", "TOKENS"),
         figures=SHARES,
     )

@@ -43,10 +43,10 @@ class BashWords(BashComplete):
     def get_completion_args(self) -> tuple[list[str], str]:
         """The words before the one that is completed, and that one."""
         before, incomplete = super().get_completion_args()
-        *args, whole = joined([*before, incomplete])
-        if whole != incomplete:
-            self._typed = whole[: whole.rfind(":") + 1]
-        return args, whole
+        *args, text = joined([*before, incomplete])
+        if text != incomplete:
+            self._typed = text[: text.rfind(":") + 1]
+        return args, text
 
     def format_completion(self, item: CompletionItem[Any]) -> str:
         """The replacement of the part that bash completes."""

@@ -181,8 +181,8 @@ def _require_known_variable(name: str) -> None:
     """Raise `Rejected` for what is no variable of a secret, but is spelled almost like a known one."""
     from hermes_jobs.settings import is_secret_variable, near_secrets
 
-    if name.isupper() and not is_secret_variable(name) and (near := near_secrets(name)):
-        raise Rejected(f"There is no variable {name}.", kind="usage", hint=f"Near it: {', '.join(near)}.")
+    if name.isupper() and not is_secret_variable(name) and (nearest := near_secrets(name)):
+        raise Rejected(f"There is no variable {name}.", kind="usage", hint=f"Near it: {', '.join(nearest)}.")
 
 
 def _write_secret(context: CliContext, name: str, value: str | None) -> None:
@@ -245,8 +245,8 @@ def _filtered(settings: Settings, part: str | None) -> list[Shown]:
         return rendered
     matching = [setting for setting in rendered if part.lower() in setting.key]
     if not matching:
-        near = near_keys(part)
-        hint = f"Near it: {', '.join(near)}." if near else "`hermes-jobs config show` lists every key."
+        nearest = near_keys(part)
+        hint = f"Near it: {', '.join(nearest)}." if nearest else "`hermes-jobs config show` lists every key."
         raise Rejected(f"No key's name contains {part!r}.", kind="usage", hint=hint)
     return matching
 

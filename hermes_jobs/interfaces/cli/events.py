@@ -64,10 +64,10 @@ def events(
         show(recorded)
     if position == start and not follow and not as_json:
         note("No events.")
-    seen = position
+    position_seen = position
     while follow and has_reader():
-        log.wait(seen, WAIT_SECONDS)
-        seen = log.last_position()  # of any stream, so that other streams' events do not wake this
+        log.wait(position_seen, WAIT_SECONDS)
+        position_seen = log.last_position()  # of any stream, so that other streams' events do not wake this
         for recorded in _events(log, stream, position):
             position = recorded.position
             show(recorded)

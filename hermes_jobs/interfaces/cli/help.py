@@ -227,8 +227,8 @@ def _below(parent: click.Context, word: str) -> click.Context:
     from difflib import get_close_matches
 
     names = [*group.list_commands(parent), *(TOPICS if parent.parent is None else ())]
-    near = get_close_matches(word.lower(), names, n=2)
-    suggestion = f" Did you mean {' or '.join(near)}?" if near else ""
+    nearest = get_close_matches(word.lower(), names, n=2)
+    suggestion = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
     raise click.UsageError(
         f"There is no command or topic {word!r}.{suggestion}\nTopics: {', '.join(TOPICS)}."
     )

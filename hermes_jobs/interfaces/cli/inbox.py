@@ -50,8 +50,8 @@ def _note_questions(views: Views) -> None:
     """Print the calls that wait for a user, sub-agents' with their paths, and how to answer."""
     from hermes_jobs.interfaces.cli.turns.tree import note_waiting
 
-    asking = (turn for turn in views.turns(status="waiting") if turn.waits_until is None)
-    trees = (views.tree(asker.id) for asker in asking)
+    waiting_turns = (turn for turn in views.turns(status="waiting") if turn.waits_until is None)
+    trees = (views.tree(asker.id) for asker in waiting_turns)
     for tree in {tree.turn.id: tree for tree in trees}.values():
         note_waiting(tree)
 

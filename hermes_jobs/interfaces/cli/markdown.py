@@ -79,8 +79,8 @@ def _parser() -> MarkdownIt:
 def blocks(text: str) -> list[str]:
     """The text's paragraphs, lists, tables, code and so on, each with the empty lines before it."""
     starts = [token.map[0] for token in _parser().parse(text) if token.level == 0 and token.map]
-    *whole, last = text.split("\n")  # what else may pass for a line's end is none in Markdown
-    lines = [*(f"{line}\n" for line in whole), last]
+    *lines_, last = text.split("\n")  # what else may pass for a line's end is none in Markdown
+    lines = [*(f"{line}\n" for line in lines_), last]
     cuts = sorted({0, *starts[1:]}) if starts else [0]
     texts = ["".join(lines[start:end]) for start, end in zip(cuts, [*cuts[1:], len(lines)], strict=True)]
     return [block for block in texts if block]

@@ -94,10 +94,10 @@ def cut(text: str, width: int) -> str:
         return text
     from rich.cells import cell_len, set_cell_size
 
-    begun = set_cell_size(text, max(width - 1, 0)).rstrip()
-    whole = begun if text[len(begun) :][:1].isspace() else begun.rpartition(" ")[0].rstrip()
-    is_near = whole and cell_len(whole) > width * MIN_LINE_SHARE
-    return f"{whole} …" if is_near and cell_len(whole) + 2 <= width else f"{begun}…"
+    shortened = set_cell_size(text, max(width - 1, 0)).rstrip()
+    text_cut = shortened if text[len(shortened) :][:1].isspace() else shortened.rpartition(" ")[0].rstrip()
+    is_near = text_cut and cell_len(text_cut) > width * MIN_LINE_SHARE
+    return f"{text_cut} …" if is_near and cell_len(text_cut) + 2 <= width else f"{shortened}…"
 
 
 def wrap(text: str, width: int, most: int | None = None) -> list[str]:
@@ -212,8 +212,8 @@ def footer_line(seconds: float, below: Tree, tokens: int = 0, window: int = 0) -
     fill = f"{tokens / window:.0%} of {short_tokens(window)} tokens" if window else ""
     cost = cost_text(below.totals.cost_usd, below.totals.known_cost_usd)
     whose = " with sub-agents" if below.children else ""
-    so_far = " so far" if below.is_at_work else ""
-    parts = (duration(seconds), f"{cost}{whose}{so_far}", fill, f"turn {below.turn.id}")
+    suffix = " so far" if below.is_at_work else ""
+    parts = (duration(seconds), f"{cost}{whose}{suffix}", fill, f"turn {below.turn.id}")
     return "· " + " · ".join(part for part in parts if part)
 
 

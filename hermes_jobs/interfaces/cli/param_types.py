@@ -141,5 +141,5 @@ class DateParam(click.ParamType[datetime]):
 
         try:
             return read_moment(str(value)).at
-        except Rejected as refused:
-            self.fail(f"{refused.message}\n{refused.hint}", param, ctx)
+        except Rejected as rejection:
+            self.fail(f"{rejection.message}\n{rejection.hint}", param, ctx)

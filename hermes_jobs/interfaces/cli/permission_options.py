@@ -69,8 +69,8 @@ def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: st
     names = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
     if calls.tool == COMMANDS or calls.tool in names:
         return calls
-    near = get_close_matches(calls.tool, names, n=1)
-    suggestion = f" Did you mean {near[0]}:…?" if near else ""
+    nearest = get_close_matches(calls.tool, names, n=1)
+    suggestion = f" Did you mean {nearest[0]}:…?" if nearest else ""
     raise click.BadParameter(
         f"there is no tool {calls.tool!r}.{suggestion} For a command: terminal:{text}", param_hint=param
     )

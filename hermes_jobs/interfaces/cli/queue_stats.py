@@ -73,10 +73,10 @@ class HeartbeatTracker:
         """Poll until every live worker's heartbeat has changed, for little more than one interval."""
         from hermes_jobs.eventlog.leases import HEARTBEATS_PER_LEASE
 
-        began = {worker.id: worker.beats for worker, _ in self.alive()}
+        first_beats = {worker.id: worker.beats for worker, _ in self.alive()}
         until = self._clock.monotonic() + BEATS_MISSED * self._lease_seconds / HEARTBEATS_PER_LEASE
         while self._clock.monotonic() < until:
-            if all(began.get(worker.id) != worker.beats for worker, _ in self.alive()):
+            if all(first_beats.get(worker.id) != worker.beats for worker, _ in self.alive()):
                 return
             time.sleep(0.05)
 
@@ -98,9 +98,9 @@ def read_stats(application: Application, names: Sequence[str], watcher: Heartbea
                 name=worker.id,
                 queues=worker.queues,
                 running=running.count(worker.id),
-                seen_seconds_ago=round(seen, 1),
+                seen_seconds_ago=round(seconds, 1),
             )
-            for worker, seen in sorted(alive, key=lambda item: item[0].id)
+            for worker, seconds in sorted(alive, key=lambda item: item[0].id)
         ),
     )
 

@@ -38,11 +38,11 @@ def watch(read: Callable[[], QueueStats], *, as_json: bool) -> None:
 
 
 def _print_changes(read: Callable[[], QueueStats], *, as_json: bool) -> None:
-    seen: object = None
+    previous: object = None
     while has_reader():
         load = read()
-        if (now := _without_ages(load)) != seen:
-            seen = now
+        if (now := _without_ages(load)) != previous:
+            previous = now
             _print_change(load, as_json=as_json)
             sys.stdout.flush()
         time.sleep(EVERY)

@@ -58,7 +58,7 @@ def _print(load: QueueStats) -> None:
         for queue in load.queues
     ]
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER")
-    print_table(headers, rows, telling="QUEUE", figures=headers[1:])
+    print_table(headers, rows, main="QUEUE", figures=headers[1:])
     click.echo()
     if load.workers:
         print_table(

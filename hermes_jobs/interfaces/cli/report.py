@@ -53,12 +53,12 @@ def _report(context: CliContext, since: datetime | None) -> Report:
     zone = context.settings.zone
     until = datetime.fromtimestamp(context.application.clock.now(), zone).astimezone(zone)
     # A day's own midnight: the UTC offset may have changed since.
-    began = since or to_local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
-    if began > until:
-        raise click.BadParameter(f"{format_time(began)} has not come yet.", param_hint="--since")
-    days = (until - began).days
+    start = since or to_local(datetime.combine(until.date() - timedelta(days=DAYS - 1), time()))
+    if start > until:
+        raise click.BadParameter(f"{format_time(start)} has not come yet.", param_hint="--since")
+    days = (until - start).days
     period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
-    return context.application.views.report(since=began, until=until, period=period, zone=zone)
+    return context.application.views.report(since=start, until=until, period=period, zone=zone)
 
 
 def _as_object(report: Report) -> dict[str, object]:
@@ -100,7 +100,7 @@ def _print_spending(report: Report) -> None:
         (report.period.upper(), *headers, "TOKENS"),
         [(_period(row, report.period), *_cells(row)[1:], _bar(row.usage.total_tokens, most)) for row in rows]
         + [("all", *_cells(total)[1:], "")],
-        telling=report.period.upper(),
+        main=report.period.upper(),
         ranks=("REQUESTS", "CACHED", "TOKENS"),
         figures=headers,
     )
@@ -110,7 +110,7 @@ def _print_spending(report: Report) -> None:
         print_table(
             (key.upper(), *headers),
             rows_by,
-            telling=key.upper(),
+            main=key.upper(),
             ranks=("REQUESTS", "CACHED"),
             figures=headers,
         )
@@ -122,12 +122,14 @@ def _print_waiting(report: Report) -> None:
         return
     click.echo()
     rows = []
-    for waits in report.waited:
-        by_period = {other.period: other.p95 for other in report.waiting if other.queue == waits.queue}
-        times = [duration(value) for value in (waits.p50, waits.p95, waits.longest)]
-        rows.append((waits.queue, f"{waits.steps:,}", *times, _sparkline(report.periods, by_period)))
+    for queue_waits in report.waited:
+        by_period = {other.period: other.p95 for other in report.waiting if other.queue == queue_waits.queue}
+        times = [duration(value) for value in (queue_waits.p50, queue_waits.p95, queue_waits.longest)]
+        rows.append(
+            (queue_waits.queue, f"{queue_waits.steps:,}", *times, _sparkline(report.periods, by_period))
+        )
     headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME")
-    print_table(headers, rows, telling="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
+    print_table(headers, rows, main="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
 
 
 def _print_memory(context: CliContext, report: Report) -> None:
@@ -146,7 +148,7 @@ def _print_memory(context: CliContext, report: Report) -> None:
     if rows:
         click.echo()
         headers = ("MEMORY", "ENTRIES", "CHARS", "FILL", "OVER TIME")
-        print_table(headers, rows, telling="MEMORY", ranks=("OVER TIME",), figures=headers[1:-1])
+        print_table(headers, rows, main="MEMORY", ranks=("OVER TIME",), figures=headers[1:-1])
 
 
 def _print_schedules(report: Report) -> None:
@@ -164,7 +166,7 @@ def _print_schedules(report: Report) -> None:
         for runs in runs_by_schedule(report.schedules)
     ]
     headers = ("SCHEDULE", "ON TIME", "LATE", "MISSED", "FAILED", "BY HAND", "LATEST")
-    print_table(headers, rows, telling="SCHEDULE", ranks=("BY HAND", "LATEST"), figures=headers[1:])
+    print_table(headers, rows, main="SCHEDULE", ranks=("BY HAND", "LATEST"), figures=headers[1:])
 
 
 def _period(row: SpendingTotal, period: str) -> str:

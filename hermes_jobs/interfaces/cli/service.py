@@ -160,9 +160,12 @@ def _warn_of_keys(context: CliContext) -> None:
 
     settings = context.settings
     variables = dotenv_values(settings.paths.env_file) if settings.paths.env_file.exists() else {}
-    seen = {*settings.secrets.names, *(name for name in context.environ if name.startswith("HERMES_JOBS_"))}
+    names_here = {
+        *settings.secrets.names,
+        *(name for name in context.environ if name.startswith("HERMES_JOBS_")),
+    }
     missing = sorted(
-        name for name in seen - {HOME_VARIABLE} if name in context.environ and name not in variables
+        name for name in names_here - {HOME_VARIABLE} if name in context.environ and name not in variables
     )
     if missing:
         note(

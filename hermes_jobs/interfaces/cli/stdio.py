@@ -57,9 +57,9 @@ def has_reader() -> bool:
     """Whether standard output may still have a reader: that of a pipe may have ended (`… | head -1`)."""
     import select
 
-    look = select.poll()
-    look.register(sys.stdout.fileno(), 0)  # only for errors, which are always reported
-    return not look.poll(0)
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)  # only for errors, which are always reported
+    return not poll.poll(0)
 
 
 def read_stdin() -> str:

@@ -45,7 +45,7 @@ def print_table(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
-    telling: str = "",
+    main: str = "",
     ranks: Sequence[str] = (),
     figures: Sequence[str] = (),
 ) -> None:
@@ -59,7 +59,7 @@ def print_table(
             header,
             itemgetter(index),
             rank=1 + ranks.index(header) if header in ranks else 0,
-            telling=header == telling,
+            telling=header == main,
             right=header in figures,
         )
         for index, header in enumerate(headers)
@@ -145,12 +145,12 @@ class Table(Generic[T]):
 
     def _fitted(self, natural: dict[int, int], width: int) -> dict[int, int]:
         """The shown columns on a terminal, each with its width."""
-        widths, telling = natural, self._telling
-        least = min(widths[telling], MIN_MAIN_WIDTH)
+        widths, main = natural, self._telling
+        least = min(widths[main], MIN_MAIN_WIDTH)
         while (over := _total(widths) - width) > 0:
-            if widths[telling] - least >= over:
-                return widths | {telling: widths[telling] - over}
-            ranked = [column for column in widths if self._columns[column].rank and column != telling]
+            if widths[main] - least >= over:
+                return widths | {main: widths[main] - over}
+            ranked = [column for column in widths if self._columns[column].rank and column != main]
             if not ranked:
                 break
             del widths[max(ranked, key=lambda column: self._columns[column].rank)]
@@ -158,11 +158,11 @@ class Table(Generic[T]):
 
     def _narrowed(self, widths: dict[int, int], width: int) -> dict[int, int]:
         """The required columns, narrower than their cells: first the widest are narrowed, then all."""
-        telling = self._telling
-        widths[telling] = min(widths[telling], MIN_MAIN_WIDTH)
+        main = self._telling
+        widths[main] = min(widths[main], MIN_MAIN_WIDTH)
         for _ in range(_total(widths) - width):
             widest = max(
-                widths, key=lambda column: (column != telling and widths[column] > NARROW, widths[column])
+                widths, key=lambda column: (column != main and widths[column] > NARROW, widths[column])
             )
             widths[widest] = max(widths[widest] - 1, 1)
         return widths

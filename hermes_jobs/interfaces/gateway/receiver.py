@@ -69,8 +69,8 @@ class MessageReceiver:
             except KeyTaken:
                 logger.info("press %s was already accepted", press.key)
             delivery, rating = rating_now(press, self._engine.state)
-        except Rejected as refused:
-            return PressAnswer(text=refused.message)
+        except Rejected as rejection:
+            return PressAnswer(text=rejection.message)
         return PressAnswer(text=CONFIRMATIONS[rating], buttons=rating_buttons(delivery, rating))
 
     def waiting_targets(self) -> Sequence[str]:

@@ -87,21 +87,21 @@ class GatewayService:
             await asyncio.sleep(LOG_RETRY_SECONDS)
         except PlatformUnavailable as error:
             await asyncio.sleep(self._wait_after(error))
-        except Rejected as refused:
+        except Rejected as rejection:
             if not self._is_leader:
                 raise
-            await asyncio.sleep(self._wait_after(PlatformUnavailable(refused.message)))
+            await asyncio.sleep(self._wait_after(PlatformUnavailable(rejection.message)))
 
     async def _check_leadership(self) -> bool:
-        holds = await asyncio.to_thread(self._leader.is_leader)
-        if holds and not self._is_leader:
+        is_leader = await asyncio.to_thread(self._leader.is_leader)
+        if is_leader and not self._is_leader:
             name = await self._platform.whoami()
             self._report(f"Listening as {name}.")
-        elif not holds:
+        elif not is_leader:
             self._last = 0  # the new leader confirms updates meanwhile, and numbers may begin again
             self._report("Another process listens for this account: standing by.")
-        self._is_leader = holds
-        return holds
+        self._is_leader = is_leader
+        return is_leader
 
     async def _accept(self, update: Update) -> None:
         """Retry until the message or press is in the log; skip it after `TRIES` unexpected errors."""

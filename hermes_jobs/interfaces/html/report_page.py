@@ -55,7 +55,7 @@ def report_page(report: Report, limits: Limits, redact: Redact) -> str:
         cost=stacked(report.periods, _by(report.spending, "model", "cost_usd"), figures.money),
         tokens=stacked(report.periods, _by(report.spending, "purpose", "tokens"), figures.amount),
         tables=[(key, totals_by(report.spending, key)) for key in ("model", "purpose")],
-        queues=[_queue(report, waits) for waits in report.waited],
+        queues=[_queue(report, queue_waits) for queue_waits in report.waited],
         queue_ticks=ticks(report.periods),
         row=ROW,
         targets=[target for target in _targets(report, limits) if target.entries or target.chars],
@@ -74,8 +74,10 @@ def _by(rows: Iterable[PeriodSpending], key: SpentKey, what: str) -> Mapping[str
 
 
 def _queue(report: Report, waited: QueueWaits) -> Queue:
-    own = [waits for waits in report.waiting if waits.queue == waited.queue]
-    layers = [{waits.period: getattr(waits, name) for waits in own} for name in ("p95", "p50")]
+    own = [queue_waits for queue_waits in report.waiting if queue_waits.queue == waited.queue]
+    layers = [
+        {queue_waits.period: getattr(queue_waits, name) for queue_waits in own} for name in ("p95", "p50")
+    ]
     return Queue(waited=waited, blocks=tuple(bars(report.periods, layers, ROW)))
 
 

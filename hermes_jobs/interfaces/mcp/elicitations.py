@@ -18,12 +18,12 @@ from hermes_jobs.interfaces.mcp.requests import SendReply
 
 def modes(capabilities: ClientCapabilities | None) -> frozenset[forms.Mode]:
     """The elicitation modes of a client. One that names none supports forms."""
-    asking = capabilities.elicitation if capabilities is not None else None
-    if asking is None:
+    elicitation_capability = capabilities.elicitation if capabilities is not None else None
+    if elicitation_capability is None:
         return frozenset()
     can: dict[forms.Mode, bool] = {
-        "form": asking.form is not None or asking.url is None,
-        "url": asking.url is not None,
+        "form": elicitation_capability.form is not None or elicitation_capability.url is None,
+        "url": elicitation_capability.url is not None,
     }
     return frozenset(mode for mode, is_supported in can.items() if is_supported)
 

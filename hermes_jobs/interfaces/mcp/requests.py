@@ -167,8 +167,10 @@ class Requests:
             *self._lines(view),
             *(line for question in questions for line in _open_question(submitted.turn, question)),
         ]
-        waits = {"questions": waiting} if waiting else {}
-        return self._reply("\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **waits})
+        questions_field = {"questions": waiting} if waiting else {}
+        return self._reply(
+            "\n".join(lines), {**as_object(turn_json(view)), "text": view.text, **questions_field}
+        )
 
     def _lines(self, view: TurnView) -> Iterator[str]:
         """The answer or the failure, and a line about the turn."""
@@ -176,10 +178,10 @@ class Requests:
             yield f"{view.answer}\n"
         if view.error is not None:
             yield f"{view.error.message} {view.error.hint}".rstrip()
-        stands: str = view.status_word
+        status: str = view.status_word
         if view.waits_until is not None:
-            stands += f" until {format_time(view.waits_until)}"
-        yield f"[turn {view.id} of session {view.session}: {stands}]"
+            status += f" until {format_time(view.waits_until)}"
+        yield f"[turn {view.id} of session {view.session}: {status}]"
         if view.waits_for:
             yield view.waits_for
         if view.ended_at is None and not self._application.workers.are_live():
@@ -188,13 +190,15 @@ class Requests:
     def turns(self, *, limit: int, status: TurnStatus | None, session: str) -> SendReply:
         """The newest turns. Raises `Rejected` for an unknown session."""
         chosen = self._views.find_session(session) if session else None
-        found = self._views.turns(session=chosen, status=status, limit=limit)
+        turn_views = self._views.turns(session=chosen, status=status, limit=limit)
         lines = [
             f"{turn.id}  {turn.status_word}  {format_time(turn.submitted_at)}  "
             f"{cut(one_line(turn.text), TEXT_WIDTH)}"
-            for turn in found
+            for turn in turn_views
         ]
-        return self._reply("\n".join(lines) or "No turns.", {"turns": [listed_json(turn) for turn in found]})
+        return self._reply(
+            "\n".join(lines) or "No turns.", {"turns": [listed_json(turn) for turn in turn_views]}
+        )
 
     # --- reading -----------------------------------------------------------------------
 
@@ -222,13 +226,13 @@ class Requests:
 
     def schedules(self) -> SendReply:
         """The schedules, next due first."""
-        found = self._views.schedules()
+        schedule_views = self._views.schedules()
         lines = [
             f"{schedule.id}  {schedule.status}  {timing_words(schedule.plan)}: {schedule.plan.name}"
-            for schedule in found
+            for schedule in schedule_views
         ]
         text = "\n".join(lines) or "No schedules."
-        return self._reply(text, {"schedules": [schedule_json(schedule) for schedule in found]})
+        return self._reply(text, {"schedules": [schedule_json(schedule) for schedule in schedule_views]})
 
     def change_schedules(
         self, action: Action, *, when: str, task: str, name: str, schedule: str

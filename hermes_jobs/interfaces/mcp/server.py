@@ -76,7 +76,7 @@ class AgentServer:
     def __init__(self, requests: Requests, allowed: Collection[str]) -> None:
         self._requests = requests
         self._asks = "approve" in allowed
-        extensions = [TurnTasks(requests, asks=self._asks)] if "send" in allowed else []
+        extensions = [TurnTasks(requests, can_ask=self._asks)] if "send" in allowed else []
         self.server = MCPServer(
             "hermes-jobs", version=__version__, instructions=INSTRUCTIONS, extensions=extensions
         )
@@ -178,26 +178,26 @@ class AgentServer:
         """The turn's status at its end, when it waits for a user, or after so many seconds."""
         watched, until, text = self._requests.watch(submitted), time.monotonic() + seconds, 0
         supported = modes(ctx.client_capabilities) if self._asks else frozenset()
-        asks = bool(supported) and await self._do(self._requests.is_own, submitted)
-        asks = asks and await self._take_answers(ctx, watched)
-        standing = await self._do(watched.poll)
+        may_ask = bool(supported) and await self._do(self._requests.is_own, submitted)
+        may_ask = may_ask and await self._take_answers(ctx, watched)
+        current = await self._do(watched.poll)
         while True:
-            for text, line in enumerate(standing.progress, text + 1):  # noqa: B020 - it counts on
+            for text, line in enumerate(current.progress, text + 1):  # noqa: B020 - it counts on
                 await ctx.report_progress(text, None, self._requests.redact(line))
             remaining = until - time.monotonic()
             askable = (
-                [question for question in standing.questions if forms.form_mode(question) in supported]
-                if asks
+                [question for question in current.questions if forms.form_mode(question) in supported]
+                if may_ask
                 else []
             )
             if askable:
                 if _is_modern(ctx):
                     return self._questions(submitted, askable, _rounds(ctx) + 1)
-                asks = await self._ask(ctx, watched, askable[0])
+                may_ask = await self._ask(ctx, watched, askable[0])
                 until = max(until, time.monotonic() + remaining)
-            elif standing.is_over or standing.is_held or remaining <= 0:
+            elif current.is_over or current.is_held or remaining <= 0:
                 return result_of(await self._do(self._requests.turn, submitted.turn))
-            standing = await self._do(watched.poll, min(POLL_SECONDS, max(remaining, 0.0)))
+            current = await self._do(watched.poll, min(POLL_SECONDS, max(remaining, 0.0)))
 
     def _questions(
         self, submitted: Submitted, questions: Iterable[AnyQuestion], rounds: int
@@ -259,8 +259,8 @@ class AgentServer:
             return await to_thread.run_sync(partial(act, *arguments, **named))
         except click.ClickException as error:
             message = error.format_message()
-        except Rejected as refused:
-            message = f"{refused.message} {refused.hint}".rstrip()
+        except Rejected as rejection:
+            message = f"{rejection.message} {rejection.hint}".rstrip()
         except (HermesJobsError, ToolFailed) as error:
             message = str(error)
         raise ToolError(self._requests.redact(message))

@@ -38,13 +38,13 @@ class TaskParams(RequestParams):  # type: ignore[misc]
 
 
 class TurnTasks(Extension):  # type: ignore[misc]
-    """Tasks over `requests`. `asks`: clients may answer questions of turns."""
+    """Tasks over `requests`. `can_ask`: clients may answer questions of turns."""
 
     identifier = "io.modelcontextprotocol/tasks"
 
-    def __init__(self, requests: Requests, *, asks: bool) -> None:
+    def __init__(self, requests: Requests, *, can_ask: bool) -> None:
         self._requests = requests
-        self._asks = asks
+        self._asks = can_ask
 
     def methods(self) -> Sequence[MethodBinding]:
         """See the base class."""
@@ -58,10 +58,10 @@ class TurnTasks(Extension):  # type: ignore[misc]
         result = await call_next(ctx)
         if params.name != "send" or not isinstance(result, CallToolResult) or not self._is_known_to(ctx):
             return result
-        stands = result.structured_content or {}
-        if stands.get("status") not in ACTIVE_STATUSES or stands.get("questions"):
+        content = result.structured_content or {}
+        if content.get("status") not in ACTIVE_STATUSES or content.get("questions"):
             return result
-        return {"resultType": "task", **await self._do(self._state, str(stands["turn"]), frozenset())}
+        return {"resultType": "task", **await self._do(self._state, str(content["turn"]), frozenset())}
 
     def _is_known_to(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         capabilities = ctx.session.client_capabilities
@@ -84,8 +84,8 @@ class TurnTasks(Extension):  # type: ignore[misc]
         """The task's state, in the form of the extension; `can`: the client's elicitation modes."""
         submitted = self._own(task)
         reply = self._requests.turn(submitted.turn)
-        created, seen = self._requests.times(submitted)
-        state: dict[str, Any] = {"taskId": submitted.turn, "createdAt": created, "lastUpdatedAt": seen}
+        created, times = self._requests.times(submitted)
+        state: dict[str, Any] = {"taskId": submitted.turn, "createdAt": created, "lastUpdatedAt": times}
         state |= {"ttlMs": None, "pollIntervalMs": POLL_MS}
         if reply.value["status"] == "cancelled":
             return {**state, "status": "cancelled", "statusMessage": reply.text}

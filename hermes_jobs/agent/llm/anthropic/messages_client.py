@@ -137,7 +137,7 @@ class MessagesClient:
                 raise
             except Exception as error:
                 raise self._failing.error(
-                    error, begun=message.begun, usage=message.usage, expired=limit.expired()
+                    error, has_begun=message.begun, usage=message.usage, expired=limit.expired()
                 ) from error
 
     def _adapted(
@@ -165,9 +165,9 @@ class MessagesClient:
         what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
         return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
 
-    def _forget(self, refused: list[bytes]) -> None:
+    def _forget(self, refused_digests: list[bytes]) -> None:
         """Stop sending these payloads. Thinking from now on was made without them, and is valid."""
-        self._stale |= dict.fromkeys(refused)
+        self._stale |= dict.fromkeys(refused_digests)
         for oldest in list(self._stale)[:-_MOST_REFUSED]:
             del self._stale[oldest]
 

@@ -104,9 +104,9 @@ def request_body(
     return body if conduct.marks is None else mark_for_caching(body, conduct.marks)
 
 
-def without(conduct: RequestOptions, refused: str) -> RequestOptions | None:
+def without(conduct: RequestOptions, refusal: str) -> RequestOptions | None:
     """The options without the refused feature; None if the refusal names nothing that can be left out."""
-    message = refused.lower()
+    message = refusal.lower()
     if conduct.constrains and re.search(r"output_config\.format|output_format|schema|grammar", message):
         return replace(conduct, constrains=False)
     if conduct.marks is not None and "cache_control" in message:

@@ -188,14 +188,14 @@ def _substitution_end(script: str, position: int) -> int | None:
     delimiter = script[position + 1 : position + 2]
     if delimiter in ("", "\n", "\\"):
         return None
-    seen, index = 0, position + 2
+    num_seen, index = 0, position + 2
     while index < len(script):
         char = script[index]
         if char == "\\":
             index += 1
         elif char == delimiter:
-            seen += 1
-            if seen == 2:
+            num_seen += 1
+            if num_seen == 2:
                 return index + 1
         index += 1
     return None

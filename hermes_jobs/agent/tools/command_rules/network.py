@@ -51,12 +51,14 @@ def _curl_sends(curl: Invocation) -> bool:
 
 
 def _openssl_sends(openssl: Invocation) -> bool:
-    fed = (
+    reads_input = (
         openssl.piped
         or openssl.input
         or any("<" in redirect.operator and redirect.target != "/dev/null" for redirect in openssl.redirects)
     )
-    return openssl.operands[:1] == ("s_server",) or (openssl.operands[:1] == ("s_client",) and bool(fed))
+    return openssl.operands[:1] == ("s_server",) or (
+        openssl.operands[:1] == ("s_client",) and bool(reads_input)
+    )
 
 
 def _httpie_sends(http: Invocation) -> bool:

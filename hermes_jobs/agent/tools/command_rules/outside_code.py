@@ -166,8 +166,8 @@ def _loads_for_others(
     """Whether libraries from a folder of the session are loaded into a program of the system."""
     if exports:
         return not {"", "."}.isdisjoint(entries)
-    ours = words("downloads", "builders") | words("interpreters", "languages")
-    is_ours = "/" in invocation.program or without_version(invocation.name) in ours
+    own_programs = words("downloads", "builders") | words("interpreters", "languages")
+    is_ours = "/" in invocation.program or without_version(invocation.name) in own_programs
     roots = context.paths.real_roots(context.workdir)
     paths = [context.real(path) for entry in entries if (path := invocation.path(entry))]
     return not is_ours and any(is_inside(path, root) for path in paths for root in roots)

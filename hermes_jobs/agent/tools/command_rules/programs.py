@@ -46,8 +46,8 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
         return True
     if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
         return True
-    fed = invocation.piped or invocation.given or any(map(_is_unseen_input, invocation.redirects))
-    return fed and _reads_program(name, invocation.arguments)
+    reads_input = invocation.piped or invocation.given or any(map(_is_unseen_input, invocation.redirects))
+    return reads_input and _reads_program(name, invocation.arguments)
 
 
 def _commands_of_parallel(parallel: Invocation) -> Sequence[str]:

@@ -88,8 +88,8 @@ class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def is_met(self, invocation: Invocation, context: CommandContext) -> bool:
         """Whether a program that `programs` names meets the rule."""
-        conditions = [holds for field, holds in CONDITIONS.items() if getattr(self, field)]
-        if conditions and not any(holds(self, invocation, context) for holds in conditions):
+        conditions = [condition for field, condition in CONDITIONS.items() if getattr(self, field)]
+        if conditions and not any(condition(self, invocation, context) for condition in conditions):
             return False
         if self.also_options and not invocation.has(*self.also_options.split()):
             return False

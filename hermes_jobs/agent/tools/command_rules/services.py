@@ -135,8 +135,8 @@ def changes_redis(invocation: Invocation, _context: CommandContext) -> bool:
 def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether a database's client changes or deletes data; a local file may be added to."""
     local = invocation.name in ("sqlite3", "duckdb")
-    fed = any(redirect.operator == "<" for redirect in invocation.redirects)
-    if (fed or invocation.has("-f", "--file")) and not local:
+    reads_input = any(redirect.operator == "<" for redirect in invocation.redirects)
+    if (reads_input or invocation.has("-f", "--file")) and not local:
         return True
     statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query", "-cmd")
     if local:

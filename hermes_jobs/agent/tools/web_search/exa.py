@@ -67,10 +67,8 @@ class Exa:
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
-        refused = decoded_or(body, _Refused, _Refused())
-        return SearchRefusal(
-            "auth" if refused.tag in _WRONG_KEY else kind_of(status), refused.error or refused.tag
-        )
+        error = decoded_or(body, _Refused, _Refused())
+        return SearchRefusal("auth" if error.tag in _WRONG_KEY else kind_of(status), error.error or error.tag)
 
 
 def _hit(result: _Result) -> Hit:

@@ -106,9 +106,14 @@ class HttpSearcher:
         async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
             for remaining in reversed(range(TRIES)):
                 response = await self._send(client, request)
-                refused = response.status == 429
+                is_rate_limited = response.status == 429
                 wait = DEFAULT_PAUSE if response.pause is None else response.pause
-                if not refused or not remaining or wait > MAX_PAUSE or not self._may_try_again(response):
+                if (
+                    not is_rate_limited
+                    or not remaining
+                    or wait > MAX_PAUSE
+                    or not self._may_try_again(response)
+                ):
                     return response
                 await self._pause(wait)
         raise AssertionError("a search is tried at least once")

@@ -41,8 +41,8 @@ class WebSearch:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tool, with the provider's name in its description."""
-        made = tool(toolset="web", effect="read")(self.web_search)
-        return (replace(made, description=made.description.replace("PROVIDER", self._title)),)
+        made_tool = tool(toolset="web", effect="read")(self.web_search)
+        return (replace(made_tool, description=made_tool.description.replace("PROVIDER", self._title)),)
 
     def web_search(
         self,

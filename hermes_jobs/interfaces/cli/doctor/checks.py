@@ -259,8 +259,8 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
     check = f"mcp {name}"[:14]
     try:
         listed = application.mcp.discover(name, os.getcwd())  # noqa: PTH109
-    except Rejected as refused:
-        return warn(check, f"{name}: {refused.message}", refused.hint)
+    except Rejected as rejection:
+        return warn(check, f"{name}: {rejection.message}", rejection.hint)
     except HermesJobsError as error:
         return warn(check, f"{name}: {error}")
     if isinstance(listed, Failed):

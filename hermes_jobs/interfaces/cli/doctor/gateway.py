@@ -32,9 +32,9 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
         return
     gateways = [worker.id for worker in live_processes(application) if worker.name == "gateway"]
     listens = bool(gateways)
-    who = f"{len(allowed)} may write" if allowed else "nobody may write"
+    allowed_text = f"{len(allowed)} may write" if allowed else "nobody may write"
     hint = "" if allowed else "Set gateway.telegram.allowed_users."
-    text = f"{who}; {'a gateway listens' if listens else 'nobody listens'}"
+    text = f"{allowed_text}; {'a gateway listens' if listens else 'nobody listens'}"
     if workers_lack_token(application):
         text += "; the workers have no token, or another one: answers do not arrive"
         hint = f"Put {TOKEN} into {settings.paths.env_file} (mode 600); running processes reread it."
@@ -43,7 +43,7 @@ def telegram(application: Application) -> Iterator[DoctorFinding]:
     workers = statuses(application.log)
     problem = next((workers[gateway].unreachable for gateway in gateways if gateway in workers), "")
     if problem:
-        text = f"{who}; a gateway asks, and nothing arrives: {problem}"
+        text = f"{allowed_text}; a gateway asks, and nothing arrives: {problem}"
         yield warn(CHECK, text, f"It retries automatically; {settings.paths.logs / 'gateway.log'}")
         return
     yield DoctorFinding(
@@ -58,6 +58,8 @@ def workers_lack_token(application: Application) -> bool:
     """Whether live workers deliver answers but none of them has this process's bot token."""
     settings, log = application.settings, application.log
     delivering = {row.id for row in live_processes(application) if "deliveries" in row.queues}
-    mine = available_digests(settings, log.log_id).get(TOKEN)
-    theirs = [status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering]
-    return bool(theirs) and mine not in theirs
+    own_token = available_digests(settings, log.log_id).get(TOKEN)
+    worker_tokens = [
+        status.has.get(TOKEN) for worker, status in statuses(log).items() if worker in delivering
+    ]
+    return bool(worker_tokens) and own_token not in worker_tokens

@@ -167,9 +167,9 @@ def traces(environ: Mapping[str, str]) -> DoctorFinding:
         text = f"a collector is configured, and {missing[0]} is missing"
         return warn("traces", text, "pip install 'hermes-jobs[otel]'")
     where = collector_endpoint(environ)
-    refused = _unreachable(where) or _refused()
-    if refused:
-        return warn("traces", f"{where} takes no spans: {refused}", COLLECTOR_HINT)
+    problem = _unreachable(where) or _refused()
+    if problem:
+        return warn("traces", f"{where} takes no spans: {problem}", COLLECTOR_HINT)
     return ok("traces", f"{where} takes them")
 
 

@@ -64,9 +64,9 @@ def try_search(settings: Settings, name: SearchName, environ: Mapping[str, str])
     """The result of one search with that provider. Raises `SearchFailed`."""
     from hermes_jobs.engine.in_flight import CancelToken
 
-    began = time.monotonic()
+    started = time.monotonic()
     query = SearchQuery(text=TEST_QUERY, limit=1, today=date.min)
     results = create_web_searcher(settings, name, environ).search(query, CancelToken())
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     text = f"{SEARCH_PROVIDERS[name].title} answered in {seconds:.1f} s"
     return text if results.hits else f"{text}, and found nothing"

@@ -103,7 +103,7 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
         raise click.UsageError(f"Names that begin with {NAMES} belong to verifications: choose another one.")
     application = context.application
     design = read_design(application, file)
-    turns = _recorded(application, chosen_turns(application, query), whole=follow)
+    turns = _recorded(application, chosen_turns(application, query), is_whole=follow)
     for model in {variant.model for variant in design.variants} | (
         {design.judge.model} if design.judge else set()
     ):
@@ -286,7 +286,7 @@ def find(application: Application, name: str) -> Experiment:
 
 
 def _recorded(
-    application: Application, chosen: Sequence[TurnView], *, whole: bool
+    application: Application, chosen: Sequence[TurnView], *, is_whole: bool
 ) -> tuple[e.ReplayedTurn, ...]:
     """The turns with their calls, or with the last one of each, without those that cannot be repeated.
     Raises `Rejected` if none remains."""
@@ -295,17 +295,17 @@ def _recorded(
     from hermes_jobs.interfaces.cli.turns.replay import recorded_turn
 
     turns: list[e.ReplayedTurn] = []
-    refused: list[Rejected] = []
+    rejections: list[Rejected] = []
     for chosen_turn in chosen:
         try:
             turns.append(recorded_turn(application, chosen_turn.id))
         except Rejected as error:
-            refused.append(error)
+            rejections.append(error)
     if not turns:
-        raise refused[0]
-    if refused:
-        note(f"{pluralize(len(refused), 'turn')} left out: {refused[0].message}")
-    return tuple(turn if whole else replace(turn, calls=turn.calls[-1:]) for turn in turns)
+        raise rejections[0]
+    if rejections:
+        note(f"{pluralize(len(rejections), 'turn')} left out: {rejections[0].message}")
+    return tuple(turn if is_whole else replace(turn, calls=turn.calls[-1:]) for turn in turns)
 
 
 def _require_effects(

@@ -125,12 +125,14 @@ def try_server(context: CliContext, name: str, *, as_json: bool) -> None:
     config = context.settings.mcp_servers[name]
     if not config.enabled:
         raise Rejected(f"{name} is turned off (enabled: false).", kind="usage")
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         listed: McpToolsListed | Failed = context.application.mcp.discover(name, os.getcwd())  # noqa: PTH109
-    except Rejected as refused:
-        raise Rejected(f"{name}: {refused.message}.", kind=refused.kind, hint=refused.hint) from refused
-    took = time.monotonic() - began
+    except Rejected as rejection:
+        raise Rejected(
+            f"{name}: {rejection.message}.", kind=rejection.kind, hint=rejection.hint
+        ) from rejection
+    took = time.monotonic() - started
     if isinstance(listed, Failed):
         row = row_of(context, name)
         print_result(
@@ -254,9 +256,9 @@ def print_listing(row: ServerRow, listed: McpToolsListed, seconds: float) -> Non
 
 def note_left_out(listed: McpToolsListed, server: str = "") -> None:
     """Print the omitted tools, and why; with the name of their server if given."""
-    of = f" of {server}" if server else ""
+    suffix = f" of {server}" if server else ""
     for omitted in listed.left_out:
-        note(f"Left out{of}: {omitted.name!r}: {omitted.reason}.")
+        note(f"Left out{suffix}: {omitted.name!r}: {omitted.reason}.")
 
 
 def print_prompts(server: str, listed: McpToolsListed) -> None:

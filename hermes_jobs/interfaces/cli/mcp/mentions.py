@@ -54,8 +54,8 @@ def mentioned_resources(
             continue
         try:
             part, message = resource_part(inputs, reader, server, uri, folder)
-        except Rejected as refused:
-            raise Rejected(refused.message, kind="usage", hint=refused.hint) from refused
+        except Rejected as rejection:
+            raise Rejected(rejection.message, kind="usage", hint=rejection.hint) from rejection
         parts.append(part)
         notes.append(message)
     return parts, notes

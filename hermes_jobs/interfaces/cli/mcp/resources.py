@@ -47,21 +47,21 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
     def found_at(server: str) -> Sequence[McpResource] | Rejected:
         try:
             return reader.resources(server, folder)
-        except Rejected as refused:
-            return refused
+        except Rejected as rejection:
+            return rejection
 
     with ThreadPoolExecutor(max_workers=MAX_CONCURRENT) as pool:
         listings = list(pool.map(found_at, names))
-    away = [listing for listing in listings if isinstance(listing, Rejected)]
-    if name and away:
-        raise away[0]
+    rejections = [listing for listing in listings if isinstance(listing, Rejected)]
+    if name and rejections:
+        raise rejections[0]
     found_resources = [
         resource for resources in listings if not isinstance(resources, Rejected) for resource in resources
     ]
     RESOURCES.print_list(found_resources[:limit], as_json=as_json)
-    for rejected in away:
+    for rejected in rejections:
         note(f"Away: {rejected.message}")
-    if away:
+    if rejections:
         raise SystemExit(FAILED)
 
 

@@ -266,11 +266,11 @@ def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> Non
     wrong = next((text for text in values if "=" not in text), None)
     if wrong is not None:
         raise click.UsageError(f"{wrong!r} is not KEY=VALUE.")
-    made = make(context.application)
+    chosen_provider = make(context.application)
     if values:
-        save(made, values)
+        save(chosen_provider, values)
     name = context.settings.memory.provider
-    available, keys = bool(made.is_available()), schema_of(made)
+    available, keys = bool(chosen_provider.is_available()), schema_of(chosen_provider)
 
     def print_text() -> None:
         note(f"{name} is {'available' if available else 'not available'}.")
@@ -333,8 +333,8 @@ def _write(context: CliContext, operation: Operation, *, as_json: bool) -> None:
     change = Write([operation], Origin("user"), application.memory_limits)
     try:
         result = application.memory.change(change, f"memory {operation.action}")
-    except Rejected as refused:
-        raise for_people(refused, adds=operation.action == "add") from refused
+    except Rejected as rejection:
+        raise for_people(rejection, adds=operation.action == "add") from rejection
     events = [event for write in result.writes for event in write.events]
     now = application.memory.sync()
     note(describe_write(events, target, now.entries(target), application.memory_limits.of(target)))

@@ -98,9 +98,9 @@ def removal_note(forgetting: RecordedEvent) -> str:
     """When texts were removed, and by whom."""
     event = forgetting.event
     assert isinstance(event, TextsForgotten)
-    who = "you" if event.by == "user" else event.by
+    author = "you" if event.by == "user" else event.by
     why = f": {event.why}" if event.why else ""
-    return f"text removed {format_time(forgetting.recorded_at)} by {who}{why}"
+    return f"text removed {format_time(forgetting.recorded_at)} by {author}{why}"
 
 
 def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | None:

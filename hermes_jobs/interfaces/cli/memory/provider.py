@@ -22,8 +22,8 @@ def provider(application: Application) -> Iterator[DoctorFinding]:
     if name is None:
         return
     try:
-        made = make(application)
-        available = bool(made.is_available())
+        memory_provider = make(application)
+        available = bool(memory_provider.is_available())
     except Misconfigured as error:
         yield fail("memory", error.message, error.hint, code=USAGE)
         return
@@ -34,7 +34,7 @@ def provider(application: Application) -> Iterator[DoctorFinding]:
     if available:
         yield ok("memory", f"the provider {name} is available")
         return
-    needs = [f"{key}: {what}" for key, what in schema_of(made).items()]
+    needs = [f"{key}: {what}" for key, what in schema_of(memory_provider).items()]
     extra = f"pip install 'hermes-jobs[{name}]'" if name in EXTRAS else ""
     hint = "; ".join(part for part in ("Turns continue without it", extra, *needs) if part) + "."
     yield warn("memory", f"the provider {name} is not available", hint)
@@ -55,25 +55,25 @@ def make(application: Application) -> MemoryProvider:
     return factory(setup)
 
 
-def schema_of(made: MemoryProvider) -> Mapping[str, str]:
+def schema_of(provider: MemoryProvider) -> Mapping[str, str]:
     """The options of a provider; empty if it declares none."""
-    ask = getattr(made, "get_config_schema", None)
+    ask = getattr(provider, "get_config_schema", None)
     return dict(ask()) if ask is not None else {}
 
 
-def save(made: MemoryProvider, texts: Sequence[str]) -> None:
+def save(provider: MemoryProvider, texts: Sequence[str]) -> None:
     """Pass `KEY=VALUE` settings to the provider. Raises `Rejected` for an unknown key."""
-    schema = schema_of(made)
+    schema = schema_of(provider)
     values = dict(text.partition("=")[::2] for text in texts)
     for key in values:
         if key not in schema:
             keys = ", ".join(schema) or "none"
             raise Rejected(f"The provider has no key {key!r}.", kind="usage", hint=f"Its keys: {keys}.")
-    keep = getattr(made, "save_config", None)
-    if keep is None:
+    save_config = getattr(provider, "save_config", None)
+    if save_config is None:
         raise Rejected(
             "The provider keeps no settings of its own.",
             kind="usage",
             hint="Its keys are variables: set them in the environment or in `.env` of the home.",
         )
-    keep(values)
+    save_config(values)

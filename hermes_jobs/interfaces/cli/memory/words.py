@@ -45,13 +45,13 @@ def _done(event: e.Event) -> str:
             return "Written"
 
 
-def for_people(refused: Rejected, *, adds: bool) -> Rejected:
+def for_people(rejected: Rejected, *, adds: bool) -> Rejected:
     """The refusal with a hint for users."""
-    match refused.kind:
+    match rejected.kind:
         case "memory_old_text":
             return Rejected("OLD is empty.", kind="usage", hint="Give a part of one entry.")
         case "memory_scan":
             hint = SCANNED if adds else "Rephrase it: memory entries go into every prompt."
-            return Rejected(refused.message, kind=refused.kind, hint=hint)
+            return Rejected(rejected.message, kind=rejected.kind, hint=hint)
         case _:
-            return refused
+            return rejected

@@ -86,8 +86,8 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         """The whole question; the sentence above it in lines of `width` columns."""
         command = _command(self.asked)
         text = "to run a command" if command else f"to use {printable(self.asked.name)}"
-        who = "A sub-agent" if self.asker else "The agent"
-        first = click.style(f"? {who} asks {text}", fg=COLOURS["waiting"], bold=True)
+        asker = "A sub-agent" if self.asker else "The agent"
+        first = click.style(f"? {asker} asks {text}", fg=COLOURS["waiting"], bold=True)
         why = click.style(f" ({printable(self.request.rule)})", dim=True)
         above = flowed(f"{first}{why}", width).split("\n")
         if self.asker is not None:

@@ -59,8 +59,8 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self, width: int | None) -> list[str]:
         """The question; the sentence above it in lines of `width` columns."""
         text = "you to open an address" if self.asked.url else "for input"
-        who = f"? The server {self.request.server} asks {text}"
-        first = click.style(who, fg=COLOURS["waiting"], bold=True)
+        heading = f"? The server {self.request.server} asks {text}"
+        first = click.style(heading, fg=COLOURS["waiting"], bold=True)
         above = flowed(f"{first}{click.style(f' ({printable(self.tool)})', dim=True)}", width).split("\n")
         if self.asker is not None:
             name = f"  {self.asker.name}"
@@ -162,8 +162,8 @@ def _filled_in(request: e.InputRequest, is_open: Callable[[], bool]) -> str | No
             return None
         try:
             entry.take(text)
-        except Rejected as refused:
-            click.secho(f"  {refused.message}", fg="red", err=True)
+        except Rejected as rejection:
+            click.secho(f"  {rejection.message}", fg="red", err=True)
     return entry.content if request.fields else ""
 
 

@@ -75,8 +75,8 @@ def _answer(
         if command.action == "accept" and not question.asked.url:
             content = forms.checked(question.asked.fields, content)
         require_no_secret(content, application.settings.secrets.redact_known)
-    except Rejected as refused:
-        note(refused.message)
+    except Rejected as rejection:
+        note(rejection.message)
         return None
     key = question.asked.key
     return e.InputAnswered(

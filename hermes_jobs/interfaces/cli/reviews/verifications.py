@@ -163,9 +163,9 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
     verified = (verifications["memory", str(entry.version), entry.review] for entry in entries)
     return [
         verification.decide(
-            stream_of(found.experiment), found.kind, found.name, "user", lambda load: DecisionResult()
+            stream_of(item.experiment), item.kind, item.name, "user", lambda load: DecisionResult()
         )
-        for found in verified
+        for item in verified
     ]
 
 

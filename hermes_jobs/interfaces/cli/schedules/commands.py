@@ -119,10 +119,12 @@ def preview(
     if isinstance(parsed, Understood):
         _print_understood(parsed, now, count, as_json=as_json)
         return 0
-    refused = parsed
+    refused_timing = parsed
     print_result(
-        lambda: _as_object(None, zone.key, [], error=f"{refused.reason} {refused.proposal}".rstrip()),
-        lambda: explain(refused.reason, refused.proposal, context),
+        lambda: _as_object(
+            None, zone.key, [], error=f"{refused_timing.reason} {refused_timing.proposal}".rstrip()
+        ),
+        lambda: explain(refused_timing.reason, refused_timing.proposal, context),
         as_json=as_json,
     )
     return USAGE

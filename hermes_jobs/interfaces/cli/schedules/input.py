@@ -160,9 +160,9 @@ def _timing(
     return parsed
 
 
-def refusal(refused: Refused) -> Rejected:
+def refusal(refused_timing: Refused) -> Rejected:
     """The error for a text that the rules refuse: nothing was recorded."""
-    return Rejected(refused.reason, kind="usage", hint=refused.proposal)
+    return Rejected(refused_timing.reason, kind="usage", hint=refused_timing.proposal)
 
 
 def task_of(inputs: ScheduleInput, understood: Understood | None) -> str | None:

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def interpret(
-    context: CliContext, sentence: str, refused: Refused, *, schedule: str, zone: str, now: float
+    context: CliContext, sentence: str, refused_timing: Refused, *, schedule: str, zone: str, now: float
 ) -> Understood | Refused:
     """Have a model interpret the sentence, if one is configured and may help.
 
     `schedule` is the id of its schedule, empty for a preview.
     """
-    if context.settings.rehearsal or not may_ask(refused):
-        return refused
+    if context.settings.rehearsal or not may_ask(refused_timing):
+        return refused_timing
     from hermes_jobs.agent.llm.interpreter import ModelInterpreter
     from hermes_jobs.engine.ports import ModelError
 
@@ -37,10 +37,10 @@ def interpret(
         proposal = interpreter.propose(sentence, moment, zone)
     except ModelError as error:
         note(f"The rules did not understand it, and the model could not be asked: {error.message}")
-        return refused
+        return refused_timing
     if interpreter.reply is not None:
         _record_usage(context, schedule or application.ids.name("p"), sentence, proposal, interpreter.reply)
-    return verify_proposal(sentence, refused, proposal, moment, zone)
+    return verify_proposal(sentence, refused_timing, proposal, moment, zone)
 
 
 def _record_usage(

@@ -258,10 +258,10 @@ def _speaker(message: MessageView) -> str:
 
 
 def _shown(message: MessageView) -> str:
-    whole = message.content
-    if message.role != "tool" or len(whole) <= RESULT_SHOWN:
-        return whole
-    return f"{whole[:RESULT_SHOWN]}… ({len(whole)} characters; --json has them all)"
+    content = message.content
+    if message.role != "tool" or len(content) <= RESULT_SHOWN:
+        return content
+    return f"{content[:RESULT_SHOWN]}… ({len(content)} characters; --json has them all)"
 
 
 def fork_session_at(

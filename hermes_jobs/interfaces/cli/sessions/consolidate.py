@@ -53,7 +53,7 @@ def consolidate_session(
     if (session_id is None) is not all_finished:
         raise click.UsageError("Give the ID of a session, or --all-finished.")
     lineages = _finished(context, limit) if session_id is None else [_lineage(context, session_id)]
-    reviews = list(_consolidated(context, lineages, whole=session_id is not None))
+    reviews = list(_consolidated(context, lineages, is_whole=session_id is not None))
     print_result(lambda: list(map(review_json, reviews)), partial(_print_outcome, reviews), as_json=as_json)
     return 0 if all(review.status == "completed" for review in reviews) else 1
 
@@ -76,7 +76,7 @@ def _lineage(context: CliContext, text: str) -> str:
     return lineage_of(session.stream)
 
 
-def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> Iterator[ReviewView]:
+def _consolidated(context: CliContext, lineages: list[str], *, is_whole: bool) -> Iterator[ReviewView]:
     """Consolidate them, part by part, each until one fails; returns the reviews."""
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -87,7 +87,7 @@ def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> I
     log_to_file(context, application.settings.paths.logs)
     with InlineWorker(application) as worker:
         for lineage in lineages:
-            while (review := _ask(application, lineage, whole=whole)) is not None:
+            while (review := _ask(application, lineage, is_whole=is_whole)) is not None:
                 state = _state(application, lineage)
                 worker.work(partial(_is_done, application, lineage), stream=state.stream)
                 ended = application.views.review(review)
@@ -96,21 +96,21 @@ def _consolidated(context: CliContext, lineages: list[str], *, whole: bool) -> I
                     break
 
 
-def _ask(application: Application, lineage: str, *, whole: bool) -> str | None:
+def _ask(application: Application, lineage: str, *, is_whole: bool) -> str | None:
     """Request the next part; returns the id of its review, or of the running one. None: all is
     read."""
     under_way = _state(application, lineage).requested
     if under_way is not None:
         return under_way.review
-    unread = _unread(application, lineage, whole=whole)
+    unread = _unread(application, lineage, is_whole=is_whole)
     if unread is None or not application.consolidations.ask(application.engine(), unread):
         return None
     requested = _state(application, lineage).last
     return requested.review if requested is not None else None
 
 
-def _unread(application: Application, lineage: str, *, whole: bool) -> Unread | None:
-    if whole:
+def _unread(application: Application, lineage: str, *, is_whole: bool) -> Unread | None:
+    if is_whole:
         return application.views.unread_turns(lineage)
     finished = application.consolidations.finished()
     return next((unread for unread in finished if unread.lineage == lineage), None)

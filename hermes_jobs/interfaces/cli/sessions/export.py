@@ -119,8 +119,8 @@ def markdown(session: SessionView, messages: Sequence[MessageView]) -> str:
 
 def speaker(message: MessageView) -> str:
     """Speaker and time, for a heading."""
-    who = {"user": "You", "assistant": "Assistant"}.get(message.role, message.role)
-    return f"{who}, {moment(local_moment(message.at))}"
+    name = {"user": "You", "assistant": "Assistant"}.get(message.role, message.role)
+    return f"{name}, {moment(local_moment(message.at))}"
 
 
 def about(session: SessionView) -> str:

@@ -54,14 +54,16 @@ def setup(
     from hermes_jobs.interfaces.cli.setup.steps import ModelDialog
     from hermes_jobs.interfaces.cli.setup.web_search import WebSearchSetup
 
-    asking = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
+    questions = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
     if search_url is not None and search is None:
         raise click.UsageError("--search-url requires --search.")
     has_options = (provider, model, base_url) != (None, None, None)
     chosen_setup = (
-        ModelDialog(context, asking).run(provider, model, base_url) if has_options or search is None else None
+        ModelDialog(context, questions).run(provider, model, base_url)
+        if has_options or search is None
+        else None
     )
-    if search is not None or (asking.can_ask and not has_options):
-        WebSearchSetup(context, asking).run(search, search_url)
+    if search is not None or (questions.can_ask and not has_options):
+        WebSearchSetup(context, questions).run(search, search_url)
     if chosen_setup is not None:
-        print_next_steps(context, chosen_setup, asking.say)
+        print_next_steps(context, chosen_setup, questions.say)

@@ -35,10 +35,10 @@ def found_providers(secrets: Secrets) -> dict[ProviderName, str]:
 def _served(provider: Provider) -> str | None:
     """The server at that provider's usual local address; None: no such API."""
     assert provider.base_url is not None
-    seen = listing(provider.base_url, None, seconds=SECONDS)
-    if seen.trouble not in {None, "auth"}:
+    listed = listing(provider.base_url, None, seconds=SECONDS)
+    if listed.trouble not in {None, "auth"}:
         return None
-    models = f", {len(seen.models)} models" if len(seen.models) != 1 else f" with {seen.models[0].name}"
+    models = f", {len(listed.models)} models" if len(listed.models) != 1 else f" with {listed.models[0].name}"
     return f"listens at {provider.base_url}{models}"
 
 

@@ -32,9 +32,9 @@ FAIL = click.style("FAIL", fg="red")
 class ModelDialog:
     """One run of `setup`."""
 
-    def __init__(self, context: CliContext, asking: Questions) -> None:
+    def __init__(self, context: CliContext, questions: Questions) -> None:
         self._context = context
-        self._ask = asking
+        self._ask = questions
         self._settings = context.settings
 
     def run(self, provider: str | None, model: str | None, base_url: str | None) -> ModelSetup:
@@ -179,39 +179,41 @@ class ModelDialog:
     def _model(self, setup: ModelSetup, listing: Listing, name: str | None) -> ModelSetup:
         if name is not None:
             return self._checked(setup, listing, name)
-        usual = setup.provider.default_model
-        if usual is not None and listing.models and listing.named(usual) is None:
-            usual = None
-        if usual is None and len(listing.models) == 1:
-            usual = listing.models[0].name
+        default = setup.provider.default_model
+        if default is not None and listing.models and listing.named(default) is None:
+            default = None
+        if default is None and len(listing.models) == 1:
+            default = listing.models[0].name
         if not self._ask.can_ask:
-            if usual is None:
+            if default is None:
                 raise click.UsageError(_which(listing))
-            return self._checked(setup, listing, usual)
+            return self._checked(setup, listing, default)
         for _ in range(TRIES):
             try:
-                return self._checked(setup, listing, self._choose_model(listing, usual))
+                return self._checked(setup, listing, self._choose_model(listing, default))
             except click.BadParameter as error:
                 self._ask.say(error.message)
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
 
-    def _choose_model(self, listing: Listing, usual: str | None) -> str:
+    def _choose_model(self, listing: Listing, default: str | None) -> str:
         names = [offered.name for offered in listing.models]
         if not names:
-            return self._ask.text("Model", usual)
-        choices = [*filter(None, [usual]), *(name for name in names if name != usual)][:MAX_LISTED]
+            return self._ask.text("Model", default)
+        choices = [*filter(None, [default]), *(name for name in names if name != default)][:MAX_LISTED]
         if len(names) > len(choices):
             self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
         meanings = {
             offered.name: f"{offered.window:,} tokens" if offered.window else "" for offered in listing.models
         }
-        return self._ask.choose("Model (number or name)", [(n, meanings.get(n, "")) for n in choices], usual)
+        return self._ask.choose(
+            "Model (number or name)", [(n, meanings.get(n, "")) for n in choices], default
+        )
 
     def _checked(self, setup: ModelSetup, listing: Listing, name: str) -> ModelSetup:
         model = listing.named(name)
         if model is None and listing.models:
-            near = listing.nearest(name)
-            nearest = f" The nearest: {', '.join(near)}." if near else f" {_which(listing)}"
+            similar = listing.nearest(name)
+            nearest = f" The nearest: {', '.join(similar)}." if similar else f" {_which(listing)}"
             raise click.BadParameter(
                 f"{setup.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
@@ -263,8 +265,8 @@ def unknown_name(
     what: str, name: str, names: Sequence[str], aliases: Mapping[str, str], *, option: str
 ) -> click.BadParameter:
     """A usage error with the most similar names, and all of them."""
-    near = get_close_matches(name.lower(), [*names, *aliases], n=1, cutoff=0.5)
-    nearest = f" The nearest is {aliases.get(near[0], near[0])!r}." if near else ""
+    similar = get_close_matches(name.lower(), [*names, *aliases], n=1, cutoff=0.5)
+    nearest = f" The nearest is {aliases.get(similar[0], similar[0])!r}." if similar else ""
     return click.BadParameter(
         f"there is no {what} {name!r}.{nearest} There are: {', '.join(names)}.", param_hint=option
     )

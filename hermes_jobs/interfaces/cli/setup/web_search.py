@@ -27,9 +27,9 @@ LOCAL_SEARXNG = "http://127.0.0.1:8888"
 class WebSearchSetup:
     """One run of this step. Without a `name` the user chooses; the default is none."""
 
-    def __init__(self, context: CliContext, asking: Questions) -> None:
+    def __init__(self, context: CliContext, questions: Questions) -> None:
         self._context = context
-        self._ask = asking
+        self._ask = questions
 
     def run(self, name: str | None, url: str | None) -> None:
         """Choose, test and write. Raises usage errors, and `Rejected` with the problem."""

@@ -207,42 +207,42 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
 
 def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
     """Every skill, also proposed ones, by name; and unusable folders."""
-    shelf = application.skills
-    volumes, problems = shelf.read_entries()
+    catalog = application.skills
+    entries, problems = catalog.read_entries()
     uses = application.views.skill_uses()
     verified = verifications_by_subject(application)
-    rows = [_row(volume, uses.get(volume.name, SkillUse()), shelf.platform, verified) for volume in volumes]
+    rows = [_row(entry, uses.get(entry.name, SkillUse()), catalog.platform, verified) for entry in entries]
     names = {row.name for row in rows}
-    rows += [_proposed(skill) for skill in shelf.proposals() if skill.name not in names]
+    rows += [_proposed(skill) for skill in catalog.proposals() if skill.name not in names]
     return sorted(rows, key=lambda row: row.name), problems
 
 
 def skill_details(application: Application, name: str) -> SkillDetails:
     """One skill. Raises `Rejected`, kind `unknown_skill`."""
-    shelf = application.skills
+    catalog = application.skills
     try:
-        volume = shelf.find(name)
+        entry = catalog.find(name)
     except Rejected:
-        proposed = [skill for skill in shelf.proposals() if skill.name == name]
+        proposed = [skill for skill in catalog.proposals() if skill.name == name]
         if not proposed:
             raise
         row = _proposed(proposed[0])
         return SkillDetails(
             **msgspec.structs.asdict(row), content="", tags=(), platforms=(), requires_toolsets=(), verdict=""
         )
-    use = application.views.skill_uses().get(volume.name, SkillUse())
-    files = {MAIN_FILE: shelf.file(volume, MAIN_FILE)} if volume.skill is None else volume.skill.files
-    text = volume.text
+    use = application.views.skill_uses().get(entry.name, SkillUse())
+    files = {MAIN_FILE: catalog.file(entry, MAIN_FILE)} if entry.skill is None else entry.skill.files
+    text = entry.text
     return SkillDetails(
-        **msgspec.structs.asdict(_row(volume, use, shelf.platform, verifications_by_subject(application))),
-        content=volume.main,
+        **msgspec.structs.asdict(_row(entry, use, catalog.platform, verifications_by_subject(application))),
+        content=entry.main,
         tags=text.tags if text else (),
         platforms=text.platforms if text else (),
         requires_toolsets=text.requires_toolsets if text else (),
         verdict=verdict(concerns_of(files)),
-        origin=volume.skill.origin if volume.skill is not None else None,
+        origin=entry.skill.origin if entry.skill is not None else None,
         needs=text.needs if text else NO_NEEDS,
-        lacks=shelf.lacking(volume),
+        lacks=catalog.lacking(entry),
     )
 
 
@@ -294,34 +294,34 @@ def _write(recorded: RecordedEvent, undone: int | None, *, is_update: bool) -> W
     )
 
 
-def _row(volume: SkillEntry, use: SkillUse, platform: str, verified: Found) -> SkillRow:
-    reason = volume.hidden(None, platform)
-    status: Status = "unreadable" if volume.text is None else "hidden" if reason else "active"
+def _row(entry: SkillEntry, use: SkillUse, platform: str, verified: Found) -> SkillRow:
+    reason = entry.hidden(None, platform)
+    status: Status = "unreadable" if entry.text is None else "hidden" if reason else "active"
     return SkillRow(
-        name=volume.name,
-        category=volume.place.category,
-        description=volume.text.description if volume.text else "",
+        name=entry.name,
+        category=entry.place.category,
+        description=entry.text.description if entry.text else "",
         status=status,
         reason=reason,
-        version=volume.text.version if volume.text else "",
-        source="bundled" if volume.is_bundled else "home" if volume.skill is not None else "external",
-        folder=str(volume.folder),
-        files=volume.paths,
+        version=entry.text.version if entry.text else "",
+        source="bundled" if entry.is_bundled else "home" if entry.skill is not None else "external",
+        folder=str(entry.folder),
+        files=entry.paths,
         use=use,
-        proposals=_proposals(volume.skill) if volume.skill is not None else (),
-        rules=_rules(volume),
-        provisional=_provisional(volume, verified),
+        proposals=_proposals(entry.skill) if entry.skill is not None else (),
+        rules=_rules(entry),
+        provisional=_provisional(entry, verified),
     )
 
 
-def _provisional(volume: SkillEntry, verified: Found) -> str:
-    review = volume.skill.provisional if volume.skill is not None else ""
-    return mark_of(review, verified.get(("skill", volume.name, review)))
+def _provisional(entry: SkillEntry, verified: Found) -> str:
+    review = entry.skill.provisional if entry.skill is not None else ""
+    return mark_of(review, verified.get(("skill", entry.name, review)))
 
 
-def _rules(volume: SkillEntry) -> tuple[str, ...]:
-    description = volume.text.description if volume.text else ""
-    text = volume.main if volume.skill is None else description
+def _rules(entry: SkillEntry) -> tuple[str, ...]:
+    description = entry.text.description if entry.text else ""
+    text = entry.main if entry.skill is None else description
     return tuple(dict.fromkeys(finding.rule for finding in scan(text)))
 
 

@@ -98,15 +98,15 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     from hermes_jobs.agent.skills.sources import fetch
 
     with TemporaryDirectory() as folder:
-        found = choose(find_candidates(fetch(source, Path(folder))), names, everything=everything)
-    if name is not None and len(found) > 1:
+        candidates_found = choose(find_candidates(fetch(source, Path(folder))), names, everything=everything)
+    if name is not None and len(candidates_found) > 1:
         raise click.UsageError("--name is for one skill: choose it with --skill.")
 
     def install(candidate: InstallCandidate) -> Installed:
         here = name or candidate.name
         return _installed(context, candidate, here, category, anyway=anyway, yes=yes, quiet=as_json)
 
-    _do_each(context, found, install, as_json=as_json)
+    _do_each(context, candidates_found, install, as_json=as_json)
 
 
 @click.command(
@@ -128,10 +128,10 @@ def update_skills(
     """
     from hermes_jobs.errors import Rejected
 
-    shelf = context.application.skills
-    installed = [skill for skill in shelf.of_home().values() if skill.origin is not None]
+    catalog = context.application.skills
+    installed = [skill for skill in catalog.of_home().values() if skill.origin is not None]
     if name is not None:
-        chosen_skill = shelf.past(name)
+        chosen_skill = catalog.past(name)
         if chosen_skill.origin is None:
             raise Rejected(f"The skill {name} was not installed from elsewhere.", kind="usage")
         installed = [chosen_skill]
@@ -139,7 +139,7 @@ def update_skills(
         note("No skill was installed from elsewhere: hermes-jobs skills install SOURCE")
 
     def update(skill: Skill) -> Installed:
-        return _updated(context, skill, theirs=theirs, anyway=anyway, yes=yes, quiet=as_json)
+        return _updated(context, skill, prefer_theirs=theirs, anyway=anyway, yes=yes, quiet=as_json)
 
     _do_each(context, installed, update, as_json=as_json)
 
@@ -182,11 +182,11 @@ def _installed(
 
     if category:
         checked_name(category, "category")
-    shelf = context.application.skills
-    before = shelf.states(checked_name(name))[-1]
+    catalog = context.application.skills
+    before = catalog.states(checked_name(name))[-1]
     check_replaceable(before, candidate.origin)
     if before.exists:
-        return _updated(context, before, theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate)
+        return _updated(context, before, prefer_theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate)
     if not quiet:
         size = sum(len(file.content) for file in candidate.files.values())
         print_text(f"{name}: {candidate.description}")
@@ -198,7 +198,7 @@ def _installed(
     if not confirmed(f"Install {name}?", NOT_INSTALLED, yes=yes):
         note(f"{NOT_INSTALLED}.")
         return Installed(skill=name, status="left", origin=candidate.origin)
-    shelf.install(before, candidate, candidate.files, category=category, rules=rules)
+    catalog.install(before, candidate, candidate.files, category=category, rules=rules)
     note(f"The skill {name} is installed: hermes-jobs skills show {name}")
     settle_needs(context, name, ask=not yes)
     return Installed(skill=name, status="installed", origin=candidate.origin, rules=rules)
@@ -208,7 +208,7 @@ def _updated(
     context: CliContext,
     skill: Skill,
     *,
-    theirs: bool,
+    prefer_theirs: bool,
     anyway: bool,
     yes: bool,
     quiet: bool,
@@ -223,10 +223,10 @@ def _updated(
     if candidate.origin.digest == skill.origin.digest:
         note(f"{skill.name} is up to date.")
         return Installed(skill=skill.name, status="current", origin=skill.origin)
-    shelf = context.application.skills
-    base = installed_files(shelf.states(skill.name))
+    catalog = context.application.skills
+    base = installed_files(catalog.states(skill.name))
     files, conflicts = merge_update(base, skill.files, candidate.files)
-    _refuse_conflicts(skill.name, () if theirs else conflicts)
+    _refuse_conflicts(skill.name, () if prefer_theirs else conflicts)
     if not quiet:
         print_text(f"{skill.name}: what would change")
         _print_diff(skill.files, files)
@@ -234,7 +234,7 @@ def _updated(
     if not confirmed(f"Update {skill.name}?", UNCHANGED, yes=yes):
         note(f"{UNCHANGED}.")
         return Installed(skill=skill.name, status="left", origin=skill.origin)
-    shelf.install(skill, candidate, files, rules=rules)
+    catalog.install(skill, candidate, files, rules=rules)
     note(f"The skill {skill.name} is up to date; to take it back: hermes-jobs skills undo {skill.name}")
     return Installed(skill=skill.name, status="updated", origin=candidate.origin, rules=rules)
 

@@ -20,11 +20,11 @@ KEY = "terminal.grant"
 
 def settle_needs(context: CliContext, name: str, *, ask: bool) -> None:
     """Ask for the secrets that a skill lacks, on a terminal and with `ask`; say what else is missing."""
-    shelf = context.application.skills
-    entry = shelf.find(name)
+    catalog = context.application.skills
+    entry = catalog.find(name)
     if entry.text is None:
         return
-    lacking = shelf.lacking(entry)
+    lacking = catalog.lacking(entry)
     if lacking.commands:
         note(f"{name} needs {Needs(commands=lacking.commands)}, not on the PATH of the agent's commands.")
     if entry.text.needs.packages:

@@ -158,8 +158,8 @@ def retry_turn(
     submitted = find_submitted(context, turn_id)
     resumed = _resumption(context, submitted, budget, model, waiting)
     again: SessionCommand = resumed
-    waits = context.application.engine().sessions.load(submitted.stream).find(submitted.turn)
-    if waits is not None and waits.waits_until:
+    turn = context.application.engine().sessions.load(submitted.stream).find(submitted.turn)
+    if turn is not None and turn.waits_until:
         again = c.EndWait(turn=submitted.turn, by=BY, model=resumed.model)
     return _go_on(context, submitted, again, waiting)
 
@@ -230,11 +230,11 @@ def approve_call(
 
     exclude({"--session": for_session, "--always": always})
     submitted = find_submitted(context, turn_id)
-    asking = asking_turn(context, submitted, call)
+    asker = asking_turn(context, submitted, call)
     now = context.application.clock.now()
     scope: ApprovalScope = "always" if always else "session" if for_session else "once"
-    answer = c.ApproveCall(turn=asking.turn, call=call, by=BY, now=now, scope=scope)
-    return go_on_after_answer(context, submitted, asking, answer, waiting)
+    answer = c.ApproveCall(turn=asker.turn, call=call, by=BY, now=now, scope=scope)
+    return go_on_after_answer(context, submitted, asker, answer, waiting)
 
 
 @click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
@@ -253,9 +253,9 @@ def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, 
     from hermes_jobs.domain.session import commands as c
 
     submitted = find_submitted(context, turn_id)
-    asking = asking_turn(context, submitted, call)
-    answer = c.DenyCall(turn=asking.turn, call=call, by=BY, reason=reason.strip())
-    return go_on_after_answer(context, submitted, asking, answer, waiting)
+    asker = asking_turn(context, submitted, call)
+    answer = c.DenyCall(turn=asker.turn, call=call, by=BY, reason=reason.strip())
+    return go_on_after_answer(context, submitted, asker, answer, waiting)
 
 
 def asking_turn(context: CliContext, submitted: Submitted, call: str | None) -> Submitted:
@@ -267,24 +267,24 @@ def asking_turn(context: CliContext, submitted: Submitted, call: str | None) -> 
     from hermes_jobs.errors import Rejected
 
     below = context.application.views.tree_below(submitted.turn)
-    asking = [tree for tree in below.walk() if tree.waiting]
+    trees = [tree for tree in below.walk() if tree.waiting]
     if call is not None:
-        asking = [asker for asker in asking if any(step.id == call for step in asker.waiting)]
-    if len(asking) > 1:
-        calls = [step.id for asker in asking for step in asker.waiting]
+        trees = [asker for asker in trees if any(step.id == call for step in asker.waiting)]
+    if len(trees) > 1:
+        calls = [step.id for asker in trees for step in asker.waiting]
         raise Rejected(
-            f"Calls of {len(asking)} turns wait: {', '.join(calls)}.",
+            f"Calls of {len(trees)} turns wait: {', '.join(calls)}.",
             kind="ambiguous",
             hint=f"Choose one: --call {calls[0]}",
         )
-    if not asking:
+    if not trees:
         return submitted
-    turn = asking[0].turn
+    turn = trees[0].turn
     return Submitted(turn=turn.id, stream=turn.stream)
 
 
 def go_on_after_answer(
-    context: CliContext, submitted: Submitted, asking: Submitted, answer: SessionCommand, waiting: WaitOptions
+    context: CliContext, submitted: Submitted, asker: Submitted, answer: SessionCommand, waiting: WaitOptions
 ) -> int:
     """Record a user's answer to a call, and continue the turn if no worker is alive.
 
@@ -294,9 +294,9 @@ def go_on_after_answer(
     from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE, follow
 
     application = context.application
-    application.engine().execute(asking.stream, answer)
+    application.engine().execute(asker.stream, answer)
     if application.views.turn(submitted.turn).ended_at is not None:
-        submitted = asking
+        submitted = asker
     wait, timeout, options = waiting
     if not application.workers.are_live() if wait is None else wait:
         return follow(context, submitted, options, timeout, alone=INLINE_NOTICE, until_asked=wait is None)

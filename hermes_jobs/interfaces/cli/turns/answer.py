@@ -69,25 +69,25 @@ def answer_input(  # noqa: PLR0913 - its flags
     if sum(ways) > 1:
         raise click.UsageError("--field, --content, --accept, --decline and --cancel exclude each other.")
     submitted = find_submitted(context, turn_id)
-    asking = asking_turn(context, submitted, call)
-    question = _question(context, asking, call, key)
+    asker = asking_turn(context, submitted, call)
+    question = _question(context, asker, call, key)
     if any(ways):
         answer = _given(context, question, fields, content, decline=decline, cancel=cancel)
     else:
         answer = _ask_here(context, question)
     require_no_secret(answer.content, context.settings.secrets.redact_known)
-    return go_on_after_answer(context, submitted, asking, answer, waiting)
+    return go_on_after_answer(context, submitted, asker, answer, waiting)
 
 
-def _question(context: CliContext, asking: Submitted, call: str | None, key: str | None) -> InputQuestion:
+def _question(context: CliContext, asker: Submitted, call: str | None, key: str | None) -> InputQuestion:
     """The question. Raises `Rejected` if none or several match."""
     from hermes_jobs.errors import Rejected
     from hermes_jobs.interfaces.cli.questions.children import own_questions
     from hermes_jobs.interfaces.cli.questions.input import InputQuestion
 
-    session = context.application.engine().sessions.load(asking.stream)
+    session = context.application.engine().sessions.load(asker.stream)
     turn = session.current
-    open_ = [] if turn is None or turn.id != asking.turn else list(own_questions(session, turn))
+    open_ = [] if turn is None or turn.id != asker.turn else list(own_questions(session, turn))
     questions = [question for question in open_ if isinstance(question, InputQuestion)]
     questions = [
         question
@@ -95,14 +95,14 @@ def _question(context: CliContext, asking: Submitted, call: str | None, key: str
         if call in {None, question.call} and key in {None, question.asked.key}
     ]
     if not questions:
-        hint = f"It waits for your approval: hermes-jobs turns approve {asking.turn}" if open_ else ""
-        raise Rejected(f"Turn {asking.turn} waits for no such answer.", kind="not_waiting", hint=hint)
+        hint = f"It waits for your approval: hermes-jobs turns approve {asker.turn}" if open_ else ""
+        raise Rejected(f"Turn {asker.turn} waits for no such answer.", kind="not_waiting", hint=hint)
     if len(questions) > 1:
         choices = ", ".join(
             f"--call {question.call} --request {question.asked.key}" for question in questions
         )
         raise Rejected(
-            f"Turn {asking.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {choices}"
+            f"Turn {asker.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {choices}"
         )
     return questions[0]
 

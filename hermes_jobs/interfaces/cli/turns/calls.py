@@ -33,8 +33,8 @@ def outputs_of(events: Iterable[RecordedEvent]) -> Outputs:
     return {(event.call, event.attempt): event for event in finished}
 
 
-def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> bool:
-    """Print each tool call with its output, folded unless `whole`; returns whether something was folded."""
+def print_calls(steps: Sequence[StepView], outputs: Outputs, *, is_whole: bool) -> bool:
+    """Print each tool call with its output, folded unless `is_whole`; returns whether something was folded."""
     is_folded = False
     for step in steps:
         if step.kind != "tool_call":
@@ -44,8 +44,8 @@ def print_calls(steps: Sequence[StepView], outputs: Outputs, *, whole: bool) -> 
         click.echo()
         _print_heading(step)
         lines = printable(text).rstrip().split("\n") if text.strip() else []
-        lines_shown = lines if whole else fold(lines)
-        printed = [_indented(line, whole=whole) for line in lines_shown]
+        lines_shown = lines if is_whole else fold(lines)
+        printed = [_indented(line, is_whole=is_whole) for line in lines_shown]
         is_folded = is_folded or lines_shown != lines or any(line.endswith("…") for line in printed)
         for line in printed:
             click.echo(line)
@@ -69,9 +69,9 @@ def _print_heading(step: StepView) -> None:
     click.echo(f"{click.style(one_line(call), bold=True)}  {outcome}")
 
 
-def _indented(line: str, *, whole: bool) -> str:
+def _indented(line: str, *, is_whole: bool) -> str:
     width = terminal_width()
-    if whole:
+    if is_whole:
         wide = flowed(line, width - len(INDENT) if width else None)
         return "\n".join(f"{INDENT}{line}".rstrip() for line in wide.split("\n"))
     return f"{INDENT}{cut(line.expandtabs(4), (width or LINE) - len(INDENT))}".rstrip()

@@ -59,15 +59,15 @@ class ChildLine(msgspec.Struct):
 
 
 class ChildLines:
-    """Follows the sub-agents below a session; `tell` is called with a line at the end of each.
+    """Follows the sub-agents below a session; `notify` is called with a line at the end of each.
 
     `now` gives seconds since the epoch, `width` the columns of a line.
     """
 
     def __init__(
-        self, tell: Callable[[str], None], now: Callable[[], float], width: Callable[[], int]
+        self, notify: Callable[[str], None], now: Callable[[], float], width: Callable[[], int]
     ) -> None:
-        self._tell = tell
+        self._tell = notify
         self._width = width
         self._now = now
         self._lines: dict[str, ChildLine] = {}

@@ -20,9 +20,9 @@ def failure_notice(event: ModelCallFailed, at: float) -> str:
     if event.quota_until is not None:
         wait = duration(max(0.0, event.quota_until - at))
         why = event.kind.replace("_", " ")
-        refused = f"{event.model} cannot be used either ({why}: {event.message.rstrip('.')}). "
+        sentence = f"{event.model} cannot be used either ({why}: {event.message.rstrip('.')}). "
         return (
-            f"{refused if event.back_to else ''}"
+            f"{sentence if event.back_to else ''}"
             f"The quota of {event.back_to or event.model or 'the model'} is used up until "
             f"{moment(event.quota_until, at)} (in {wait}). The turn waits, and continues automatically."
         )

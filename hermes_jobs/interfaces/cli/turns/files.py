@@ -159,7 +159,7 @@ def _diff_json(
     rewind: TurnRewind, turn_files: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
 ) -> dict[str, object]:
     by_path = {change.path: change for change in turn_files.standing}
-    standing = [by_path[change.path] for change in changes]
+    standing_changes = [by_path[change.path] for change in changes]
     files = [
         {
             "path": change.path,
@@ -175,7 +175,7 @@ def _diff_json(
             "unsure": change.unsure,
             "calls": change.calls,
         }
-        for change, diff, judged in zip(changes, diffs, rewind.judge(standing), strict=True)
+        for change, diff, judged in zip(changes, diffs, rewind.judge(standing_changes), strict=True)
     ]
     restored = [
         {
@@ -258,8 +258,8 @@ def _print_notes(rewind: TurnRewind, files: TurnFiles) -> None:
     for call in files.lost:
         note(f"{call} was killed; what it wrote, if anything, is not known here.")
     if files.commands:
-        them = "it" if files.commands == 1 else "they"
-        note(f"{pluralize(files.commands, 'command')} ran in this turn; what {them} changed is not kept.")
+        pronoun = "it" if files.commands == 1 else "they"
+        note(f"{pluralize(files.commands, 'command')} ran in this turn; what {pronoun} changed is not kept.")
     if files.restored:
         from hermes_jobs.interfaces.cli.moments import format_time
 

@@ -107,11 +107,11 @@ class PlainOutput(TurnOutput):
         if not text.startswith(self._text):
             self._break_line()
             self._text = ""
-        fresh = printable(text[len(self._text) :])
-        click.echo(fresh, nl=False)
+        new_text = printable(text[len(self._text) :])
+        click.echo(new_text, nl=False)
         sys.stdout.flush()
         self._text = text
-        self._all += fresh
+        self._all += new_text
         self._mid_line = not text.endswith("\n")
 
     def _end(self, step: str, attempt: int) -> None:

@@ -30,10 +30,10 @@ from hermes_jobs.views.turn_json import TurnJson
 class TurnPrinter:
     """Prints a turn's events and deltas as its options say. Called from several threads."""
 
-    def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, asks: bool) -> None:
-        """`asks`: the waiting process asks the user for approvals itself."""
+    def __init__(self, submitted: Submitted, options: OutputOptions, clock: Clock, *, can_ask: bool) -> None:
+        """`can_ask`: the waiting process asks the user for approvals itself."""
         self.options = options
-        self._asks = asks
+        self._asks = can_ask
         self._turn = submitted.turn
         self._stream = submitted.stream
         self._version = 0
@@ -148,20 +148,20 @@ class TurnPrinter:
         if question.asker is not None:
             self._print_answer_commands(f"{question.asker.name} waits", question, f" --call {question.call}")
 
-    def _print_answer_commands(self, who: str, question: AnyQuestion, flag: str) -> None:
+    def _print_answer_commands(self, asker: str, question: AnyQuestion, flag: str) -> None:
         if question.id in self._shown_questions:
             return
         self._shown_questions.add(question.id)
         until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         turn = question.request.turn
         if isinstance(question, InputQuestion):
-            self.say(f"{who} for you ({question.request.server} asks):")
+            self.say(f"{asker} for you ({question.request.server} asks):")
             for line in how_to_answer(question.asked, turn, flag):
                 self.say(line)
             self.say(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
             return
         details = call_details(question.asked.name, question.asked.arguments)
-        self.say(f"{who} for you ({question.request.rule}): {details}")
+        self.say(f"{asker} for you ({question.request.rule}): {details}")
         self.say(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
         self.say(f"  refuse it: hermes-jobs turns deny {turn}{flag}")
         self.say(f"  Without an answer it is refused at {until:%H:%M:%S}.")

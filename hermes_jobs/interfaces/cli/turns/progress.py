@@ -62,18 +62,18 @@ class ProgressLines:
 
     def __init__(
         self,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         now: Callable[[], float],
         show: Callable[[Sequence[str]], None] = lambda _lines: None,
     ) -> None:
-        self._tell = tell
+        self._tell = notify
         self._show = show
         self._file_writes: dict[str, e.FileWritten] = {}
         self._now = now
         self._tools: dict[str, RunningCall] = {}
         self._model: RunningCall | None = None
         self._streaming_step: tuple[str, int] | None = None
-        self.children = ChildLines(tell, now, _columns)
+        self.children = ChildLines(notify, now, _columns)
 
     def handle(self, recorded: RecordedEvent) -> None:
         """Handle an event of the turn."""
@@ -170,9 +170,9 @@ class ProgressLines:
     def running(self) -> list[str]:
         """A line for each call that has run for `LIVE_SECONDS` or longer, and for each running sub-agent."""
         at_work = [*self._tools.values(), *([self._model] if self._model else [])]
-        lasted = [(call, self._now() - call.since) for call in at_work]
+        durations = [(call, self._now() - call.since) for call in at_work]
         calls = [
-            f"· {call.label}: {int(took)} s{call.added}" for call, took in lasted if took >= LIVE_SECONDS
+            f"· {call.label}: {int(took)} s{call.added}" for call, took in durations if took >= LIVE_SECONDS
         ]
         return [*calls, *self.children.lines()]
 

@@ -102,12 +102,12 @@ class TurnRewind:
             raise not_ended(self._application.engine().sessions.load(self.turn.stream), self.turn.id)
         with self._locked():
             judged = self.judge(self.chosen(self._changes(undo=undo), paths))
-            refused = [file for file in judged if file.judgement in REFUSED]
-            if refused and not force:
-                raise self._refusal(refused, len(judged))
-            blocked = tuple(file for file in refused if file.judgement not in FORCEABLE)
+            refused_files = [file for file in judged if file.judgement in REFUSED]
+            if refused_files and not force:
+                raise self._refusal(refused_files, len(judged))
+            blocked = tuple(file for file in refused_files if file.judgement not in FORCEABLE)
             files = tuple(file for file in judged if file not in blocked)
-            recorded = not dry_run and self._restore(files, forced=bool(refused), undo=undo)
+            recorded = not dry_run and self._restore(files, forced=bool(refused_files), undo=undo)
         return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=blocked, recorded=recorded)
 
     def _changes(self, *, undo: bool) -> tuple[NetChange, ...]:
@@ -148,19 +148,19 @@ class TurnRewind:
             )
         return bool(outcome.done)
 
-    def _refusal(self, refused: Sequence[Judged], total: int) -> Rejected:
+    def _refusal(self, refused_files: Sequence[Judged], total: int) -> Rejected:
         here = socket.gethostname()
         lines = []
-        for file in refused:
+        for file in refused_files:
             host = file.change.host
             where = f" (written on {host})" if host not in ("", here) else ""
             lines.append(f"  {self.shown(file.change.path)}: {file.reason}{where}")
-        others = total > len(refused)
+        others = total > len(refused_files)
         hints = ["Name the files to restore"] * others
-        if any(file.judgement in FORCEABLE for file in refused):
+        if any(file.judgement in FORCEABLE for file in refused_files):
             hints.append("overwrite with --force")
         elif others:
-            hints.append(f"leave {'it' if len(refused) == 1 else 'them'} out with --force")
+            hints.append(f"leave {'it' if len(refused_files) == 1 else 'them'} out with --force")
         hint = ", or ".join(hints)
         text = "\n".join(["Nothing was restored:", *lines])
         return Rejected(text, kind="changed", hint=f"{hint[:1].upper()}{hint[1:]}." if hint else "")

@@ -116,19 +116,19 @@ def _print_prompt(context: CliContext, turn: TurnView, step: str, *, as_json: bo
 
 def _elapsed(turn: TurnView, now: float) -> str:
     """The duration from its submission or resumption to its end, or to now."""
-    until, so_far = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
-    return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{so_far}"
+    until, suffix = (turn.ended_at, "") if turn.ended_at else (iso(now), " so far")
+    return f"{duration(milliseconds(turn.began_waiting_at, until) / 1000)}{suffix}"
 
 
 def _state(turn: TurnView) -> str:
     """The status, with the result, and the end of its wait."""
-    stands = turn.status_word
+    status = turn.status_word
     for text in (turn.into and f"into {turn.into}", turn.cancelled_by and f"by {turn.cancelled_by}"):
-        stands += f" {text}" if text else ""
+        status += f" {text}" if text else ""
     if turn.waits_until is not None:
         what = "" if turn.waits_for else f" for the quota of {turn.model}"
-        stands += f"{what} until {format_time(turn.waits_until)}"
-    return stands
+        status += f"{what} until {format_time(turn.waits_until)}"
+    return status
 
 
 def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
@@ -169,7 +169,7 @@ def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full:
     if turn.steps:
         click.echo()
         _print_steps(turn.steps)
-        is_folded = print_calls(turn.steps, outputs_of(events), whole=full)
+        is_folded = print_calls(turn.steps, outputs_of(events), is_whole=full)
     _print_end(turn, below)
     _print_deliveries(context, turn)
     if is_folded:

@@ -107,8 +107,8 @@ def fenced(name: str, content: str) -> str:
 
 def in_fence(content: str) -> str:
     """The content in a Markdown fence longer than any in it."""
-    longest = max((len(fence) for fence in _LONGEST_FENCE.findall(content)), default=2)
-    fence = "`" * (longest + 1)
+    max_fence = max((len(fence) for fence in _LONGEST_FENCE.findall(content)), default=2)
+    fence = "`" * (max_fence + 1)
     end = "" if content.endswith("\n") or not content else "\n"
     return f"{fence}\n{content}{end}{fence}"
 

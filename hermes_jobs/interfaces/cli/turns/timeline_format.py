@@ -70,8 +70,8 @@ def _bar(track: Track, seconds: float, width: int) -> str:
         beyond = min(max(ceil(span.end * scale), first + 1), width)
         cells[first:beyond] = [BAR_CHARACTERS.get(span.kind, "█")] * (beyond - first)
     text = "".join(cells)
-    begun = len(text) - len(text.lstrip())
-    return text[:begun] + click.style(text[begun:].rstrip(), fg=_colour(track.last)) + _blank(text)
+    blank = len(text) - len(text.lstrip())
+    return text[:blank] + click.style(text[blank:].rstrip(), fg=_colour(track.last)) + _blank(text)
 
 
 def _blank(text: str) -> str:

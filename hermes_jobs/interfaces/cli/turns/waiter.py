@@ -118,7 +118,7 @@ class TurnWaiter:
         self._application = context.application
         self._submitted = submitted
         self._asks = can_ask()
-        self._printer = TurnPrinter(submitted, options, self._application.clock, asks=self._asks)
+        self._printer = TurnPrinter(submitted, options, self._application.clock, can_ask=self._asks)
         self._interrupts = interrupts
         self._until_asked = until_asked
         self._continues = LATER
@@ -359,8 +359,8 @@ class TurnWaiter:
                 require_no_secret(command.content, self._application.settings.secrets.redact_known)
             asker = question.asker
             engine.execute(asker.stream if asker else self._submitted.stream, command)
-        except Rejected as refused:
-            self._printer.say(refused.message)
+        except Rejected as rejection:
+            self._printer.say(rejection.message)
         else:
             text = (
                 ANSWERED_TEXTS[command.action]
@@ -428,8 +428,8 @@ class TurnWaiter:
         self._has_cancelled = True
         try:
             engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
-        except Rejected as refused:
-            self._printer.say(refused.message)
+        except Rejected as rejection:
+            self._printer.say(rejection.message)
             return False
         self._printer.say("Cancelled.")
         return True
