@@ -55,13 +55,13 @@ def allow_open_files(threads: int) -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
-def limit_arenas(most: int) -> None:
+def limit_arenas(maximum: int) -> None:
     """Limit the arenas of glibc's allocator; without effect elsewhere. Call it before threads are started.
 
     glibc gives threads arenas of their own, eight for each CPU, and each arena keeps the memory freed in it.
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, most)
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, maximum)
 
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)

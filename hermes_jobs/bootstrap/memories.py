@@ -77,7 +77,7 @@ def _question_vectors(
         return None
     circuit = CircuitBreaker("the embedding model", clock, settings.secrets.redact)
     of = settings.embeddings
-    return QuestionVectors(embedder, views, circuit, max_length=of.max_chars, least=of.threshold)
+    return QuestionVectors(embedder, views, circuit, max_length=of.max_chars, minimum=of.threshold)
 
 
 def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:

@@ -155,9 +155,9 @@ def _fitting(text: str, limit: int) -> int:
 def _cut(text: str, size: int) -> tuple[int, int]:
     """The end of the first part, and the start of the rest."""
     window = text[: size + 1]  # a boundary right after the last character counts too
-    for least in (int(size * MIN_FILL), 0):
+    for minimum in (int(size * MIN_FILL), 0):
         for seam in BOUNDARIES:
-            matches = [match for match in seam.finditer(window) if least < match.start() <= size]
+            matches = [match for match in seam.finditer(window) if minimum < match.start() <= size]
             if matches:
                 return matches[-1].start(), matches[-1].end()
     return size, size

@@ -192,13 +192,13 @@ def _content_of(
             assert isinstance(opening, e.ToolStarted)
             return _tool(opening, event, content=content)
         case e.StepAbandoned():
-            why = f"its worker {'died' if event.reason == 'died' else 'left'}"
+            reason = f"its worker {'died' if event.reason == 'died' else 'left'}"
             if isinstance(opening, e.ToolStarted):
                 return msgspec.structs.replace(
-                    _tool(opening, None, content=content), error="abandoned", message=why
+                    _tool(opening, None, content=content), error="abandoned", message=reason
                 )
             return _SpanContent(
-                "chat", event.model, _request_attributes(event.model, event.attempt), "abandoned", why
+                "chat", event.model, _request_attributes(event.model, event.attempt), "abandoned", reason
             )
 
 

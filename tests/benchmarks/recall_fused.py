@@ -213,7 +213,7 @@ def ways(views: Views, embedder: Embedder, thresholds: Sequence[float]) -> dict[
     }
     longest = EmbeddingsSettings().max_chars
     for least in thresholds:
-        vectors = QuestionVectors(embedder, views, circuit, max_length=longest, least=least)
+        vectors = QuestionVectors(embedder, views, circuit, max_length=longest, minimum=least)
         recall = SessionRecall(views, vectors)
         found[f"words, embeddings {least}"] = FusedRecall(vectors, recall)
         found[f"words, entities, embeddings {least}"] = FusedRecall(vectors, recall, names=views.names_of)

@@ -63,7 +63,7 @@ class Embedder:
 
 def vectors(index: Index, error: ModelError | None = None) -> QuestionVectors:
     circuit = CircuitBreaker("the embedding model", SystemClock(), str)
-    return QuestionVectors(Embedder(error), index, circuit, max_length=100, least=0.3)
+    return QuestionVectors(Embedder(error), index, circuit, max_length=100, minimum=0.3)
 
 
 def test_nothing_is_asked_where_there_is_nothing_to_recall() -> None:

@@ -410,7 +410,7 @@ def test_a_host_that_died_between_append_and_files_puts_them_right(host, other, 
     other.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
     host.put("tidy/SKILL.md", mine)
     with monkeypatch.context() as dying:
-        dying.setattr(host.home, "_lay_out", lambda *_: (_ for _ in ()).throw(OSError(5, "died")))
+        dying.setattr(host.home, "_write_files", lambda *_: (_ for _ in ()).throw(OSError(5, "died")))
         host.home.sync()
     assert host.read("tidy/SKILL.md") == mine
     again = Host(host.log, host.root.parent)

@@ -106,8 +106,8 @@ class Compressor:
         _, conversation = without_notes(messages)
         before = fixed + tokens_of(messages)
         parts = self._cut(conversation, window, fixed, before)
-        least = WORTH if before < window * FULL_SHARE else WORTH_WHEN_FULL
-        return before - _after(parts, window, fixed) >= before * least
+        minimum = WORTH if before < window * FULL_SHARE else WORTH_WHEN_FULL
+        return before - _after(parts, window, fixed) >= before * minimum
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """The estimated number of tokens of the messages."""

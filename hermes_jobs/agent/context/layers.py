@@ -143,10 +143,10 @@ def _once(prose: str, seen_lines: set[str]) -> str:
 
 def _cut(prose: str, limit: int) -> str:
     """The first lines that fit into `limit` tokens, with a note about the rest."""
-    most = limit * CHARACTERS_A_TOKEN
-    if token_weight(prose) <= most:
+    maximum = limit * CHARACTERS_A_TOKEN
+    if token_weight(prose) <= maximum:
         return prose
-    beginning = head(prose, max(most - len(CUT) - 1, 0))
+    beginning = head(prose, max(maximum - len(CUT) - 1, 0))
     complete, _, _ = beginning.rpartition("\n")
     return f"{(complete or beginning).rstrip()}\n{CUT}".strip()
 

@@ -88,9 +88,9 @@ def _request(client: httpx2.Client, url: str, key: str | None, api: Api) -> List
     try:
         answer = client.get(url, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
-        why = redact_request(shortened(str(error) or type(error).__name__), (key or "",))
+        reason = redact_request(shortened(str(error) or type(error).__name__), (key or "",))
         hint = "Check model.base_url and the network, and that the server runs."
-        return Listing(trouble="connection", problem=f"{url} cannot be reached: {why}", hint=hint)
+        return Listing(trouble="connection", problem=f"{url} cannot be reached: {reason}", hint=hint)
     body = _json(answer)
     items = _items(body) if answer.is_success else None
     if items is None:

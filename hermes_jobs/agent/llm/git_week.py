@@ -75,8 +75,8 @@ def _chart(days: Sequence[date], week: Sequence[_Row]) -> str:
     counts: Counter[date] = Counter()
     for row in week:
         counts[row.day] += row.commits
-    most = max(counts.values())
-    bars = [(day, counts[day], "█" * -(-counts[day] * WIDTH // most)) for day in days]
+    maximum = max(counts.values())
+    bars = [(day, counts[day], "█" * -(-counts[day] * WIDTH // maximum)) for day in days]
     return "\n".join(
         f"{day:%a} {day.day:2}  {bar} {count:,}" if count else f"{day:%a} {day.day:2}  ·"
         for day, count, bar in bars

@@ -213,13 +213,13 @@ def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
     return (value(match[1]) or None) if match else None
 
 
-def _smallest(text: str, match: re.Match[str], least: int) -> int | None:
-    """The limit in a text of unknown form, at least `least`: the smaller of its two largest numbers, or the
+def _smallest(text: str, match: re.Match[str], minimum: int) -> int | None:
+    """The limit in a text of unknown form, at least `minimum`: the smaller of its two largest numbers, or the
     only one, if it follows a word for a limit.
     """
     if "character" in text:
         return None
-    sizes = sorted({number for number in numbers_in(text) if number >= least})
+    sizes = sorted({number for number in numbers_in(text) if number >= minimum})
     if len(sizes) > 1:
         return sizes[-2]
     behind = _LIMIT_AFTER.search(text, max(match.start(), match.end() - len(" exceeded")))

@@ -174,8 +174,8 @@ class ResponsesAssembler:
         self.draft.report(response.get("usage"))
         model = response.get("model")
         self.draft.model = model if isinstance(model, str) else ""
-        why = mapping_of(response.get("incomplete_details")).get("reason")
-        self.draft.finish_reason = _INCOMPLETE.get(str(why), str(why)) if why else "stop"
+        reason = mapping_of(response.get("incomplete_details")).get("reason")
+        self.draft.finish_reason = _INCOMPLETE.get(str(reason), str(reason)) if reason else "stop"
 
 
 def _item_of(event: Mapping[str, object]) -> object:

@@ -190,9 +190,9 @@ def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> 
 def _in_numbers(error: ModelError, request: ModelRequest, size: int) -> ModelError:
     """A refusal that names the request's sizes, or the answer's parameter, beside a smaller number."""
     numbers = set(numbers_in(error.message[len("400:") :]))
-    most = request.max_tokens or 0
-    max_length = max((number for number in numbers if SHORTEST_ANSWER <= number < most), default=None)
-    if max_length is not None and (most in numbers or names_answer(error.message.lower())):
+    maximum = request.max_tokens or 0
+    max_length = max((number for number in numbers if SHORTEST_ANSWER <= number < maximum), default=None)
+    if max_length is not None and (maximum in numbers or names_answer(error.message.lower())):
         return model_error("output_limit", error.message, limit=max_length, usage=error.usage)
     sizes = [number for number in numbers if size * _ESTIMATE[0] <= number <= size * _ESTIMATE[1]]
     window = max(

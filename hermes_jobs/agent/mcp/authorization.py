@@ -141,8 +141,8 @@ async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
     except (OAuthFlowError, OAuthTokenError, OAuthRegistrationError) as error:
         raise _refused(grant, error) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        why = str(error) or type(error).__name__
-        raise Rejected(f"The login failed: no connection: {why}.", kind="mcp") from error
+        reason = str(error) or type(error).__name__
+        raise Rejected(f"The login failed: no connection: {reason}.", kind="mcp") from error
     except (ValidationError, msgspec.DecodeError) as error:
         raise _unreadable() from error
     return grant.login(wish.server)

@@ -89,8 +89,8 @@ class Bearer(httpx2.Auth):
             if login is not None and login.problem and not login.ended:
                 self._say("refused", f"its login could not be renewed now: {login.problem}")
             else:
-                why = (login.ended if login is not None else "") or "the server asks for one"
-                self._say("login", needed(self._server, why))
+                reason = (login.ended if login is not None else "") or "the server asks for one"
+                self._say("login", needed(self._server, reason))
         elif response.status_code == 403:
             challenge = challenge_of(response)
             if challenge.get("error") == "insufficient_scope":
@@ -123,12 +123,12 @@ class Bearer(httpx2.Auth):
         except (NotRenewed, OSError) as error:
             return replace(login, problem=str(error))
 
-    def _end(self, login: Login, why: str) -> Login | None:
+    def _end(self, login: Login, reason: str) -> Login | None:
         with self._file.locked():
             current = self._file.read()
             if current is None or current.access_token != login.access_token:
                 return current
-            ended = replace(current, ended=why)
+            ended = replace(current, ended=reason)
             self._file.write(ended)
             return ended
 

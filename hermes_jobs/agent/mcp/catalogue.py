@@ -137,8 +137,8 @@ def _schema(value: object) -> dict[str, Any]:
         raise _LeftOut(f"the schema of its arguments has more than {MAX_SCHEMA:,} bytes")
     try:
         schema = adapt(schema)
-    except UnusableSchema as why:
-        raise _LeftOut(f"the schema of its arguments cannot be used: {why}") from why
+    except UnusableSchema as reason:
+        raise _LeftOut(f"the schema of its arguments cannot be used: {reason}") from reason
     if len(msgspec.json.encode(schema)) > 2 * MAX_SCHEMA:
         raise _LeftOut("the schema of its arguments grows too large where its references are followed")
     return schema

@@ -160,15 +160,15 @@ class ServerConnection:
             self._end(http_trouble.kind if is_told else "start", http_trouble.text)
             return
         if self._loss:
-            why = f"{self._loss}, before it had listed its tools"
+            reason = f"{self._loss}, before it had listed its tools"
         elif isinstance(error, TimeoutError):
-            why = f"the server did not list its tools within {self._launch.start_timeout:g} s"
+            reason = f"the server did not list its tools within {self._launch.start_timeout:g} s"
         else:
             kind, text = describe_failure(error)
-            why = f"no connection: {text}" if kind == "refused" else text
+            reason = f"no connection: {text}" if kind == "refused" else text
         if self._noise:
-            why += f"; it wrote to stdout what is not a message, such as {self._noise[0][:100]!r}"
-        self._end("lost" if self._listed.is_set() else "start", why)
+            reason += f"; it wrote to stdout what is not a message, such as {self._noise[0][:100]!r}"
+        self._end("lost" if self._listed.is_set() else "start", reason)
 
     def _end(self, kind: Any, message: str) -> None:
         self.failed = self._failed(kind, message)
@@ -286,8 +286,8 @@ class ServerConnection:
         if exchange.is_answered:
             return self._failed("lost", http_trouble.text, sent=True)
         if http_trouble.expired and not repeatable:
-            why = f"{http_trouble.text}; the call was not made, and the next one begins another"
-            return self._failed("refused", why)
+            reason = f"{http_trouble.text}; the call was not made, and the next one begins another"
+            return self._failed("refused", reason)
         return self._failed(http_trouble.kind, http_trouble.text, sent=http_trouble.sent)
 
     def _without_tokens(self, request: Asked) -> Asked:
@@ -317,8 +317,8 @@ class ServerConnection:
             case MCPError() if self._loss:  # servers use the code of a closed connection elsewhere, too
                 return self._failed("lost", f"{self._loss}, during the call", sent=True)
             case MCPError():
-                kind, why = describe_failure(error)
-                return self._failed(kind, why, sent=kind != "refused")
+                kind, reason = describe_failure(error)
+                return self._failed(kind, reason, sent=kind != "refused")
             case RuntimeError() | ValidationError():
                 return self._failed("bad_result", error_text(error), sent=True)
             case _:

@@ -146,7 +146,7 @@ class Connector:
         self._connection = connection
         self._last_call = time.monotonic()
         connecting = asyncio.create_task(connection.run())
-        why = await self._until_over()
+        reason = await self._until_over()
         if (
             connection.failed is not None
         ):  # while it listens: the process that has started it may not have sent its request yet
@@ -156,7 +156,7 @@ class Connector:
         listener.close()
         accepting.cancel()
         if connection.failed is None:
-            self._record(why, well=True)
+            self._record(reason, well=True)
         connection.close()
         await asyncio.gather(accepting, connecting, return_exceptions=True)
         for task in self._tasks:
@@ -182,9 +182,9 @@ class Connector:
         self._record(failed.message, well=at_once)
         self._stopping.set()
 
-    def _record(self, why: str, *, well: bool) -> None:
+    def _record(self, reason: str, *, well: bool) -> None:
         lived = time.monotonic() - self._started_at
-        ended = Ended(at=time.time(), lived=lived, why=why, well=well, stderr=self._log.tail)
+        ended = Ended(at=time.time(), lived=lived, why=reason, well=well, stderr=self._log.tail)
         write_bytes(Path(self._launch.folder, "ended.json"), msgspec.json.encode(ended), durable=False)
 
     async def _until_answered(self) -> None:

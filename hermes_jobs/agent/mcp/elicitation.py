@@ -119,7 +119,7 @@ def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple
 
 def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callable[[str], str]) -> InputField:
     kind, choices = _kind(name, schema)
-    least, most = (_number(schema.get(limit)) for limit in _LIMITS.get(kind, ("", "")))
+    minimum, maximum = (_number(schema.get(limit)) for limit in _LIMITS.get(kind, ("", "")))
     default = schema.get("default")
     return InputField(
         name=name,
@@ -129,8 +129,8 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callabl
         required=required,
         default="" if default is None else msgspec.json.encode(default).decode(),
         choices=choices,
-        least=least,
-        most=most,
+        least=minimum,
+        most=maximum,
         format=str(schema["format"]) if kind == "text" and schema.get("format") in _FORMATS else "",
     )
 
@@ -171,8 +171,8 @@ def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
     )
 
 
-def _text(text: str, most: int) -> str:
-    return clean(text).strip()[:most]
+def _text(text: str, maximum: int) -> str:
+    return clean(text).strip()[:maximum]
 
 
 def _number(value: object) -> float | None:

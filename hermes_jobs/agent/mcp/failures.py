@@ -41,9 +41,9 @@ def describe_failure(error: BaseException) -> tuple[Failure, str]:
     """The kind and message of a failure."""
     text = error_text(error)
     if isinstance(error, MCPError):
-        for beginning, kind, why in BROKEN:
+        for beginning, kind, reason in BROKEN:
             if text.startswith(beginning):
-                return kind, why
+                return kind, reason
     return "refused", text
 
 

@@ -43,12 +43,12 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)
         state = requested.state
         if state is not None and (len(state) > MAX_STATE or self.redact(state) != state):
-            why = "is too large" if len(state) > MAX_STATE else "holds a secret of yours"
-            return Failed(kind="asks", message=f"it asks for input, and its state {why}", sent=True)
+            reason = "is too large" if len(state) > MAX_STATE else "holds a secret of yours"
+            return Failed(kind="asks", message=f"it asks for input, and its state {reason}", sent=True)
         try:
             requests = self._requests(decode_response(requested.requests))
-        except Unanswerable as why:
-            return Failed(kind="asks", message=str(why), sent=True)
+        except Unanswerable as reason:
+            return Failed(kind="asks", message=str(reason), sent=True)
         return c.RequestInput(
             step=context.call, server=server, requests=requests, expires_at=self._expiry(), state=state
         )

@@ -88,8 +88,8 @@ class Launches:
         set."""
         config = self.config.get(name)
         if config is None or config.url is None:
-            why = "it is started here" if config is not None else "it is not among the servers that are on"
-            raise Rejected(f"There is no login at {name}: {why}.", kind="usage")
+            reason = "it is started here" if config is not None else "it is not among the servers that are on"
+            raise Rejected(f"There is no login at {name}: {reason}.", kind="usage")
         if not config.logs_in:
             raise Rejected(
                 f"There is no login at {name}: its entry has an Authorization header.",

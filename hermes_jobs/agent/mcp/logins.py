@@ -67,9 +67,9 @@ class Login(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return 0 < self.expires_at < time.time() + seconds
 
 
-def needed(server: str, why: str) -> str:
+def needed(server: str, reason: str) -> str:
     """The message about a server that requires a login."""
-    return f"login needed: hermes-jobs mcp login {server} ({why})"
+    return f"login needed: hermes-jobs mcp login {server} ({reason})"
 
 
 class LoginFile:

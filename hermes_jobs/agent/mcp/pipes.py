@@ -64,7 +64,7 @@ async def _receive(
     ended: Callable[[str], None],
 ) -> None:
     """Pass the server's messages on until it closes its output; see `pipes`."""
-    why = ""
+    reason = ""
     async with sink:
         try:
             async for line in _lines(reader):
@@ -74,10 +74,10 @@ async def _receive(
                 else:
                     await sink.send(message)
         except TooLarge as error:
-            why = str(error)
+            reason = str(error)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             pass
-        ended(why)
+        ended(reason)
 
 
 async def _send(writer: asyncio.StreamWriter, source: MemoryObjectReceiveStream[SessionMessage]) -> None:

@@ -77,12 +77,12 @@ def parse_arguments(prompt: McpPrompt, rest: str, words: Sequence[str]) -> dict[
     ]
     if len(positional) <= len(open_) and not missing:
         return arguments
-    why = "there are too many words" if not missing else f"{missing[0].name} is missing"
+    reason = "there are too many words" if not missing else f"{missing[0].name} is missing"
     takes = [f"{argument.name} ({argument.description or 'required'})" for argument in missing]
     hint = f"It needs {', '.join(takes)}: " if takes else "Quote what has blanks: "
     example = " ".join(f'{argument.name}="…"' for argument in prompt.arguments)
     text = f"{hint}{example}" if example else "It takes nothing."
-    raise Rejected(f"{prompt.name}: {why}.", kind="usage", hint=text)
+    raise Rejected(f"{prompt.name}: {reason}.", kind="usage", hint=text)
 
 
 def text_of(result: Mapping[str, Any]) -> str:

@@ -143,8 +143,8 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
                 return bytes(
                     answered({question.key: decode_response(question.request)}, is_withdrawn)[question.key]
                 )
-            except Unanswerable as why:
-                refusals.append(str(why))
+            except Unanswerable as reason:
+                refusals.append(str(reason))
                 return CANCELLED
 
         for _ in range(MAX_ROUNDS + 1):
@@ -155,8 +155,8 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
                 return reply
             try:
                 answers = answered(decode_response(reply.requests), lambda: False)
-            except Unanswerable as why:
-                return Failed(kind="asks", message=str(why))
+            except Unanswerable as reason:
+                return Failed(kind="asks", message=str(reason))
             inquire = msgspec.structs.replace(
                 inquire, answers=msgspec.json.encode(answers), state=reply.state
             )

@@ -70,8 +70,8 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         age = now - task.begun.at
         if context.is_ending or age > self.seconds:
             inquire("cancel_task", msgspec.json.encode(params), CANCEL_SECONDS, cancel)
-            why = f"its task took longer than {self.seconds:g} s and was cancelled"
-            return Failed(kind="timeout", message=why, sent=True)
+            reason = f"its task took longer than {self.seconds:g} s and was cancelled"
+            return Failed(kind="timeout", message=reason, sent=True)
         if context.input is not None:
             params["answers"] = msgspec.Raw(as_mcp(context.input))
         reply = inquire("task", msgspec.json.encode(params), REQUEST_SECONDS, cancel)
@@ -96,18 +96,18 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             case "cancelled":
                 return Failed(kind="lost", message="it has cancelled its task", sent=True)
             case "unknown":
-                why = f"it does not know its task any more: {self._message(state)}"
-                return Failed(kind="lost", message=why, sent=True)
+                reason = f"it does not know its task any more: {self._message(state)}"
+                return Failed(kind="lost", message=reason, sent=True)
             case _:
                 return Failed(kind="bad_result", message="its task is in no state that is known", sent=True)
 
     def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
         """Handle a failed poll: the server is unreachable, perhaps temporarily."""
         if self.clock.now() - task.seen_at > MAX_SILENCE_SECONDS:
-            why = (
+            reason = (
                 f"it was away for {MAX_SILENCE_SECONDS / 60:g} minutes while it had a task: {failed.message}"
             )
-            return Failed(kind="lost", message=why, stderr=failed.stderr, sent=True)
+            return Failed(kind="lost", message=reason, stderr=failed.stderr, sent=True)
         return self._continue(context, _pause({}, self.clock.now() - task.begun.at), reached=False)
 
     def _continue(

@@ -175,7 +175,7 @@ class McpSessions:
             catalogues=tuple(
                 McpCatalogue(server=listed.server, digest=listed.digest) for listed in usable_listings
             ),
-            away=tuple(f"{name}: {why}" for name, why in unavailable.items()),
+            away=tuple(f"{name}: {reason}" for name, reason in unavailable.items()),
             required=tuple(name for name in unavailable if self.config[name].required),
             text=self._text(usable_listings, unavailable, search=search),
         )

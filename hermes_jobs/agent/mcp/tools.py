@@ -81,10 +81,10 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
     """The tool with its current configuration and the session's frozen texts."""
     effect, question = effect_of(tool, config), needs_approval(tool, config)
     timeout = config.tools.get(tool.name, DEFAULT_TOOL_SETTINGS).timeout or config.timeout
-    why = "" if config.trusted else ", which is not trusted"
+    reason = "" if config.trusted else ", which is not trusted"
 
     def guard(_arguments: Arguments, _context: ToolContext) -> Verdict:
-        return Verdict("ask", f"a tool of the MCP server {server}{why}") if question else ALLOW
+        return Verdict("ask", f"a tool of the MCP server {server}{reason}") if question else ALLOW
 
     def run(arguments: Arguments, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         open_input = context.input

@@ -33,7 +33,7 @@ NO_VECTOR = QuestionVector()
 
 class QuestionVectors:
     """Requests them if there are vectors to compare with; pauses for a minute after three failures in a
-    row. `max_length`: characters that are embedded; `least`: the least cosine of a match."""
+    row. `max_length`: characters that are embedded; `minimum`: the least cosine of a match."""
 
     def __init__(
         self,
@@ -42,13 +42,13 @@ class QuestionVectors:
         circuit: CircuitBreaker,
         *,
         max_length: int,
-        least: float,
+        minimum: float,
     ) -> None:
         self._embedder = embedder
         self._circuit = circuit
         self._longest = max_length
         self.index = index
-        self.least = least
+        self.least = minimum
 
     @property
     def model(self) -> str:

@@ -120,10 +120,8 @@ def is_same_place(one: e.SkillOrigin, other: e.SkillOrigin) -> bool:
 
 
 def merge_update(base: Files, own_files: Files, their_files: Files) -> tuple[Files, tuple[str, ...]]:
-    """The three-way merge of the installed files (`base`), the local (`own_files`) and the new ones (`their_files`).
-
-    Also the conflicting files, for which `their_files` is used.
-    """
+    """The three-way merge of the installed files (`base`), the user's and the source's; and the conflicting
+    files, for which the source's are used."""
     unchanged = {
         path: _merged_file(base.get(path), own_files.get(path), their_files.get(path))
         for path in {*base, *own_files, *their_files}

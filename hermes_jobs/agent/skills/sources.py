@@ -248,8 +248,8 @@ def _refuse_large(entries: int, size: int) -> None:
         raise _too_large("What is in the archive", MAX_UNPACKED)
 
 
-def _too_large(what: str, most: int) -> Rejected:
-    return Rejected(f"{what} is larger than {most >> 20} MiB.", kind="usage", hint="Give a smaller one.")
+def _too_large(what: str, maximum: int) -> Rejected:
+    return Rejected(f"{what} is larger than {maximum >> 20} MiB.", kind="usage", hint="Give a smaller one.")
 
 
 def _refuse_unsafe(address: str) -> None:

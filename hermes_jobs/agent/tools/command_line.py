@@ -80,11 +80,11 @@ class CommandPart:
         else:
             listed = name in words("reading", "programs")
         unless = load("reading")["unless"].get(name)
-        most = load("reading")["operands"].get(name)
+        maximum = load("reading")["operands"].get(name)
         return (
             listed
             and not (unless and any(re.fullmatch(unless, word, re.DOTALL) for word in arguments))
-            and (most is None or len(invocation.operands) <= most)
+            and (maximum is None or len(invocation.operands) <= maximum)
         )
 
     def is_named_by(self, calls: CallPattern) -> bool:

@@ -214,13 +214,13 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def _budget(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> float | None:
         limits = [payer.budget_usd for payer in context.payers] + [self.limits.turn_usd]
-        most = min((limit for limit in limits if limit is not None), default=None)
-        if task.budget is not None and most is not None and task.budget > most:
+        maximum = min((limit for limit in limits if limit is not None), default=None)
+        if task.budget is not None and maximum is not None and task.budget > maximum:
             raise ToolFailed(
-                f"{place}: a budget of ${task.budget:g} is more than the ${most:g} that you share with it."
+                f"{place}: a budget of ${task.budget:g} is more than the ${maximum:g} that you share with it."
             )
         requested = task.budget if task.budget is not None else role.budget
-        budget = min((amount for amount in (requested, most) if amount is not None), default=None)
+        budget = min((amount for amount in (requested, maximum) if amount is not None), default=None)
         model = task.model or role.model or context.model
         if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
             raise ToolFailed(

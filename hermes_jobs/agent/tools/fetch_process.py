@@ -145,17 +145,17 @@ def _parsed_type(text: str) -> tuple[str, str | None]:
     return content_type.strip().lower(), charset[1] if charset else None
 
 
-def _body(response: httpcore2.Response, encoding: str, most: int) -> bytes:
-    """The unpacked content; stops soon after `most` bytes."""
+def _body(response: httpcore2.Response, encoding: str, maximum: int) -> bytes:
+    """The unpacked content; stops soon after `maximum` bytes."""
     inflated = b""
-    for piece in _unpacked(response.iter_stream(), encoding.strip().lower(), most):
+    for piece in _unpacked(response.iter_stream(), encoding.strip().lower(), maximum):
         inflated += piece
-        if len(inflated) > most:
-            raise UnusablePage(f"it is larger than {most:,} bytes. Fetch a part of it by other means.")
+        if len(inflated) > maximum:
+            raise UnusablePage(f"it is larger than {maximum:,} bytes. Fetch a part of it by other means.")
     return inflated
 
 
-def _unpacked(chunks: Iterator[bytes], encoding: str, most: int) -> Iterator[bytes]:
+def _unpacked(chunks: Iterator[bytes], encoding: str, maximum: int) -> Iterator[bytes]:
     if encoding in ("", "identity"):
         yield from chunks
         return
@@ -164,7 +164,7 @@ def _unpacked(chunks: Iterator[bytes], encoding: str, most: int) -> Iterator[byt
     unpack = zlib.decompressobj(32 + zlib.MAX_WBITS)  # gzip or zlib, as its header says
     try:
         for chunk in chunks:
-            yield unpack.decompress(chunk, most + 1)
+            yield unpack.decompress(chunk, maximum + 1)
     except zlib.error as error:
         raise UnusablePage(f"it is broken: {error}.") from error
 

@@ -91,8 +91,8 @@ def _take(file: BinaryIO, limit: int, column: int, limit_chars: int) -> tuple[li
     return lines, 0
 
 
-def _read_line(file: BinaryIO, skip: int, most: int) -> tuple[str, bool]:
-    """The rest of the line without its first `skip` characters; false when it is cut after `most`."""
+def _read_line(file: BinaryIO, skip: int, maximum: int) -> tuple[str, bool]:
+    """The rest of the line without its first `skip` characters; false when it is cut after `maximum`."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = ""
     while True:
@@ -101,8 +101,8 @@ def _read_line(file: BinaryIO, skip: int, most: int) -> tuple[str, bool]:
         decoded = decoder.decode(piece, final=ended)
         text += decoded[skip:]
         skip = max(0, skip - len(decoded))
-        if len(text) > most:
-            return text[:most], False
+        if len(text) > maximum:
+            return text[:maximum], False
         if ended:
             return text, True
 

@@ -107,21 +107,21 @@ class CommandPolicy:
         variables = {"HOME": self.paths.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
         return invocations(command, context.workdir, variables)
 
-    def _unreadable(self, command: str, why: str, context: ToolContext) -> Verdict:
+    def _unreadable(self, command: str, reason: str, context: ToolContext) -> Verdict:
         never = _raw_denial(command, parsed=False)
         if never:
             return Verdict("deny", never)
         if self.allow:
-            return Verdict("deny", f"terminal.allow: the command cannot be checked, {why}")
-        return self._dangerous(f"a command that cannot be checked: {why}", context)
+            return Verdict("deny", f"terminal.allow: the command cannot be checked, {reason}")
+        return self._dangerous(f"a command that cannot be checked: {reason}", context)
 
     def _dangerous(self, rule: str, context: ToolContext) -> Verdict:
         if self.policy == "allow":
             return ALLOW
         if self.policy == "ask" and context.attended:
             return Verdict("ask", rule)
-        why = "terminal.policy is deny" if self.policy == "deny" else "nobody can be asked in this turn"
-        return Verdict("deny", f"{rule}, and {why}")
+        reason = "terminal.policy is deny" if self.policy == "deny" else "nobody can be asked in this turn"
+        return Verdict("deny", f"{rule}, and {reason}")
 
     def _is_allowed(self, invocation: Invocation) -> bool:
         """Whether one pattern matches the command as written; its program must be known."""

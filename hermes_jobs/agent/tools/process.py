@@ -147,9 +147,9 @@ def _line(process: BackgroundProcess, now: float) -> str:
     return f"{record.id}{name}: {process.describe_state()}, started {started_seconds} s ago: {record.command}"
 
 
-def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, most: int) -> str:
+def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int | None, maximum: int) -> str:
     """A part of the output as text, below a line with its range and the state of the process."""
-    output = processes.output(process, after, most)
+    output = processes.output(process, after, maximum)
     lost_note = f"; the first {output.begins:,} bytes are no longer kept" if output.begins else ""
     state = process.describe_state()
     if not process.is_over:

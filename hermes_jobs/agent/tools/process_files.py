@@ -101,15 +101,15 @@ class ProcessFiles:
         """Write it in place of a keeper that has ended. Raises `OSError`."""
         write_bytes(self._folder / name / "status.json", msgspec.json.encode(status), durable=False)
 
-    def output(self, name: str, after: int | None, most: int) -> Output:
+    def output(self, name: str, after: int | None, maximum: int) -> Output:
         """At most so many bytes of an output: those after a position, or (None) the last ones."""
         parts = self.parts(name)
         if not parts:
             return Output(b"", 0, 0, 0)
         last = max(parts)
         end = last + _size(parts[last])
-        start = max(min(parts), end - most if after is None else after)
-        stop = min(end, start + most)
+        start = max(min(parts), end - maximum if after is None else after)
+        stop = min(end, start + maximum)
         data = b""
         for first, path in parts.items():
             if first < stop:

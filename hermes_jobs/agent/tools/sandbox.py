@@ -58,8 +58,8 @@ def layer() -> Layer:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return Layer(name=NONE, why=str(error))
-    name, _, why = process.stdout.strip().partition("\n")
-    return Layer(name=name or NONE, why=why or process.stderr.strip()[-200:])
+    name, _, reason = process.stdout.strip().partition("\n")
+    return Layer(name=name or NONE, why=reason or process.stderr.strip()[-200:])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -110,7 +110,7 @@ def _request(summariser: SummaryModel, query: str, excerpt: str) -> ModelRequest
     )
 
 
-def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, most: int | None) -> Summary:
+def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, maximum: int | None) -> Summary:
     try:
         reply = summariser.model.reply(request, stop, _ignore_delta)
     except ModelError as error:
@@ -121,8 +121,8 @@ def _summary(summariser: SummaryModel, request: ModelRequest, stop: Cancel, most
     words = reply.content.split()
     if not words:
         return Summary(None, "the model gave an empty answer", response)
-    is_short = most is None or len(words) <= most
-    text = reply.content.strip() if is_short else f"{' '.join(words[:most])} …"
+    is_short = maximum is None or len(words) <= maximum
+    text = reply.content.strip() if is_short else f"{' '.join(words[:maximum])} …"
     return Summary(text, "", response)
 
 

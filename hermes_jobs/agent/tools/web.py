@@ -118,8 +118,8 @@ class Web:
             if isinstance(response, dict)
         ]
         if not answers:
-            why = f"it took longer than {page.seconds} s" if completed.timed_out else "it broke the parser"
-            raise ToolFailed(f"nothing was fetched: {why}.")
+            reason = f"it took longer than {page.seconds} s" if completed.timed_out else "it broke the parser"
+            raise ToolFailed(f"nothing was fetched: {reason}.")
         return outcome(answers[-1], offset)
 
 

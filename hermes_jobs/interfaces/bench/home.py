@@ -110,10 +110,10 @@ class BenchHome:
         events = [event.event for event in self.application.log.tail(before, stream=stream)]
         answer = next((event.answer for event in events if isinstance(event, TurnCompleted)), None)
         if answer is None:
-            why = next(
+            reason = next(
                 (event.message for event in events if isinstance(event, TurnFailed)), "it was cancelled"
             )
-            raise Rejected(f"A turn of the benchmark did not complete: {why}", kind="bench")
+            raise Rejected(f"A turn of the benchmark did not complete: {reason}", kind="bench")
         recalled = [event.recalled for event in events if isinstance(event, ContextPrefetched)]
         results = tuple(message.content for message in after.messages if isinstance(message, ToolMessage))
         prompt = after.started.system_prompt if after.started is not None else ""

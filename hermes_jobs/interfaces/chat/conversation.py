@@ -386,7 +386,7 @@ class Conversation:
         ][-1:]
         answers = [candidate for candidate in messages[-1:] if isinstance(candidate, AssistantMessage)]
         for message in prompts:
-            self._renderer.show_prompt(without_notes(message.content), most=MAX_SHOWN_LINES)
+            self._renderer.show_prompt(without_notes(message.content), maximum=MAX_SHOWN_LINES)
         for answer in answers:
             self._display.show_answer(answer.content)
             self._display.print_line("")

@@ -56,11 +56,11 @@ class EventRenderer:
         """Skip that turn's text: it was typed here and is on the screen."""
         self._typed.add(turn)
 
-    def show_prompt(self, text: str, *, most: int | None = None) -> None:
+    def show_prompt(self, text: str, *, maximum: int | None = None) -> None:
         """Print a user's message, at most so many lines of it."""
         first, *more = printable(text).splitlines() or [""]
-        if most is not None and len(more) >= most:
-            more = [*more[: most - 1], f"… {len(more) - most + 1} more lines"]
+        if maximum is not None and len(more) >= maximum:
+            more = [*more[: maximum - 1], f"… {len(more) - maximum + 1} more lines"]
         self._display.print_line(
             "\n".join([f"{click.style(PROMPT, bold=True)}{first}", *(f"  {line}" for line in more)])
         )
@@ -92,7 +92,7 @@ class EventRenderer:
         self._questions.handle(event)
         match event:
             case e.TurnSubmitted() if event.turn not in self._typed:
-                self.show_prompt(event.text, most=MAX_SHOWN_LINES)
+                self.show_prompt(event.text, maximum=MAX_SHOWN_LINES)
             case e.TurnSubmitted() if self._running_turn is not None:
                 self._dim(f"· it waits for the turn before it ({event.if_busy})")
             case e.ContextPrefetched() | e.TurnResumed():

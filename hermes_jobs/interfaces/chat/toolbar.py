@@ -77,10 +77,10 @@ def toolbar_text(status: ToolbarStatus, columns: int, keys: str = "") -> str:
         "queue": f"{status.waiting} waiting" if status.waiting else "",
         "work": "" if status.asks else "working, Ctrl-C cancels" if status.is_running else "/help",
     }
-    for least in DROP_ORDER:
+    for segment in DROP_ORDER:
         if line_width(_joined(*parts.values())) <= columns:
             break
-        parts.pop(least)
+        parts.pop(segment)
     line = _joined(*parts.values())
     free = columns - line_width(f"{line}{GAP}")
     return (

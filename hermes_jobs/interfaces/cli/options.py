@@ -48,11 +48,11 @@ def option_group(name: str, make: Callable[..., object], *options: Callable[[F],
     return decorate
 
 
-def exclude(values: Mapping[str, object], why: str = "") -> None:
-    """Raise a usage error if more than one of these flags has a value; `why` is its end."""
+def exclude(values: Mapping[str, object], reason: str = "") -> None:
+    """Raise a usage error if more than one of these flags has a value; `reason` is its end."""
     names = [name for name, value in values.items() if value]
     if len(names) > 1:
-        raise click.UsageError(f"{' and '.join(names)} exclude each other{why}.")
+        raise click.UsageError(f"{' and '.join(names)} exclude each other{reason}.")
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
@@ -137,9 +137,9 @@ def _session_choice(session: str | None, newest: bool, anywhere: bool, workdir: 
     exclude({"--session": session, "--continue": newest})
     if anywhere and not newest:
         raise click.UsageError("--anywhere goes with --continue.")
-    why = ": a session keeps its folder"
-    exclude({"--workdir": workdir, "--session": session}, why)
-    exclude({"--workdir": workdir, "--anywhere": anywhere}, why)
+    reason = ": a session keeps its folder"
+    exclude({"--workdir": workdir, "--session": session}, reason)
+    exclude({"--workdir": workdir, "--anywhere": anywhere}, reason)
     return SessionChoice(session, newest, anywhere, workdir)
 
 

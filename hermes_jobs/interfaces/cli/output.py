@@ -100,8 +100,8 @@ def cut(text: str, width: int) -> str:
     return f"{text_cut} …" if is_near and cell_len(text_cut) + 2 <= width else f"{shortened}…"
 
 
-def wrap(text: str, width: int, most: int | None = None) -> list[str]:
-    """One line of text as lines of at most so many columns, broken between words; at most `most` of them.
+def wrap(text: str, width: int, maximum: int | None = None) -> list[str]:
+    """One line of text as lines of at most so many columns, broken between words; at most `maximum` of them.
 
     Only a word that is wider than a line is broken itself. Chinese and Japanese may be broken anywhere.
     """
@@ -114,9 +114,9 @@ def wrap(text: str, width: int, most: int | None = None) -> list[str]:
         *full, line = [*filter(None, [line]), *_chopped(match[2], width)]
         lines += full
     lines.append(line)
-    if most is None or len(lines) <= most:
+    if maximum is None or len(lines) <= maximum:
         return lines
-    return [*lines[: most - 1], cut(f"{lines[most - 1]} {lines[most]}", width)]
+    return [*lines[: maximum - 1], cut(f"{lines[maximum - 1]} {lines[maximum]}", width)]
 
 
 def _chopped(word: str, width: int) -> list[str]:

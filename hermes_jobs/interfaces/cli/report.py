@@ -94,11 +94,14 @@ def _print_spending(report: Report) -> None:
         return
     total = total_of(report.spending)
     rows = totals_by(report.spending, "period")
-    most = max(row.usage.total_tokens for row in rows)
+    maximum = max(row.usage.total_tokens for row in rows)
     headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
     print_table(
         (report.period.upper(), *headers, "TOKENS"),
-        [(_period(row, report.period), *_cells(row)[1:], _bar(row.usage.total_tokens, most)) for row in rows]
+        [
+            (_period(row, report.period), *_cells(row)[1:], _bar(row.usage.total_tokens, maximum))
+            for row in rows
+        ]
         + [("all", *_cells(total)[1:], "")],
         main=report.period.upper(),
         ranks=("REQUESTS", "CACHED", "TOKENS"),
@@ -186,18 +189,18 @@ def _cells(row: SpendingTotal) -> tuple[str, ...]:
     )
 
 
-def _bar(value: float, most: float) -> str:
-    return "█" * max(1, round(BAR * value / most)) if value and most else ""
+def _bar(value: float, maximum: float) -> str:
+    return "█" * max(1, round(BAR * value / maximum)) if value and maximum else ""
 
 
 def _sparkline(
-    periods: Sequence[str], values: dict[str, float], most: float | None = None, *, is_level: bool = False
+    periods: Sequence[str], values: dict[str, float], maximum: float | None = None, *, is_level: bool = False
 ) -> str:
     """A character per period, at most 40, each the highest value of its periods.
 
     With `is_level` a value is used until the next one.
     """
-    top = most or max(values.values(), default=0.0) or 1.0
+    top = maximum or max(values.values(), default=0.0) or 1.0
     value, heights = 0.0, []
     for period in periods:
         value = values.get(period, value if is_level else 0.0)

@@ -146,9 +146,9 @@ class Table(Generic[T]):
     def _fitted(self, natural: dict[int, int], width: int) -> dict[int, int]:
         """The shown columns on a terminal, each with its width."""
         widths, main = natural, self._telling
-        least = min(widths[main], MIN_MAIN_WIDTH)
+        minimum = min(widths[main], MIN_MAIN_WIDTH)
         while (over := _total(widths) - width) > 0:
-            if widths[main] - least >= over:
+            if widths[main] - minimum >= over:
                 return widths | {main: widths[main] - over}
             ranked = [column for column in widths if self._columns[column].rank and column != main]
             if not ranked:

@@ -152,9 +152,9 @@ def _index_data(index: str, timeout: float, upgrade: str) -> dict[str, Any]:
     return info
 
 
-def _unusable(source: str, why: str) -> Rejected:
+def _unusable(source: str, reason: str) -> Rejected:
     return Rejected(
-        f"{source} could not be asked: {why}.",
+        f"{source} could not be asked: {reason}.",
         kind="unreachable",
         hint="Try again later; --timeout waits longer, --index asks a package index.",
     )

@@ -98,10 +98,10 @@ def _measures(rows: Sequence[Sequence[str]], compared: ComparedVariant) -> list[
 
 def mark_of(difference: Difference) -> IntervalMark:
     """The mark of the difference on an axis with zero in the middle that shows the whole interval."""
-    most = max(abs(difference.low), abs(difference.high)) or 1.0
+    maximum = max(abs(difference.low), abs(difference.high)) or 1.0
 
     def at(value: float) -> float:
-        return round(50 + (50 - 100 * AXIS_MARGIN) * value / most, 2)
+        return round(50 + (50 - 100 * AXIS_MARGIN) * value / maximum, 2)
 
     low, high = at(difference.low), at(difference.high)
     return IntervalMark(mean=at(difference.mean), low=low, width=round(max(high - low, 0.5), 2))

@@ -149,9 +149,9 @@ class MessagesClient:
         sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]
         if sent and is_about_thoughts(refusal.message):
             self._forget(sent)
-            why = shortened(refusal.message)
-            logger.warning("%s: what it had thought is left out of the request: %s", request.model, why)
-            return f"The endpoint refused what earlier messages carried: {why} It was sent without that."
+            reason = shortened(refusal.message)
+            logger.warning("%s: what it had thought is left out of the request: %s", request.model, reason)
+            return f"The endpoint refused what earlier messages carried: {reason} It was sent without that."
         changed = without(conduct, refusal.message)
         if changed is None:
             return None

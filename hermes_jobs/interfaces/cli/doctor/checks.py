@@ -217,8 +217,8 @@ def sandbox(settings: Settings) -> DoctorFinding:
         return warn("sandbox", text, "hermes-jobs config set terminal.sandbox auto")
     detected = layer()
     if detected.name == NONE:
-        why = f"none on this machine ({detected.why})"
-        text = f"{why}: only the rules for commands protect your keys and this home"
+        reason = f"none on this machine ({detected.why})"
+        text = f"{reason}: only the rules for commands protect your keys and this home"
         hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
         status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
         return DoctorFinding(check="sandbox", status=status, message=text, hint=hint)
@@ -278,6 +278,6 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
         hint = f"hermes-jobs mcp show {name}"
         first = listed.left_out[0]
         more = f", and {others} more" if (others := len(listed.left_out) - 1) else ""
-        why = printable(f"{first.name!r}: {first.reason}")[:200]
-        return warn(check, f"{text}; left out: {why}{more}", hint)
+        reason = printable(f"{first.name!r}: {first.reason}")[:200]
+        return warn(check, f"{text}; left out: {reason}{more}", hint)
     return ok(check, text)

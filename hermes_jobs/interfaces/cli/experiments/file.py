@@ -126,5 +126,5 @@ def _check(file: Path, entry: CheckEntry) -> e.Check:
     return e.Check(kind="schema", name=name, rule=schema)
 
 
-def _refused(file: Path, why: str) -> Rejected:
-    return Rejected(f"{file} is not understood: {why}.", kind="usage", hint=EXAMPLE)
+def _refused(file: Path, reason: str) -> Rejected:
+    return Rejected(f"{file} is not understood: {reason}.", kind="usage", hint=EXAMPLE)

@@ -301,13 +301,15 @@ def import_servers(
     if imported and not dry_run:
         secrets = {name: value for server in imported.values() for name, value in server.secrets.items()}
         _write(context, {name: server.entry for name, server in imported.items()}, secrets)
-    rows = [{"server": name, "outcome": outcome, "note": why} for name, outcome, why in outcomes]
+    rows = [{"server": name, "outcome": outcome, "note": reason} for name, outcome, reason in outcomes]
 
     def tell() -> None:
         if not outcomes:
             note("No servers were found." if paths else "None of the usual files exists; name one.")
             return
-        print_fields([(name, f"{outcome}{': ' if why else ''}{why}") for name, outcome, why in outcomes])
+        print_fields(
+            [(name, f"{outcome}{': ' if reason else ''}{reason}") for name, outcome, reason in outcomes]
+        )
         if imported and not dry_run:
             note("Try them: hermes-jobs doctor")
 

@@ -78,9 +78,9 @@ def resource_part(
     try:
         content = redact_findings_in(clean(inputs.read(BytesIO(data), f"{server}:{uri}")))
     except click.UsageError as wrong:
-        why = wrong.message.partition("\n")[0]
+        reason = wrong.message.partition("\n")[0]
         raise click.UsageError(
-            f"{why}\nWrite it to a file: hermes-jobs mcp read {server} {uri} > FILE"
+            f"{reason}\nWrite it to a file: hermes-jobs mcp read {server} {uri} > FILE"
         ) from wrong
     part = fenced(f"What the MCP server {server} says at {uri}", content)
     return part, f"· with {server}:{uri} ({pluralize(len(content.splitlines()), 'line')})"

@@ -478,8 +478,8 @@ def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
 def _line(entry: Entry, places: Placement, verified: str) -> str:
     from hermes_jobs.domain.memory.entries import USUAL
 
-    why = _why_out(entry, places)
-    mark = click.style(f"  (not in prompts: {why})", fg="yellow") if why else ""
+    reason = _why_out(entry, places)
+    mark = click.style(f"  (not in prompts: {reason})", fg="yellow") if reason else ""
     text = (
         entry.text
         if len(entry.text) <= MAX_ENTRY_CHARS

@@ -99,8 +99,8 @@ def removal_note(forgetting: RecordedEvent) -> str:
     event = forgetting.event
     assert isinstance(event, TextsForgotten)
     author = "you" if event.by == "user" else event.by
-    why = f": {event.why}" if event.why else ""
-    return f"text removed {format_time(forgetting.recorded_at)} by {author}{why}"
+    reason = f": {event.why}" if event.why else ""
+    return f"text removed {format_time(forgetting.recorded_at)} by {author}{reason}"
 
 
 def _forgotten_json(forgetting: RecordedEvent | None) -> dict[str, object] | None:
@@ -168,8 +168,8 @@ def _what(write: RecordedWrite) -> str:
         case MemoryConfirmed():
             return f"= {event.content}"
         case MemoryReplaced() if event.old == event.content:
-            why = f" ({event.why})" * bool(event.why)
-            return f"{event.content} is {_description(event)}{undoes}{why}"
+            reason = f" ({event.why})" * bool(event.why)
+            return f"{event.content} is {_description(event)}{undoes}{reason}"
         case MemoryReplaced():
             return f"{event.old} -> {event.content}{undoes}"
         case MemoryArranged():

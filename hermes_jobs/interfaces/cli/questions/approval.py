@@ -88,8 +88,8 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         text = "to run a command" if command else f"to use {printable(self.asked.name)}"
         asker = "A sub-agent" if self.asker else "The agent"
         first = click.style(f"? {asker} asks {text}", fg=COLOURS["waiting"], bold=True)
-        why = click.style(f" ({printable(self.request.rule)})", dim=True)
-        above = flowed(f"{first}{why}", width).split("\n")
+        reason = click.style(f" ({printable(self.request.rule)})", dim=True)
+        above = flowed(f"{first}{reason}", width).split("\n")
         if self.asker is not None:
             name = f"  {self.asker.name}"
             above.append(click.style(name if width is None else cut(name, width), dim=True))

@@ -88,12 +88,12 @@ def limits(field: InputField) -> str:
     match field.least, field.most:
         case None, None:
             return ""
-        case least, None:
-            return f"at least {least:g}{unit}"
-        case None, most:
-            return f"at most {most:g}{unit}"
-        case least, most:
-            return f"{least:g} to {most:g}{unit}"
+        case minimum, None:
+            return f"at least {minimum:g}{unit}"
+        case None, maximum:
+            return f"at most {maximum:g}{unit}"
+        case minimum, maximum:
+            return f"{minimum:g} to {maximum:g}{unit}"
 
 
 def usage_of(field: InputField) -> str:

@@ -206,12 +206,12 @@ def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
     from hermes_jobs.delivery.webhook import SECRET
 
     needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
-    for kind, (name, why) in needed.items():
+    for kind, (name, reason) in needed.items():
         targets = [target for target in plan.deliver if target.partition(":")[0] == kind]
         if not targets or context.settings.secrets.get(name):
             continue
         if not any(name in status.has for status in statuses(context.application.log).values()):
             note(
-                f"Warning: deliveries to {', '.join(targets)} will fail: {why}, and {name} is not set. "
+                f"Warning: deliveries to {', '.join(targets)} will fail: {reason}, and {name} is not set. "
                 f"Put {name}=… into {context.settings.paths.env_file}: what runs reads it again."
             )

@@ -135,8 +135,8 @@ def compress_session(
     ends = [event for event in news if isinstance(event, ContextCompressed | CompressionFailed)]
     outcome = ends[-1] if ends else None
     if not isinstance(outcome, ContextCompressed):
-        why = outcome.message if outcome is not None else "it was cancelled"
-        text = f"Session {session.id} was not compressed: {why}."
+        reason = outcome.message if outcome is not None else "it was cancelled"
+        text = f"Session {session.id} was not compressed: {reason}."
         _note_no_summary(session.lineage, text, as_json=as_json)
         return FAILED
     print_result(
@@ -145,10 +145,10 @@ def compress_session(
     return 0
 
 
-def _note_no_summary(lineage: str, why: str, *, as_json: bool) -> None:
+def _note_no_summary(lineage: str, reason: str, *, as_json: bool) -> None:
     """Print why there is no summary."""
-    note(why)
-    print_result(lambda: {"session": lineage, "into": None, "message": why}, lambda: None, as_json=as_json)
+    note(reason)
+    print_result(lambda: {"session": lineage, "into": None, "message": reason}, lambda: None, as_json=as_json)
 
 
 def _outcome_json(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:

@@ -186,7 +186,9 @@ def _installed(
     before = catalog.states(checked_name(name))[-1]
     check_replaceable(before, candidate.origin)
     if before.exists:
-        return _updated(context, before, prefer_theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate)
+        return _updated(
+            context, before, prefer_theirs=False, anyway=anyway, yes=yes, quiet=quiet, newest=candidate
+        )
     if not quiet:
         size = sum(len(file.content) for file in candidate.files.values())
         print_text(f"{name}: {candidate.description}")

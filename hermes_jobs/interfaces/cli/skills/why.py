@@ -134,23 +134,23 @@ def _text(application: Application, turn: str) -> str:
         return ""
 
 
-def print_why(why: SkillWhy) -> None:
+def print_why(reason: SkillWhy) -> None:
     """Print it for users."""
     print_fields(
         [
-            ("Skill", why.name + ("" if why.there else " (removed since)")),
-            ("Origin", why.installed_from),
-            *use_fields(why.use),
+            ("Skill", reason.name + ("" if reason.there else " (removed since)")),
+            ("Origin", reason.installed_from),
+            *use_fields(reason.use),
         ]
     )
-    for write in why.writes:
+    for write in reason.writes:
         click.echo()
         author = AUTHORS.get(write.author, write.author)  # type: ignore[call-overload]
         print_heading(f"{write.version}. {write.what}, {format_time(write.at)}, by {author}")
         if lines := [f"   {line}" for line in _lines(write)]:
             print_text("\n".join(lines))
-    if why.undo:
-        note(f"To take back the last write: {why.undo}")
+    if reason.undo:
+        note(f"To take back the last write: {reason.undo}")
 
 
 def _lines(write: WhyWrite) -> Iterator[str]:

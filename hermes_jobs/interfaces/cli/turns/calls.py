@@ -34,7 +34,7 @@ def outputs_of(events: Iterable[RecordedEvent]) -> Outputs:
 
 
 def print_calls(steps: Sequence[StepView], outputs: Outputs, *, is_whole: bool) -> bool:
-    """Print each tool call with its output, folded unless `is_whole`; returns whether something was folded."""
+    """Print each tool call with its output, folded unless `is_whole`; returns whether any was folded."""
     is_folded = False
     for step in steps:
         if step.kind != "tool_call":

@@ -18,16 +18,16 @@ def colour(lines: Sequence[str]) -> list[str]:
     return [_colour(printable(line)) for line in lines]
 
 
-def fold(diff: str, turn: str, most: int = FOLD) -> list[str]:
+def fold(diff: str, turn: str, maximum: int = FOLD) -> list[str]:
     """The coloured beginning of a diff without its two lines of names, and how to see the rest."""
     lines = diff.split("\n")
     has_header = len(lines) > 2 and lines[0].startswith("--- ") and lines[1].startswith("+++ ")
     lines = lines[2:] if has_header else lines
-    if len(lines) <= most + 1:
+    if len(lines) <= maximum + 1:
         return [f"{INDENT}{line}" for line in colour(lines)]
-    rest = pluralize(len(lines) - most, "more line")
+    rest = pluralize(len(lines) - maximum, "more line")
     more = click.style(f"… {rest}: hermes-jobs turns diff {turn}", dim=True)
-    return [f"{INDENT}{line}" for line in (*colour(lines[:most]), more)]
+    return [f"{INDENT}{line}" for line in (*colour(lines[:maximum]), more)]
 
 
 def counts(added: int, removed: int) -> str:

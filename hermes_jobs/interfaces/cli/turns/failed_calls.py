@@ -15,12 +15,12 @@ from hermes_jobs.text.figures import duration
 def failure_notice(event: ModelCallFailed, at: float) -> str:
     """A sentence for users, empty for a plain retry and for a last attempt. `at`: when it failed."""
     if event.fallback:
-        why = event.kind.replace("_", " ")
-        return f"{event.model or 'The model'} cannot be used ({why}): {event.fallback} answers instead."
+        reason = event.kind.replace("_", " ")
+        return f"{event.model or 'The model'} cannot be used ({reason}): {event.fallback} answers instead."
     if event.quota_until is not None:
         wait = duration(max(0.0, event.quota_until - at))
-        why = event.kind.replace("_", " ")
-        sentence = f"{event.model} cannot be used either ({why}: {event.message.rstrip('.')}). "
+        reason = event.kind.replace("_", " ")
+        sentence = f"{event.model} cannot be used either ({reason}: {event.message.rstrip('.')}). "
         return (
             f"{sentence if event.back_to else ''}"
             f"The quota of {event.back_to or event.model or 'the model'} is used up until "

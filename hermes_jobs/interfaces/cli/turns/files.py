@@ -108,11 +108,11 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
     lines = [f"{would}: {pluralize(len(rewound.files), 'file')} of turn {rewound.turn}"]
     for judged in (*rewound.files, *rewound.left):
         was_left = judged in rewound.left
-        why = f" ({judged.reason})" if was_left else ""
+        reason = f" ({judged.reason})" if was_left else ""
         did = _action(judged, was_left=was_left)
         if rewound.dry_run:
             did = DRY_RUN_VERBS.get(did, did)
-        lines += [f"  {did:<8}  {printable(rewind.shown(judged.change.path))}{why}"]
+        lines += [f"  {did:<8}  {printable(rewind.shown(judged.change.path))}{reason}"]
     return lines
 
 

@@ -182,13 +182,13 @@ class ProgressLines:
             call.reported = True
             self._tell(f"· {call.label}: at it for {duration(took)}{call.added}")
 
-    def _ended(self, call: str, how: str, why: str, moment: float) -> None:
+    def _ended(self, call: str, how: str, reason: str, moment: float) -> None:
         started = self._tools.pop(call, None)
         file_written = self._file_writes.get(call)
         if started is not None:
             lines = counts(file_written.added, file_written.removed) if file_written is not None else ""
             parts = ", ".join(filter(None, (how, lines, duration(moment - started.since))))
-            self._tell(f"· {started.label}: {parts}" + (f": {cut(why, FAILURE)}" if why else ""))
+            self._tell(f"· {started.label}: {parts}" + (f": {cut(reason, FAILURE)}" if reason else ""))
 
     def _show_written(self, call: str) -> None:
         file_written = self._file_writes.pop(call, None)
@@ -201,10 +201,10 @@ class ProgressLines:
             self._tell(f"· the model call failed ({event.kind}); tried again in {wait}")
 
 
-def call_summary(name: str, arguments: str, most: int = ARGUMENTS) -> str:
+def call_summary(name: str, arguments: str, maximum: int = ARGUMENTS) -> str:
     """A call in a few words: the tool, and at most so many characters of its arguments."""
     text = one_line(_subject(name, arguments) or _arguments_text(arguments))
-    return f"{name} {text if len(text) <= most else text[: most - 1] + '…'}".rstrip()
+    return f"{name} {text if len(text) <= maximum else text[: maximum - 1] + '…'}".rstrip()
 
 
 def _subject(name: str, arguments: str) -> str:

@@ -79,12 +79,12 @@ def print_request(sent: SentRequest, recall: ContextPrefetched | None) -> None:
 def _summary(sent: SentRequest) -> str:
     request = sent.request
     tries = f", try {sent.attempt}" if sent.attempt > 1 else ""
-    most = f", an answer of at most {request.max_tokens:,} tokens" if request.max_tokens else ""
+    maximum = f", an answer of at most {request.max_tokens:,} tokens" if request.max_tokens else ""
     no_tools = ", no tools offered" if request.tool_choice == "none" else ""
     call = f"model call {sent.number} of the turn" if sent.number else "a member's call"
     return (
         f"Sent to {request.model} with {sent.step}, {call}{tries}: "
-        f"{pluralize(len(request.messages), 'message')}{most}{no_tools}. Tools are those of now; "
+        f"{pluralize(len(request.messages), 'message')}{maximum}{no_tools}. Tools are those of now; "
         "--json has their descriptions."
     )
 

@@ -84,8 +84,8 @@ def _test(application: Application, key: str, value: str) -> Keep:
         case "source":
             return lambda turn: turn.source == value
         case "cost":
-            least = _cost(value)
-            return lambda turn: turn.totals.known_cost_usd >= least
+            minimum = _cost(value)
+            return lambda turn: turn.totals.known_cost_usd >= minimum
         case "since":
             since = read_moment(value).at.astimezone(UTC).isoformat()
             return lambda turn: turn.submitted_at >= since
@@ -108,12 +108,12 @@ def _count(key: str, value: str | None) -> int:
 
 def _cost(value: str) -> float:
     try:
-        least = float(value)
+        minimum = float(value)
     except ValueError:
-        least = -1.0
-    if not 0 <= least < math.inf:
+        minimum = -1.0
+    if not 0 <= minimum < math.inf:
         raise Rejected(f"cost:{value} needs an amount in US dollars.", kind="usage", hint=HELP)
-    return least
+    return minimum
 
 
 KEYS: Mapping[str, None] = dict.fromkeys(

@@ -434,12 +434,12 @@ class TurnWaiter:
         self._printer.say("Cancelled.")
         return True
 
-    def _print_next_commands(self, why: str, again: str = "") -> None:
+    def _print_next_commands(self, reason: str, again: str = "") -> None:
         """Print them once, however often the wait is interrupted."""
         if not self._has_explained:
             self._has_explained = True
             turn = self._submitted.turn
-            self._printer.say(f"{why}; turn {turn} {self._continues}.")
+            self._printer.say(f"{reason}; turn {turn} {self._continues}.")
             self._printer.say(f"  follow it: hermes-jobs turns follow {turn}")
             self._printer.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
 
