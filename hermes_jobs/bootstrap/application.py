@@ -215,10 +215,10 @@ class Application:
     @cached_property
     def snapshots(self) -> SnapshotStore:
         """The contents of files that file tools have replaced."""
-        from hermes_jobs.agent.snapshots.store import MEGABYTE, KeepLimits, SnapshotStore
+        from hermes_jobs.agent.snapshots.store import MEGABYTE, SnapshotLimits, SnapshotStore
 
         files = self.settings.files
-        limits = KeepLimits(
+        limits = SnapshotLimits(
             file_bytes=files.keep_file_mb * MEGABYTE,
             total_bytes=files.keep_total_mb * MEGABYTE,
             seconds=files.keep_days * 86_400.0,

@@ -9,10 +9,10 @@ import pytest
 from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Limits, Memory, evolve
 from hermes_jobs.domain.memory.writes import Origin, Write
 from hermes_jobs.interfaces.bench.learning import (
-    WAYS,
+    MEMORY_MODES,
     AskedQuestion,
     PersonOutcome,
-    Played,
+    PlayedPerson,
     recall_at,
     rows_of,
 )
@@ -81,9 +81,11 @@ def test_a_row_counts_facts_mistakes_and_tokens_beyond_the_baseline() -> None:
         "maya", (FACT,), (), (FACT,), (secret, noise), (AskedQuestion(FACT, True, True, 2, 130),)
     )
 
-    first, second = rows_of([Played(WAYS[0], (without,), 1, 10), Played(WAYS[3], (kept,), 2, 20)])
+    first, second = rows_of(
+        [PlayedPerson(MEMORY_MODES[0], (without,), 1, 10), PlayedPerson(MEMORY_MODES[3], (kept,), 2, 20)]
+    )
 
     assert (first.kept, first.missed, first.given, first.tokens) == (0, 1, 0, 0)
     assert (second.kept, second.stale, second.leaked, second.wrong) == (1, 1, 1, 1)
     assert (second.given, second.answered, second.tokens, second.used) == (1, 1, 30, 20)
-    assert [recall_at(Played(WAYS[3], (kept,), 0, 0), k) for k in (1, 3)] == [0, 1]
+    assert [recall_at(PlayedPerson(MEMORY_MODES[3], (kept,), 0, 0), k) for k in (1, 3)] == [0, 1]

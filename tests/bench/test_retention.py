@@ -5,11 +5,11 @@ from __future__ import annotations
 from statistics import fmean
 
 from hermes_jobs.interfaces.bench.people import holds
-from hermes_jobs.interfaces.bench.retention import FORMS, Retained, retained, work
+from hermes_jobs.interfaces.bench.retention import FORMS, RetentionRow, retained, work
 from tests.benchmarks.summarisers import Copyist
 
 
-def table(every: int, seed: int = 0) -> dict[tuple[str, int], Retained]:
+def table(every: int, seed: int = 0) -> dict[tuple[str, int], RetentionRow]:
     long = work()
     rows = retained(lambda: Copyist(long, every, seed), long.parts)
     return {(each.form, each.compressions): each for each in rows}

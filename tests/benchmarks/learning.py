@@ -24,12 +24,12 @@ import msgspec
 from hermes_jobs.engine.handlers.consolidate import CONSOLIDATION_PROMPT
 from hermes_jobs.interfaces.bench.compressions import survival
 from hermes_jobs.interfaces.bench.learning import (
+    MEMORY_MODES,
     NOTES,
-    WAYS,
     K,
     LearningBench,
-    Played,
-    Way,
+    MemoryMode,
+    PlayedPerson,
     recall_at,
     rows_of,
 )
@@ -93,7 +93,9 @@ def show_retained(long: Work, every: int) -> None:
         print(f"{rows[0].form:<16}{rows[0].compressions:>14}{cells}{size:>10,.0f}")
 
 
-def play(persons: Sequence[ScriptedPerson], model: Scripted, ways: Sequence[Way] = WAYS) -> list[Played]:
+def play(
+    persons: Sequence[ScriptedPerson], model: Scripted, ways: Sequence[MemoryMode] = MEMORY_MODES
+) -> list[PlayedPerson]:
     """Every way of remembering, with that model."""
     with scripted(model) as (settings, environ, folder):
         learning = LearningBench(settings, environ, folder, lambda text: None)
@@ -114,7 +116,7 @@ def scripted(model: Scripted) -> Iterator[tuple[Settings, Mapping[str, str], Pat
         yield load(environ), environ, Path(folder)
 
 
-def show(played: Sequence[Played]) -> None:
+def show(played: Sequence[PlayedPerson]) -> None:
     """The table of the ways. `given`: questions for which what they need stood before the model."""
     print(f"{'':<26}" + "".join(f"{head:>8}" for head in HEADS))
     for row in rows_of(played):

@@ -13,7 +13,7 @@ import pytest
 from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
 from hermes_jobs.agent.llm.dialect import ApiOptions
 from hermes_jobs.agent.llm.rehearsal import RehearsalModel
-from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Reply
@@ -76,11 +76,11 @@ def the_anthropic_model(server: ModelServer) -> Iterator[Subject]:
 def the_scripted_model(server: ModelServer) -> Iterator[Subject]:
     held = threading.Event()
 
-    def line(asked: ModelRequest) -> Reply | Held:
+    def line(asked: ModelRequest) -> Reply | HeldCall:
         last = asked.messages[-1]
         assert isinstance(last, UserMessage)
         reply = Reply(content=f"You said a text of many pieces: {last.content}")
-        return Held(reply) if held.is_set() else reply
+        return HeldCall(reply) if held.is_set() else reply
 
     model = ScriptedModel(line)
     yield Subject(model, held.set, nothing_to_do, lambda: model.wait_for_requests(1))

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.accounts import NANO, NOTHING, Amount
 from hermes_jobs.domain.budgets import Budgets
@@ -76,7 +76,7 @@ def test_a_call_waits_for_what_others_have_set_aside_and_goes_on_when_they_have_
     log: SqlEventLog,
 ) -> None:
     reply = Reply(content="done", usage=Usage(SENT, 10), model="m")
-    model = ScriptedModel([Held(reply), reply])
+    model = ScriptedModel([HeldCall(reply), reply])
     budgets = Budgets(day_usd=1.5 * (SENT * 1e-6 + 8192 * OUTPUT))
     engine = spending_engine(log, "w1", budgets, model)
     submit(engine, 2)
@@ -155,7 +155,7 @@ def test_a_call_whose_worker_died_is_charged_as_reserved_until_its_reply_comes_a
     log: SqlEventLog,
 ) -> None:
     reply = Reply(content="done", usage=Usage(SENT, SAID), model="m")
-    dead = spending_engine(log, "dead", Budgets(), held := ScriptedModel([Held(reply)]), max_tokens=500)
+    dead = spending_engine(log, "dead", Budgets(), held := ScriptedModel([HeldCall(reply)]), max_tokens=500)
     other = spending_engine(log, "other", Budgets(), ScriptedModel([reply]), max_tokens=500)
     submit(dead, 1)
     dead.run("session-s0", "t0-prefetch")

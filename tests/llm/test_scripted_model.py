@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted_model import Held, ScriptedModel
+from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
 from hermes_jobs.engine.ports import ModelError, Reply
 from tests.llm.asking import ask, request
 
@@ -24,7 +24,7 @@ def test_a_sequence_that_is_at_its_end_says_so() -> None:
 
 
 def test_held_replies_wait_for_their_release() -> None:
-    model = ScriptedModel([Held(Reply(content="One.")), Held(Reply(content="Two."))])
+    model = ScriptedModel([HeldCall(Reply(content="One.")), HeldCall(Reply(content="Two."))])
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, model)
         model.wait_for_requests(1)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from hermes_jobs.agent.mcp.messages import Begun, CallTool, Failed, Result, frame
+from hermes_jobs.agent.mcp.messages import CallStarted, CallTool, Failed, Result, frame
 from hermes_jobs.agent.mcp.servers import _answered
 from hermes_jobs.engine.in_flight import CancelToken
 
@@ -54,11 +54,11 @@ class Lease:
 
 
 def test_a_call_that_has_ended_before_the_worker_looks_has_its_result() -> None:
-    assert ask([frame(Begun()), frame(Result(content=b"{}"))]) == Result(content=b"{}")
+    assert ask([frame(CallStarted()), frame(Result(content=b"{}"))]) == Result(content=b"{}")
 
 
 def test_a_call_that_was_begun_is_lost_where_the_connection_ends() -> None:
-    reply = ask([frame(Begun())])
+    reply = ask([frame(CallStarted())])
     assert isinstance(reply, Failed)
     assert (reply.kind, reply.sent) == ("lost", True)
 

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from hermes_jobs.agent.mcp.authorization import LoginClient, Wish, log_in_by_code, log_in_by_device
+from hermes_jobs.agent.mcp.authorization import LoginClient, LoginRequest, log_in_by_code, log_in_by_device
 from hermes_jobs.agent.mcp.bearer import NotRenewed, renew
 from hermes_jobs.agent.mcp.config import McpOauth
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, Logins, OauthClient
@@ -48,11 +48,11 @@ def file(tmp_path: Path) -> LoginFile:
     return LoginFile(tmp_path / "login.json")
 
 
-def wish(oauth: OauthServer, before: Login | None = None, **entry: Any) -> Wish:
-    return Wish(server="notes", url=oauth.mcp, oauth=McpOauth(**entry), before=before)
+def wish(oauth: OauthServer, before: Login | None = None, **entry: Any) -> LoginRequest:
+    return LoginRequest(server="notes", url=oauth.mcp, oauth=McpOauth(**entry), before=before)
 
 
-def logged_in(wanted: Wish, *, pages: list[str] | None = None) -> Login:
+def logged_in(wanted: LoginRequest, *, pages: list[str] | None = None) -> Login:
     """A login by a browser on this host."""
 
     def open_browser(address: str) -> None:
@@ -70,14 +70,14 @@ def logged_in(wanted: Wish, *, pages: list[str] | None = None) -> Login:
     return asyncio.run(run())
 
 
-def pasted(wanted: Wish, change: Callable[[str], str] = lambda address: address) -> Login:
+def pasted(wanted: LoginRequest, change: Callable[[str], str] = lambda address: address) -> Login:
     """A login whose answer is pasted."""
     shown: list[str] = []
     paste = Paste("", shown.append, lambda _text: change(browse(shown[0])))
     return asyncio.run(log_in_by_code(wanted, paste))
 
 
-def by_device(wanted: Wish) -> Login:
+def by_device(wanted: LoginRequest) -> Login:
     """A login whose code somebody enters at once."""
 
     async def at_once(_seconds: float) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.agent.mcp.authorization import Wish
+from hermes_jobs.agent.mcp.authorization import LoginRequest
 from hermes_jobs.agent.mcp.bearer import renew
 from hermes_jobs.agent.mcp.config import McpOauth
 from hermes_jobs.agent.mcp.logins import LoginFile
@@ -38,7 +38,7 @@ def _log_in_and_call(url: str, file: LoginFile, folder: Path) -> None:
     refused = servers.list_tools(launch, CancelToken())
     assert isinstance(refused, Failed)
     assert refused.kind == "login"
-    login = pasted(Wish(server="sums", url=url, oauth=McpOauth()))
+    login = pasted(LoginRequest(server="sums", url=url, oauth=McpOauth()))
     assert (login.scope, login.resource) == ("add", url)
     file.write(login)
     offer = servers.list_tools(launch, CancelToken())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.memory.fused_recall import Cue
+from hermes_jobs.agent.memory.fused_recall import RecallQuery
 from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, SessionRecall
 from hermes_jobs.engine.ports.conversation_search import (
     Near,
@@ -59,7 +59,7 @@ class Shelf:
 
 def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_said_around_it() -> None:
     shelf = Shelf()
-    assert SessionRecall(shelf)(session(), Cue("Is there green tea?")).text == (
+    assert SessionRecall(shelf)(session(), RecallQuery("Is there green tea?")).text == (
         "From earlier conversations:\n"
         "- 2026-11-01, Tea, assistant: What do you like?\n"
         "  user: I like green tea at four\n"
@@ -70,12 +70,12 @@ def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_sai
 
 
 def test_a_long_text_is_told_in_part() -> None:
-    told = SessionRecall(Shelf("green " * 1_000))(session(), Cue("Is there green tea?")).text
+    told = SessionRecall(Shelf("green " * 1_000))(session(), RecallQuery("Is there green tea?")).text
     assert max(map(len, told.splitlines())) <= TEXT_CHARS + len("  user: ")
 
 
 def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
-    assert SessionRecall(Shelf())(session(), Cue("Is there milk?")).text == ""
+    assert SessionRecall(Shelf())(session(), RecallQuery("Is there milk?")).text == ""
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_where_nothing_is_found_there_is_nothing_to_tell() -> None:
 )
 def test_a_text_is_asked_as_it_is_and_nothing_in_it_is_an_operator(text: str, asked: str) -> None:
     shelf = Shelf()
-    SessionRecall(shelf)(session(), Cue(text))
+    SessionRecall(shelf)(session(), RecallQuery(text))
     assert [query for query, _ in shelf.prompt] == [asked]
 
 
 def test_a_text_without_words_is_not_searched_for() -> None:
     shelf = Shelf()
-    assert SessionRecall(shelf)(session(), Cue("?! …")).text == ""
-    assert SessionRecall(shelf)(session(), Cue("")).text == ""
+    assert SessionRecall(shelf)(session(), RecallQuery("?! …")).text == ""
+    assert SessionRecall(shelf)(session(), RecallQuery("")).text == ""
     assert shelf.prompt == []

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.snapshots.file_writer import FileWriter
 from hermes_jobs.agent.snapshots.rewind import REFUSED, Judged, Rewind
-from hermes_jobs.agent.snapshots.store import KeepLimits, SnapshotStore
+from hermes_jobs.agent.snapshots.store import SnapshotLimits, SnapshotStore
 from hermes_jobs.agent.snapshots.turn_files import TurnFiles, files_of, last_rewind
 from hermes_jobs.agent.tools.files import Files
 from hermes_jobs.agent.tools.path_policy import PathPolicy
@@ -31,12 +31,12 @@ NOW = "2026-11-23T12:00:00+00:00"
 class Desk:
     """A folder with file tools that keep what they replace, and the events that they wrote."""
 
-    def __init__(self, folder: Path, limits: KeepLimits | None = None) -> None:
+    def __init__(self, folder: Path, limits: SnapshotLimits | None = None) -> None:
         self.work = folder / "work"
         self.work.mkdir(parents=True)
         home = folder / "home"
         home.mkdir()
-        self.store = SnapshotStore(home / "snapshots", limits or KeepLimits())
+        self.store = SnapshotStore(home / "snapshots", limits or SnapshotLimits())
         files = Files(PathPolicy(home=str(home), user_home=str(folder)), snapshots=self.store)
         self.tools = Toolbox(files.tools, enabled=("files",))
         self.rewind = Rewind(self.store, FileWriter(self.store))
@@ -239,7 +239,7 @@ def test_bytes_that_are_no_text_come_back(desk):
 
 
 def test_what_is_too_large_is_not_kept_and_nothing_else_is_touched(tmp_path):
-    desk = Desk(tmp_path.resolve(), KeepLimits(file_bytes=1_000))
+    desk = Desk(tmp_path.resolve(), SnapshotLimits(file_bytes=1_000))
     (desk.work / "big").write_bytes(b"x" * 80_000)
     (desk.work / "small").write_bytes(b"old")
     desk.ask("write_file", path="big", content="1\n")
@@ -255,7 +255,7 @@ def test_what_is_too_large_is_not_kept_and_nothing_else_is_touched(tmp_path):
 
 
 def test_nothing_is_kept_where_that_is_switched_off(tmp_path):
-    desk = Desk(tmp_path.resolve(), KeepLimits(seconds=0))
+    desk = Desk(tmp_path.resolve(), SnapshotLimits(seconds=0))
     (desk.work / "a").write_bytes(b"old")
     desk.ask("write_file", path="a", content="new")
     assert not desk.store.folder.exists()
@@ -318,7 +318,7 @@ def test_a_write_that_was_killed_at_any_point_is_last_rewind(desk, monkeypatch, 
         raise Killed
 
     if at == "keep":
-        monkeypatch.setattr(SnapshotStore, "keep", dies)
+        monkeypatch.setattr(SnapshotStore, "store_content", dies)
     elif at == "plan":
         monkeypatch.setattr(SnapshotStore, "plan", dies)
     elif at == "replace":
@@ -349,7 +349,7 @@ def test_contents_are_for_the_owner_alone(desk):
 
 
 def test_the_old_goes_and_then_the_oldest_until_the_rest_fits(tmp_path):
-    store = SnapshotStore(tmp_path / "snapshots", KeepLimits(total_bytes=2_500, seconds=100))
+    store = SnapshotStore(tmp_path / "snapshots", SnapshotLimits(total_bytes=2_500, seconds=100))
     states = [store.store_content(os.urandom(1_000), 0o600) for _ in range(4)]
     for age, state in zip((200, 30, 20, 10), states, strict=True):
         at = 1_000_000 - age

@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools import background
 from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.process_files import Life
+from hermes_jobs.agent.tools.process_files import Lifetime
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.terminal import TerminalOptions
 from hermes_jobs.agent.tools.toolbox import Toolbox
@@ -57,7 +57,7 @@ class Shop:
         assert said.content.startswith("Started "), said
         return self.known.find(said.content.split()[1])
 
-    def launch(self, command: str, life: Life = "session") -> BackgroundProcess:
+    def launch(self, command: str, life: Lifetime = "session") -> BackgroundProcess:
         """Start it without a tool."""
         record = self.known.record(command, context_in(self.work), life=life, name="", shown_command=command)
         return self.known.start(record, {**os.environ, "MARK": self.mark}, Switch())

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from hermes_jobs.agent.files.marks import Mark, Witnesses
+from hermes_jobs.agent.files.marks import Mark, WitnessFiles
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.struct_types import described
@@ -86,7 +86,7 @@ class FileHistory(LogEntries[tuple[StoredText, ...]]):
 
     def __init__(self, path: Path, log_id: str) -> None:
         super().__init__(path, log_id, field="files", entry=tuple[StoredText, ...])
-        self._witnesses = Witnesses(path.parent)
+        self._witnesses = WitnessFiles(path.parent)
 
     def of(self, name: str) -> tuple[StoredText, ...]:
         """The file's past contents, newest last."""

@@ -57,7 +57,7 @@ def mark_file(draft: Path) -> Mark:
     return Mark(status.st_mtime_ns, status.st_ino, accessed)
 
 
-class Witnesses:
+class WitnessFiles:
     """A second link to each written file, to find it again after an editor has replaced it. Only on the file
     system of the files."""
 

@@ -25,7 +25,7 @@ class WrittenCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Read(msgspec.Struct, frozen=True):
+class ParsedCalls(msgspec.Struct, frozen=True):
     """The end of the parsed text, and the calls in it; without calls it is plain text."""
 
     end: int
@@ -64,14 +64,14 @@ class Braces:
                 self._end = self._at
 
 
-class Opened(msgspec.Struct):
+class OpenCall(msgspec.Struct):
     """A call that has begun: its name, if the opening holds it, and the object after it."""
 
     name: str
     braces: Braces
 
 
-Reader = Callable[[str, Opened, bool], Read | None]
+Reader = Callable[[str, OpenCall, bool], ParsedCalls | None]
 """`(text, opened, final)`: parses the call that begins the text. None: more
 text is needed; never if `final`.
 """
@@ -87,7 +87,7 @@ class Form(msgspec.Struct, frozen=True):
     read: Reader
 
 
-def read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
+def read_tagged(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
     """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing."""
     end = opened.braces.end(text)
     if end is None and not final:
@@ -101,14 +101,14 @@ def read_tagged(text: str, opened: Opened, final: bool) -> Read | None:
     stops = [at for tag in (_CLOSE, _OPEN) if (at := text.find(tag, opened.braces.start, limit)) >= 0]
     stop = min(stops, default=limit)
     after = _closed(text, stop, _CLOSE, final=final)
-    return None if after is None else Read(after, (_broken(text[opened.braces.start : stop]),))
+    return None if after is None else ParsedCalls(after, (_broken(text[opened.braces.start : stop]),))
 
 
 _DEBRIS = re.compile(r"(?:[\s,`\[\]*-]|json\b)*")
 """Text between and after the objects of a block: code fences, list marks."""
 
 
-def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Read | None:
+def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> ParsedCalls | None:
     """The calls of a block whose first one ends at `end`; more calls and debris may follow up to the closing
     tag.
     """
@@ -118,7 +118,7 @@ def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Re
         position = debris.end() if debris else position
         rest = text[position : position + len(_CLOSE)]
         if rest == _CLOSE:
-            return Read(position + len(_CLOSE), tuple(calls))
+            return ParsedCalls(position + len(_CLOSE), tuple(calls))
         if not final and _CLOSE.startswith(rest):
             return None
         more = Braces(position).end(text) if rest.startswith("{") else None
@@ -126,26 +126,26 @@ def _rest_of_block(text: str, end: int, call: WrittenCall, *, final: bool) -> Re
             return None
         another = _named(text[position:more]) if more is not None else None
         if another is None or more is None:
-            return Read(end, tuple(calls))
+            return ParsedCalls(end, tuple(calls))
         calls.append(another)
         position = end = more
 
 
-def _read_named(text: str, opened: Opened, final: bool) -> Read | None:
+def _read_named(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
     """`call:NAME{…}`, with JSON or bare keys in the braces."""
     end = opened.braces.end(text)
     if end is None:
         broken = WrittenCall(opened.name, text[opened.braces.start :])
-        return Read(len(text), (broken,)) if final else None
+        return ParsedCalls(len(text), (broken,)) if final else None
     body = text[opened.braces.start : end].replace('<|"|>', '"')
     for encoded in (body, _BARE_KEY.sub(_quoted_key, body)):
         arguments = decoded(encoded)
         if arguments is not None:
-            return Read(end, (WrittenCall(opened.name, _encoded(arguments)),))
-    return Read(end, (WrittenCall(opened.name, body),))
+            return ParsedCalls(end, (WrittenCall(opened.name, _encoded(arguments)),))
+    return ParsedCalls(end, (WrittenCall(opened.name, body),))
 
 
-def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
+def _read_fenced(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
     """A fenced block that holds only an object with `name` and `arguments`; else it is text."""
     end = opened.braces.end(text)
     if end is None and not final:
@@ -162,7 +162,7 @@ def _read_fenced(text: str, opened: Opened, final: bool) -> Read | None:
     call = _named(body, needs_arguments=True)
     if call is None and decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
         call = _broken(body)
-    return Read(after, (call,)) if call and closed else Read(opened.braces.start)
+    return ParsedCalls(after, (call,)) if call and closed else ParsedCalls(opened.braces.start)
 
 
 _OPEN, _CLOSE, _FENCE = "<tool_call>", "</tool_call>", "```"

@@ -130,7 +130,7 @@ def _marks_tools(family: Family, model: str) -> bool:
 
 def adapt(dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME) -> Dialect | None:
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
-    refusal = _Refused(message.lower(), is_about_the_request=status in {400, 422})
+    refusal = _Refusal(message.lower(), is_about_the_request=status in {400, 422})
     adaptations = (learn(dialect, refusal) for learn in _LESSONS)
     changed = next((adaptation for adaptation in adaptations if adaptation is not None), None)
     if changed is None or _insists(manner, dialect, changed):
@@ -177,36 +177,36 @@ _NO_SYSTEM = re.compile(
 """Messages of the templates of Gemma's first versions, and of Google's own endpoint for Gemma."""
 
 
-class _Refused(msgspec.Struct, frozen=True):
+class _Refusal(msgspec.Struct, frozen=True):
     """A refusal's message in lower case. Many servers send status 5xx for faults in the request."""
 
     said: str
     is_about_the_request: bool
 
 
-def _without_tools(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _without_tools(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refusal.said)
     return replace(dialect, tool_calls="text") if is_meant else None
 
 
-def _without_system(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _without_system(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     is_meant = dialect.system_role and _NO_SYSTEM.search(refusal.said)
     return replace(dialect, system_role=False) if is_meant else None
 
 
-def _without_marks(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _without_marks(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     if dialect.cache is None or not refusal.is_about_the_request or "cache_control" not in refusal.said:
         return None
     return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
 
 
-def _without_schema(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _without_schema(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     """Servers refuse the parameter, the schema's keywords, its grammar, or tools beside it, by any status."""
     is_meant = dialect.constrains and _SCHEMA.search(refusal.said)
     return replace(dialect, constrains=False) if is_meant else None
 
 
-def _without_field(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _without_field(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     message = refusal.said
     if not refusal.is_about_the_request or not _REFUSALS.search(message):
         return None
@@ -246,7 +246,7 @@ _ATTACHED = re.compile(
 """Names of payload fields: Gemini, OpenAI, DeepSeek, Moonshot, OpenRouter with Anthropic behind it."""
 
 
-def _with_other_order(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _with_other_order(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     changed = with_id_and_role_rules(dialect.family, refusal.said)
     return (
         replace(dialect, family=changed)
@@ -255,7 +255,7 @@ def _with_other_order(dialect: Dialect, refusal: _Refused) -> Dialect | None:
     )
 
 
-def _with_other_payloads(dialect: Dialect, refusal: _Refused) -> Dialect | None:
+def _with_other_payloads(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     """The dialect after a refused payload: a missing part, an unknown field, or an invalid value."""
     if not refusal.is_about_the_request or not _ATTACHED.search(refusal.said):
         return None
@@ -272,7 +272,7 @@ def _with_other_payloads(dialect: Dialect, refusal: _Refused) -> Dialect | None:
     return replace(dialect, payloads="omit") if dialect.payloads == "replace" else None
 
 
-_LESSONS: tuple[Callable[[Dialect, _Refused], Dialect | None], ...] = (
+_LESSONS: tuple[Callable[[Dialect, _Refusal], Dialect | None], ...] = (
     _without_schema,
     _without_tools,
     _without_system,

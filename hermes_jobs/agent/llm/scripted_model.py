@@ -13,13 +13,13 @@ from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 PIECE = 16  # characters per delta
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldCall(msgspec.Struct, frozen=True):
     """A reply that is held back until `ScriptedModel.release`."""
 
     reply: Reply
 
 
-Line = Reply | ModelError | Held
+Line = Reply | ModelError | HeldCall
 Script = Iterable[Line] | Callable[[ModelRequest], Line]
 
 
@@ -54,7 +54,7 @@ class ScriptedModel:
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. Raises LookupError at the end of the sequence."""
         line = self._next(request)
-        if isinstance(line, Held):
+        if isinstance(line, HeldCall):
             self._wait(cancel)
             line = line.reply
         if cancel.reason is not None:

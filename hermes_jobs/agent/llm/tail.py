@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from hermes_jobs.agent.llm.call_forms import Braces, Opened, WrittenCall, decoded, named, read_tagged
+from hermes_jobs.agent.llm.call_forms import Braces, OpenCall, WrittenCall, decoded, named, read_tagged
 
 _TAG = "<tool_call>"
 _BARE = ("{", "[{", "<|python_tag|>")
@@ -126,7 +126,7 @@ class TailFilter:
     def _call(self, text: str) -> tuple[tuple[WrittenCall, ...], int] | None:
         """The calls at the beginning of the text, and their end."""
         if text.startswith(_TAG):
-            read = read_tagged(text, Opened("", Braces(len(_TAG))), True)
+            read = read_tagged(text, OpenCall("", Braces(len(_TAG))), True)
             return (read.calls, read.end) if read is not None and read.calls else None
         end = Braces(0).end(text) if text.startswith("{") else None
         decoded_call = decoded(text[:end]) if end is not None else None

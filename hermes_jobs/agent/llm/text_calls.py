@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from hermes_jobs.agent.llm.call_forms import FORMS, Braces, Form, Opened, WrittenCall
+from hermes_jobs.agent.llm.call_forms import FORMS, Braces, Form, OpenCall, WrittenCall
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ToolSpec
 
@@ -30,7 +30,7 @@ class TextCallFilter:
         self.calls: list[WrittenCall] = []
         self._before = ""  # the character before the held text: a backtick there makes it a quotation
         self._buffer = ""
-        self._open: tuple[Form, Opened] | None = None  # the call whose opening begins the held text
+        self._open: tuple[Form, OpenCall] | None = None  # the call whose opening begins the held text
         self._spaces = ""  # white space that may surround a call
         self._has_text = False
         self._after_call = False
@@ -73,7 +73,7 @@ class TextCallFilter:
             openings = [match.start() for form in FORMS if (match := form.beginning.search(text, offset))]
             return self._taken((len(text) if final else min(openings, default=len(text))) - offset)
         match, form = min(matches, key=lambda item: item[0].start())
-        self._open = (form, Opened(match.groupdict().get("name", ""), Braces(len(match[0]))))
+        self._open = (form, OpenCall(match.groupdict().get("name", ""), Braces(len(match[0]))))
         return self._taken(match.start() - offset)
 
     def _taken(self, end: int) -> str:

@@ -45,7 +45,7 @@ from hermes_jobs.agent.mcp.redirects import Redirect
 from hermes_jobs.errors import Rejected
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class LoginRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A requested login: the server, its settings (filled in), and the login to replace."""
 
     server: str
@@ -54,7 +54,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     before: Login | None = None
 
 
-async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
+async def log_in_by_code(wish: LoginRequest, redirect: Redirect) -> Login:
     """Log in with a browser that is redirected to `redirect`. Raises `Rejected`."""
     address = ""
 
@@ -77,7 +77,7 @@ async def log_in_by_code(wish: Wish, redirect: Redirect) -> Login:
         return await _granted(wish, grant, http)
 
 
-async def log_in_by_device(wish: Wish, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
+async def log_in_by_device(wish: LoginRequest, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
     """Log in with a code that `show` displays and the user enters in any browser.
 
     Raises `Rejected`.
@@ -133,7 +133,7 @@ def _client(oauth: McpOauth, redirect_uri: str | None) -> OAuthClientInformation
     )
 
 
-async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
+async def _granted(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> Login:
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # its errors are translated here
     try:
         check_is_safe(wish.url, "the server")
@@ -148,7 +148,7 @@ async def _granted(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> Login:
     return grant.login(wish.server)
 
 
-async def _drive(wish: Wish, grant: Grant, http: httpx2.AsyncClient) -> None:
+async def _drive(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> None:
     """Give the SDK's flow the server's challenge, with the wanted scopes; send its requests."""
     request, challenge = await _challenged(wish.url, http)
     scope = wish.oauth.scope or challenge.get("scope")

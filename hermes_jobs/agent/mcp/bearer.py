@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.mcp.http_client import EXCHANGE, Trouble
+from hermes_jobs.agent.mcp.http_client import EXCHANGE, HttpFailure
 from hermes_jobs.agent.mcp.logins import Login, LoginFile, needed
 from hermes_jobs.agent.mcp.messages import Failure
 from hermes_jobs.system.file_lock import LockTimeout
@@ -103,7 +103,7 @@ class Bearer(httpx2.Auth):
     def _say(kind: Failure, text: str) -> None:
         exchange = EXCHANGE.get()
         if exchange is not None:
-            exchange.trouble = Trouble(kind, text)
+            exchange.trouble = HttpFailure(kind, text)
 
     def _want(self, scope: str) -> None:
         """Store the scopes for the next login."""

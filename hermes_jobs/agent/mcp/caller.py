@@ -14,8 +14,8 @@ from hermes_jobs.agent.mcp.messages import (
     MAX_FRAME,
     AnswerNow,
     AskNow,
-    Begun,
     CallProgress,
+    CallStarted,
     Reply,
     decode_request,
     frame,
@@ -38,7 +38,7 @@ class Caller:
 
     async def begin(self) -> bool:
         """Report that the call is sent now; whether the worker's lease is valid."""
-        await self._send(frame(Begun()))
+        await self._send(frame(CallStarted()))
         return self.may_act
 
     async def ask(self, question: AskNow) -> bytes:

@@ -26,7 +26,7 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from hermes_jobs.agent.mcp.elicitation import METHOD
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, CallTool, Inquire, Inquiry
+from hermes_jobs.agent.mcp.messages import AskNow, CallTool, InputRequired, Inquire, Inquiry
 from hermes_jobs.agent.mcp.server_process import StderrLog
 from hermes_jobs.agent.mcp.task_requests import TaskHandle, ask_about, cancel
 
@@ -145,13 +145,13 @@ async def _call_tool(
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def input_requests_of(result: InputRequiredResult) -> Asked:
+def input_requests_of(result: InputRequiredResult) -> InputRequired:
     """The questions that a server returned instead of a result."""
     requests = {key: _plain(request) for key, request in (result.input_requests or {}).items()}
-    return Asked(requests=msgspec.json.encode(requests), state=result.request_state)
+    return InputRequired(requests=msgspec.json.encode(requests), state=result.request_state)
 
 
-def input_request_of_error(data: object) -> Asked | None:
+def input_request_of_error(data: object) -> InputRequired | None:
     """The addresses that an older server wants to be visited before the call; None if there are none."""
     try:
         elicitations = ElicitationRequiredErrorData.model_validate(data).elicitations
@@ -161,7 +161,7 @@ def input_request_of_error(data: object) -> Asked | None:
         elicitation.elicitation_id or str(number): {"method": METHOD, "params": _plain(elicitation)}
         for number, elicitation in enumerate(elicitations)
     }
-    return Asked(requests=msgspec.json.encode(requests)) if requests else None
+    return InputRequired(requests=msgspec.json.encode(requests)) if requests else None
 
 
 def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:

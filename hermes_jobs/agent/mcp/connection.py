@@ -33,20 +33,20 @@ from hermes_jobs.agent.mcp.calls import (
     read_all,
 )
 from hermes_jobs.agent.mcp.failures import FAILURES, describe_failure, error_text, first_cause
-from hermes_jobs.agent.mcp.http_client import Exchange, ServerClient, Trouble
+from hermes_jobs.agent.mcp.http_client import Exchange, HttpFailure, ServerClient
 from hermes_jobs.agent.mcp.list_number import ListNumber
 from hermes_jobs.agent.mcp.logins import LoginFile
 from hermes_jobs.agent.mcp.malformed import MalformedEntries
 from hermes_jobs.agent.mcp.messages import (
-    Asked,
     CallTool,
     Failed,
+    InputRequired,
     Inquire,
     Launch,
     Offer,
     Reply,
     Result,
-    TaskGiven,
+    TaskCreated,
 )
 from hermes_jobs.agent.mcp.pipes import MAX_LINE, pipes
 from hermes_jobs.agent.mcp.server_process import ServerProcess, StderrLog
@@ -251,7 +251,7 @@ class ServerConnection:
         if isinstance(result, InputRequiredResult):
             return self._without_tokens(input_requests_of(result))
         if isinstance(result, TaskHandle):
-            return TaskGiven(content=plain(result))
+            return TaskCreated(content=plain(result))
         content = self._hidden(result.model_dump_json(by_alias=True, exclude_none=True).encode())
         if len(content) > MAX_LINE:
             return self._failed("too_large", f"its result is larger than {MAX_LINE >> 20} MiB", sent=True)
@@ -279,7 +279,7 @@ class ServerConnection:
         """The content without the tokens of the login."""
         return content if self._bearer is None else self._bearer.hide(content)
 
-    def _troubled(self, http_trouble: Trouble, exchange: Exchange, *, repeatable: bool) -> Failed:
+    def _troubled(self, http_trouble: HttpFailure, exchange: Exchange, *, repeatable: bool) -> Failed:
         """The failure of a call whose HTTP request has failed. An expired session ends the connection."""
         if http_trouble.expired and self.failed is None:
             self._end("ended", http_trouble.text)
@@ -290,7 +290,7 @@ class ServerConnection:
             return self._failed("refused", reason)
         return self._failed(http_trouble.kind, http_trouble.text, sent=http_trouble.sent)
 
-    def _without_tokens(self, request: Asked) -> Asked:
+    def _without_tokens(self, request: InputRequired) -> InputRequired:
         return msgspec.structs.replace(request, requests=self._hidden(request.requests))
 
     def _read_failure(self, error: Exception, exchange: Exchange, timeout: float) -> Reply:

@@ -53,7 +53,7 @@ MARK = "HERMES_JOBS_MCP"
 """Set in the environment of a server and its child processes: the folder of its connector."""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class ConnectorEnd(msgspec.Struct, frozen=True, kw_only=True):
     """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since its start.
     `well`: without an error."""
 
@@ -184,7 +184,7 @@ class Connector:
 
     def _record(self, reason: str, *, well: bool) -> None:
         lived = time.monotonic() - self._started_at
-        ended = Ended(at=time.time(), lived=lived, why=reason, well=well, stderr=self._log.tail)
+        ended = ConnectorEnd(at=time.time(), lived=lived, why=reason, well=well, stderr=self._log.tail)
         write_bytes(Path(self._launch.folder, "ended.json"), msgspec.json.encode(ended), durable=False)
 
     async def _until_answered(self) -> None:

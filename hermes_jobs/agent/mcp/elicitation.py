@@ -47,7 +47,7 @@ class Unanswerable(Exception):
     """A server's request cannot be answered. The message is half a sentence."""
 
 
-class _Refused(Exception):
+class _RefusedForm(Exception):
     """The question must not be shown to a user. The message is the reason."""
 
 
@@ -79,29 +79,29 @@ def _request(key: str, params: Mapping[str, Any], redact: Callable[[str], str]) 
         return msgspec.structs.replace(
             request, fields=_fields(params.get("requestedSchema"), message, redact)
         )
-    except _Refused as rejection:
+    except _RefusedForm as rejection:
         return msgspec.structs.replace(request, refusal=str(rejection))
 
 
 def _address(url: str) -> str:
-    """The address. Raises `_Refused` for an address that a browser should not open."""
+    """The address. Raises `_RefusedForm` for an address that a browser should not open."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError:
-        raise _Refused("its address cannot be read") from None
+        raise _RefusedForm("its address cannot be read") from None
     if parts.scheme not in ("http", "https") or not host or url != clean(url) or any(map(str.isspace, url)):
-        raise _Refused("its address is not one of the web")
+        raise _RefusedForm("its address is not one of the web")
     if parts.username is not None:
-        raise _Refused("its address has a name before the host, which hides where it leads")
+        raise _RefusedForm("its address has a name before the host, which hides where it leads")
     return url
 
 
 def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple[InputField, ...]:
-    """The fields of a form. Raises `_Refused`."""
+    """The fields of a form. Raises `_RefusedForm`."""
     properties = schema.get("properties", {}) if isinstance(schema, dict) else None
     if not isinstance(schema, dict) or not isinstance(properties, dict) or len(properties) > MAX_FIELDS:
-        raise _Refused("its form cannot be shown")
+        raise _RefusedForm("its form cannot be shown")
     needed = schema.get("required")
     required = needed if isinstance(needed, list) else []
     fields = []
@@ -111,9 +111,9 @@ def _fields(schema: object, message: str, redact: Callable[[str], str]) -> tuple
     texts = [field for field in fields if field.kind == "text"]
     for field in texts:
         if _is_secret(f"{_words(field.name)} {field.title} {field.description}"):
-            raise _Refused(f"its form asks for a secret ({field.name}), which the specification forbids")
+            raise _RefusedForm(f"its form asks for a secret ({field.name}), which the specification forbids")
     if texts and _is_secret(message):
-        raise _Refused("its form asks for a secret, which the specification forbids")
+        raise _RefusedForm("its form asks for a secret, which the specification forbids")
     return tuple(fields)
 
 
@@ -136,9 +136,9 @@ def _field(name: str, schema: Mapping[str, Any], required: bool, redact: Callabl
 
 
 def _kind(name: str, schema: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputChoice, ...]]:
-    """The kind of a field, and its choices. Raises `_Refused` for an unknown one."""
+    """The kind of a field, and its choices. Raises `_RefusedForm` for an unknown one."""
     if not name or name != clean(name) or len(name) > MAX_LABEL:
-        raise _Refused("its form has a field without a usable name")
+        raise _RefusedForm("its form has a field without a usable name")
     kind = schema.get("type")
     if kind == "array" and isinstance(schema.get("items"), dict):
         choices = _choices(schema["items"])
@@ -147,7 +147,7 @@ def _kind(name: str, schema: Mapping[str, Any]) -> tuple[FieldKind, tuple[InputC
     elif kind in _KINDS:
         choices = _choices(schema) if kind == "string" else ()
         return ("choice" if choices else _KINDS[str(kind)]), choices
-    raise _Refused(f"its form has a field that cannot be filled in ({name})")
+    raise _RefusedForm(f"its form has a field that cannot be filled in ({name})")
 
 
 def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
@@ -164,7 +164,7 @@ def _choices(schema: Mapping[str, Any]) -> tuple[InputChoice, ...]:
         names = names if isinstance(names, list) and len(names) == len(values) else [""] * len(values)
         choices = [(str(value), str(title)) for value, title in zip(values, names, strict=True)]
     if len(choices) > MAX_CHOICES or any(value != clean(value) for value, _ in choices):
-        raise _Refused("its form has choices that cannot be shown")
+        raise _RefusedForm("its form has choices that cannot be shown")
     return tuple(
         InputChoice(value=value, title="" if title == value else _text(title, MAX_LABEL))
         for value, title in choices

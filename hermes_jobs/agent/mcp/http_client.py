@@ -28,7 +28,7 @@ MAY_HAVE_ACTED = frozenset({408, 409})  # of the statuses below 500
 SESSION = "Mcp-Session-Id"
 
 
-class Trouble(NamedTuple):
+class HttpFailure(NamedTuple):
     """Why a request has failed. `sent`: the server may have acted on it; `expired`: its session is over."""
 
     kind: Failure
@@ -45,7 +45,7 @@ class Exchange:
     """
 
     def __init__(self) -> None:
-        self.trouble: Trouble | None = None
+        self.trouble: HttpFailure | None = None
         self.is_answered = False
         self._scopes: set[anyio.CancelScope] = set()
         self._is_over = False
@@ -118,7 +118,7 @@ class ServerClient(httpx2.AsyncClient):
             sent = not isinstance(error, NOT_SENT)
             kind: Failure = "lost" if sent else "ended"
             what = "the connection was lost" if sent else "no connection"
-            exchange.trouble = Trouble(kind, f"{what}: {_said(error)}", sent)
+            exchange.trouble = HttpFailure(kind, f"{what}: {_said(error)}", sent)
             return _nothing(request)
         if _is(response, "text/event-stream") and response.status_code < 300 and not _is_encoded(response):
             exchange.is_answered = True
@@ -138,7 +138,7 @@ class ServerClient(httpx2.AsyncClient):
         """The body; what makes it useless is noted."""
         if _is_encoded(response):
             text = "its answer is compressed, although that was not asked for"
-            exchange.trouble = exchange.trouble or Trouble("bad_result", text, sent=True)
+            exchange.trouble = exchange.trouble or HttpFailure("bad_result", text, sent=True)
             return b""
         body = bytearray()
         try:
@@ -146,18 +146,18 @@ class ServerClient(httpx2.AsyncClient):
                 body += chunk
                 if len(body) > MAX_LINE:
                     text = f"it sent more than {MAX_LINE >> 20} MiB in one message"
-                    exchange.trouble = Trouble("too_large", text, sent=True)
+                    exchange.trouble = HttpFailure("too_large", text, sent=True)
                     return b""
         except httpx2.HTTPError as error:
-            exchange.trouble = Trouble("lost", f"its answer broke off: {_said(error)}", sent=True)
+            exchange.trouble = HttpFailure("lost", f"its answer broke off: {_said(error)}", sent=True)
             return b""
         return bytes(body)
 
-    def _refusal(self, request: httpx2.Request, response: httpx2.Response, body: bytes) -> Trouble | None:
+    def _refusal(self, request: httpx2.Request, response: httpx2.Response, body: bytes) -> HttpFailure | None:
         """The reason of an error status whose body has none."""
         code = response.status_code
         if code == HTTPStatus.NOT_FOUND and SESSION in request.headers:
-            return Trouble("ended", "its session has expired", expired=True)
+            return HttpFailure("ended", "its session has expired", expired=True)
         if code < 400 or _is_error(response, body):
             return None
         text = f"it answered {code} {response.reason_phrase}".rstrip()
@@ -166,7 +166,7 @@ class ServerClient(httpx2.AsyncClient):
         wait = response.headers.get("Retry-After", "")
         if wait.isdecimal() and len(wait) < 6:
             text += f", and asks to wait {wait} s"
-        return Trouble("refused", text, sent=code >= 500 or code in MAY_HAVE_ACTED)
+        return HttpFailure("refused", text, sent=code >= 500 or code in MAY_HAVE_ACTED)
 
 
 class _Events(httpx2.AsyncByteStream):

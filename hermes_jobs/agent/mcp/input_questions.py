@@ -10,7 +10,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.elicitation import MAX_STATE, Unanswerable, requests_of
-from hermes_jobs.agent.mcp.messages import Asked, AskNow, Failed, decode_response
+from hermes_jobs.agent.mcp.messages import AskNow, Failed, InputRequired, decode_response
 from hermes_jobs.domain.events import InputRequest
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.call import Call
@@ -37,7 +37,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     seconds: float
     redact: Callable[[str], str]
 
-    def request(self, server: str, requested: Asked, context: ToolContext) -> c.RequestInput | Failed:
+    def request(self, server: str, requested: InputRequired, context: ToolContext) -> c.RequestInput | Failed:
         """The question of a call; the call is repeated with the answers."""
         if context.input is not None and context.input.rounds >= MAX_ROUNDS:
             return Failed(kind="asks", message=f"it asks for input more than {MAX_ROUNDS} times", sent=True)

@@ -1,7 +1,7 @@
 """Messages between workers and the connector of a server, over a socket of this host.
 
 A frame is four bytes with its length, then MessagePack. A connection carries one request; the connector
-answers with `Begun` just before it sends a call to the server, with `CallProgress` and `AskNow` for the
+answers with `CallStarted` just before it sends a call to the server, with `CallProgress` and `AskNow` for the
 server's progress and questions (answers go the other way), and with one reply. Closing the connection before
 that cancels the request. `Hold` has no reply: it keeps the server running, and the connector ends without
 holders."""
@@ -118,7 +118,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
     listing: int = 0
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
+class InputRequired(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
     """Instead of a result: the server has questions for the user, and wants the request again with the
     answers. `requests` are those of the specification as JSON, by key; `state` goes back to the server."""
 
@@ -126,7 +126,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
     state: str | None = None
 
 
-class TaskGiven(msgspec.Struct, frozen=True, kw_only=True, tag="task_given"):
+class TaskCreated(msgspec.Struct, frozen=True, kw_only=True, tag="task_given"):
     """Instead of a result: the server continues in a task; its state as JSON."""
 
     content: bytes
@@ -175,12 +175,12 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     sent: bool = False
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
+class CallStarted(msgspec.Struct, frozen=True, kw_only=True, tag="begun"):
     """From here on the call may have had an effect."""
 
 
-Reply = Offer | Result | Asked | TaskGiven | Failed
-Answer = Begun | AskNow | CallProgress | Reply
+Reply = Offer | Result | InputRequired | TaskCreated | Failed
+Answer = CallStarted | AskNow | CallProgress | Reply
 
 _encode = msgspec.msgpack.Encoder().encode
 _REQUEST = msgspec.msgpack.Decoder(Request)

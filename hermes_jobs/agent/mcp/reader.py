@@ -20,9 +20,9 @@ from hermes_jobs.agent.mcp.elicitation import Unanswerable, requests_of
 from hermes_jobs.agent.mcp.input_questions import CANCELLED
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.messages import (
-    Asked,
     AskNow,
     Failed,
+    InputRequired,
     Inquire,
     Inquiry,
     Launch,
@@ -32,7 +32,7 @@ from hermes_jobs.agent.mcp.messages import (
 from hermes_jobs.agent.mcp.prompts import MAX_LINE, line, text_of
 from hermes_jobs.agent.mcp.resources import KnownResources, McpResource
 from hermes_jobs.agent.mcp.servers import CANNOT_ASK, Servers
-from hermes_jobs.agent.mcp.sessions import Never
+from hermes_jobs.agent.mcp.sessions import NeverCancelled
 from hermes_jobs.domain.events import InputAnswered, InputRequest, InputRequested
 from hermes_jobs.domain.session.call import OpenInput
 from hermes_jobs.domain.session.inputs import MAX_ROUNDS, as_mcp
@@ -148,10 +148,10 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
                 return CANCELLED
 
         for _ in range(MAX_ROUNDS + 1):
-            reply = self.servers.read(launch, inquire, Never(), ask_now)
+            reply = self.servers.read(launch, inquire, NeverCancelled(), ask_now)
             if isinstance(reply, Failed) and refusals:
                 return Failed(kind="asks", message=refusals[-1])
-            if not isinstance(reply, Asked):
+            if not isinstance(reply, InputRequired):
                 return reply
             try:
                 answers = answered(decode_response(reply.requests), lambda: False)

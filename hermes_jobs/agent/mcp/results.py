@@ -13,13 +13,13 @@ import msgspec
 
 from hermes_jobs.agent.tools.output import clean
 
-KeepFile = Callable[[int, str, bytes], str]
+StoreFile = Callable[[int, str, bytes], str]
 """Stores the n-th file of a result, with its suffix; returns its path."""
 
 EMPTY_RESULT = "(the tool returned nothing)"
 
 
-def text_of(result: Mapping[str, Any], keep_file: KeepFile) -> tuple[str, bool]:
+def text_of(result: Mapping[str, Any], keep_file: StoreFile) -> tuple[str, bool]:
     """The text, and whether the call succeeded. Images and other files are stored separately, and named."""
     blocks = result.get("content")
     parts = list(_parts(blocks if isinstance(blocks, list) else [], keep_file))
@@ -31,7 +31,7 @@ def text_of(result: Mapping[str, Any], keep_file: KeepFile) -> tuple[str, bool]:
     return (f"Error: {text}" if failed and not text.startswith("Error") else text), not failed
 
 
-def _parts(blocks: list[Any], keep_file: KeepFile) -> Iterator[str]:
+def _parts(blocks: list[Any], keep_file: StoreFile) -> Iterator[str]:
     stored = 0
     for block in blocks:
         if not isinstance(block, dict):
@@ -60,7 +60,7 @@ def _parts(blocks: list[Any], keep_file: KeepFile) -> Iterator[str]:
                 yield f"[content of the unknown kind {str(other)[:40]!r}]"
 
 
-def _file(kind: str, data: object, mime: object, number: int, keep_file: KeepFile) -> str:
+def _file(kind: str, data: object, mime: object, number: int, keep_file: StoreFile) -> str:
     try:
         content = base64.b64decode(str(data or ""), validate=True)
     except (binascii.Error, ValueError):

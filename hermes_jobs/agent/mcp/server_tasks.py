@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
-from hermes_jobs.agent.mcp.messages import Asked, Failed, Inquiry, Result, decode_response
+from hermes_jobs.agent.mcp.messages import Failed, InputRequired, Inquiry, Result, decode_response
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.call import OpenTask
 from hermes_jobs.domain.session.inputs import as_mcp
@@ -80,7 +80,9 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         state: Mapping[str, Any] = decode_response(reply.content)
         requests = _new_requests(state, task, context)
         if state.get("status") == "input_required" and requests:
-            return self.questions.request(server, Asked(requests=msgspec.json.encode(requests)), context)
+            return self.questions.request(
+                server, InputRequired(requests=msgspec.json.encode(requests)), context
+            )
         if state.get("status") in {"working", "input_required"}:
             return self._continue(context, _pause(state, age), message=self._message(state))
         return self._ended(state, reply.listing)

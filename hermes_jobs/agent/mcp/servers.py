@@ -21,13 +21,13 @@ import msgspec
 from hermes_jobs.agent.mcp.logins import LoginFile, needed
 from hermes_jobs.agent.mcp.messages import (
     AnswerNow,
-    Asked,
     AskNow,
-    Begun,
     CallProgress,
+    CallStarted,
     CallTool,
     Failed,
     Hold,
+    InputRequired,
     Inquire,
     Inquiry,
     Launch,
@@ -36,7 +36,7 @@ from hermes_jobs.agent.mcp.messages import (
     Reply,
     Request,
     Result,
-    TaskGiven,
+    TaskCreated,
     frame,
     receive,
 )
@@ -92,26 +92,30 @@ class Servers:
         cancel: Cancel,
         ask: Ask = refuse_to_answer,
         on_progress: Callable[[str], None] = ignore_delta,
-    ) -> Result | Asked | TaskGiven | Failed:
+    ) -> Result | InputRequired | TaskCreated | Failed:
         """Call a tool; `ask` is called with the server's questions, `on_progress` with its progress."""
         reply = self._ask(
             launch, cancel, lambda token: msgspec.structs.replace(call, token=token), ask, on_progress
         )
-        return reply if isinstance(reply, Result | Asked | TaskGiven | Failed) else _lost(has_begun=True)
+        return (
+            reply
+            if isinstance(reply, Result | InputRequired | TaskCreated | Failed)
+            else _lost(has_begun=True)
+        )
 
     def inquire(
         self, launch: Launch, what: Inquiry, arguments: bytes, timeout: float, cancel: Cancel
     ) -> Result | Failed:
         """Send an `Inquire` without a user to answer questions."""
         reply = self.read(launch, Inquire(what=what, arguments=arguments, timeout=timeout), cancel)
-        return Failed(kind="asks", message=CANNOT_ASK) if isinstance(reply, Asked) else reply
+        return Failed(kind="asks", message=CANNOT_ASK) if isinstance(reply, InputRequired) else reply
 
     def read(
         self, launch: Launch, inquiry: Inquire, cancel: Cancel, ask: Ask = refuse_to_answer
-    ) -> Result | Asked | Failed:
+    ) -> Result | InputRequired | Failed:
         """The same; `ask` is called with the server's questions."""
         reply = self._ask(launch, cancel, lambda token: msgspec.structs.replace(inquiry, token=token), ask)
-        return reply if isinstance(reply, Result | Asked | Failed) else _lost(has_begun=False)
+        return reply if isinstance(reply, Result | InputRequired | Failed) else _lost(has_begun=False)
 
     def log_of(self, launch: Launch) -> Path:
         """The log file of the server's stderr."""
@@ -232,7 +236,7 @@ def _answered(
         if rest := request[sent:]:  # an empty send fails too if the other end has replied and closed
             connection.sendall(rest)
         answer = receive(connection)
-        while isinstance(answer, Begun | AskNow | CallProgress):
+        while isinstance(answer, CallStarted | AskNow | CallProgress):
             has_begun = True
             if isinstance(answer, CallProgress):
                 on_progress(answer.text)

@@ -23,13 +23,13 @@ from hermes_jobs.agent.mcp.config import McpServer
 from hermes_jobs.agent.mcp.input_questions import InputQuestions
 from hermes_jobs.agent.mcp.launches import Launches
 from hermes_jobs.agent.mcp.messages import (
-    Asked,
     AskNow,
     CallTool,
     Failed,
+    InputRequired,
     Offer,
     Result,
-    TaskGiven,
+    TaskCreated,
     decode_response,
 )
 from hermes_jobs.agent.mcp.prompts import prompts_of
@@ -77,7 +77,7 @@ class FrozenServers:
 NO_SERVERS = FrozenServers()
 
 
-class Never:
+class NeverCancelled:
     """A `Cancel` that does not fire."""
 
     reason = None
@@ -226,7 +226,7 @@ class McpSessions:
         """
         config = self.config[name]
         launch = self.launches.launch(name, workdir)
-        offer = self.servers.list_tools(launch, cancel or Never())
+        offer = self.servers.list_tools(launch, cancel or NeverCancelled())
         if isinstance(offer, Failed):
             self._record_failure(name, offer)
             return offer
@@ -304,7 +304,7 @@ class McpSessions:
             answer = self._tasks.poll(server, context.task, context, cancel, inquire)
             if cancel.reason == CANCELLED and not context.is_ending:  # else that poll has cancelled it
                 ending = replace(context, is_ending=True)
-                self._tasks.poll(server, context.task, ending, Never(), inquire)
+                self._tasks.poll(server, context.task, ending, NeverCancelled(), inquire)
             return answer
 
         def ask(question: AskNow, is_withdrawn: Callable[[], bool]) -> bytes:
@@ -316,9 +316,9 @@ class McpSessions:
         reply = self.servers.call(launch, call, cancel, ask, tell)
         if isinstance(reply, Failed) and reply.kind == "login":
             self._record_failure(server, reply)
-        if isinstance(reply, Asked):
+        if isinstance(reply, InputRequired):
             return self._questions.request(server, reply, context)
-        if isinstance(reply, TaskGiven):
+        if isinstance(reply, TaskCreated):
             return self._tasks.begun(server, reply.content, context)
         if isinstance(reply, Result) and cancel.reason is None:
             self._notice(server, context.workdir, reply.listing)

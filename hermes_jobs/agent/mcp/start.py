@@ -34,7 +34,7 @@ STABLE_SECONDS = 60.0  # a server that ran so long is restarted immediately
 SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
 
 
-class Ending(msgspec.Struct, frozen=True):
+class ConnectorEnd(msgspec.Struct, frozen=True):
     """How the previous connector ended: the relevant fields of `connector.Ended`, and the number of failures
     in a row."""
 
@@ -168,7 +168,7 @@ def pause_after_failures(folder: Path) -> None:
     Raises `NotStarted` where it would be long.
     """
     try:
-        ended = msgspec.json.decode((folder / "ended.json").read_bytes(), type=described(Ending))
+        ended = msgspec.json.decode((folder / "ended.json").read_bytes(), type=described(ConnectorEnd))
     except (OSError, msgspec.DecodeError):
         return
     counter = folder / "failures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from hermes_jobs.agent.memory.fused_recall import Cue
+from hermes_jobs.agent.memory.fused_recall import RecallQuery
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.domain.embedding import digest_of
 from hermes_jobs.domain.events import RecalledItem, RecallTrack
@@ -84,7 +84,7 @@ class EntryRecall:
         self._vectors = vectors
         self._indexed: tuple[tuple[Entry, ...], EntryIndex] = ((), EntryIndex(()))
 
-    def __call__(self, session: Session, cue: Cue) -> Recalled:
+    def __call__(self, session: Session, cue: RecallQuery) -> Recalled:
         """The entries that match the text and are in neither the prompt nor this conversation."""
         tail = self._tail(session.lineage)
         if not tail:
@@ -106,7 +106,7 @@ class EntryRecall:
         memories = tuple(int(item.name) for item in items)
         return Recalled("\n".join(lines), memories, tuple(items)) if items else Recalled()
 
-    def _rankings(self, tail: tuple[Entry, ...], cue: Cue) -> Mapping[RecallTrack, Sequence[Entry]]:
+    def _rankings(self, tail: tuple[Entry, ...], cue: RecallQuery) -> Mapping[RecallTrack, Sequence[Entry]]:
         indexed, index = self._indexed
         if indexed != tail:
             index = EntryIndex(tail)

@@ -29,7 +29,7 @@ SAVE_WINDOW_NS = 100_000_000  # seconds for which an editor may be about to fill
 MAX_READS = 10  # seconds between two reads of such a file
 
 
-class Unusable(Exception):
+class UnusableFile(Exception):
     """A file cannot be imported; it stays unchanged. The message is the reason."""
 
 
@@ -47,7 +47,7 @@ class MemoryFiles:
         self._folder = folder
 
     def read(self, target: MemoryTarget) -> FileText | None:
-        """The file's content; None if there is no file. Raises `Unusable`, `OSError`.
+        """The file's content; None if there is no file. Raises `UnusableFile`, `OSError`.
 
         An editor may empty the file before writing it: a file that was just emptied is read again.
         """
@@ -90,7 +90,7 @@ class MemoryFiles:
         for unfinished in path.parent.glob(f".{path.name}.*{UNFINISHED}"):
             unfinished.unlink(missing_ok=True)
         for ready in path.parent.glob(f".{path.name}.*{READY}"):
-            with suppress(Unusable):
+            with suppress(UnusableFile):
                 text = _read(ready)
                 if text is not None:
                     yield text
@@ -105,15 +105,15 @@ def _read(path: Path) -> FileText | None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise Unusable("it is not a file")
+            raise UnusableFile("it is not a file")
         if status.st_size > MAX_BYTES:
-            raise Unusable(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
+            raise UnusableFile(f"it has {status.st_size:,} bytes, more than {MAX_BYTES:,}")
         with os.fdopen(open_without_atime(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             return FileText(file.read().decode("utf-8"), status.st_mtime_ns)
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise Unusable("it is not UTF-8 text") from None
+        raise UnusableFile("it is not UTF-8 text") from None
 
 
 def _write_draft(path: Path, text: str) -> Path:

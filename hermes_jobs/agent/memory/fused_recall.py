@@ -1,6 +1,6 @@
 """Built-in recall: the memory's entries and earlier conversations, each by several methods.
 
-Its query, the `Cue`, is a turn's text, its vector, and the entities that it names.
+Its query, the `RecallQuery`, is a turn's text, its vector, and the entities that it names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class RecallPart(Protocol):
     """Recalls things of one kind."""
 
-    def __call__(self, session: Session, cue: Cue) -> Recalled:
+    def __call__(self, session: Session, cue: RecallQuery) -> Recalled:
         """The matches of the cue. Raises `HermesJobsError`."""
 
 
@@ -42,7 +42,7 @@ class FusedRecall:
 
     def __call__(self, session: Session, text: str) -> Recalled:
         """The results of all parts, with the cost of the text's vector."""
-        cue = Cue(text, vector=partial(self._question_vector, text), names=partial(self._named, text))
+        cue = RecallQuery(text, vector=partial(self._question_vector, text), names=partial(self._named, text))
         results = []
         for part in self._parts:
             try:
@@ -74,7 +74,7 @@ class FusedRecall:
             return NO_VECTOR
 
 
-class Cue:
+class RecallQuery:
     """`vector` and `names` are computed once, on first use."""
 
     def __init__(

@@ -12,7 +12,7 @@ import msgspec
 from hermes_jobs.agent.files.history import FileHistory, StoredText
 from hermes_jobs.agent.files.marks import Mark
 from hermes_jobs.agent.files.sync import HAND_EDIT, SyncedFolder
-from hermes_jobs.agent.memory.files import NAMES, FileText, MemoryFiles, Unusable
+from hermes_jobs.agent.memory.files import NAMES, FileText, MemoryFiles, UnusableFile
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
@@ -102,7 +102,7 @@ class SyncedMemory(SyncedFolder):
                 if entries_of(text.text if text is not None else "") == memory.entries(target):
                     return
                 self._write(target, memory)
-        except Unusable as reason:
+        except UnusableFile as reason:
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
         except OSError as error:  # the other file may be usable
             self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
@@ -116,7 +116,7 @@ class SyncedMemory(SyncedFolder):
                 pass
             try:
                 text = self._files.read(target)
-            except Unusable as reason:
+            except UnusableFile as reason:
                 self._problem(f"{NAMES[target]} is left as it is: {reason}.")
                 continue
             entries = memory.entries(target)

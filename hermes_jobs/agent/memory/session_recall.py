@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
-from hermes_jobs.agent.memory.fused_recall import Cue
+from hermes_jobs.agent.memory.fused_recall import RecallQuery
 from hermes_jobs.agent.memory.question_vector import QuestionVectors
 from hermes_jobs.domain.events import RecalledItem, RecallTrack
 from hermes_jobs.domain.session.session import Session
@@ -28,7 +28,7 @@ class SessionRecall:
         self._archive = archive
         self._vectors = vectors
 
-    def __call__(self, session: Session, cue: Cue) -> Recalled:
+    def __call__(self, session: Session, cue: RecallQuery) -> Recalled:
         """The passages found, best first, each with its neighbours."""
         query = as_question(cue.text)
         tracks: dict[RecallTrack, Sequence[Passage]] = {
@@ -61,7 +61,7 @@ class SessionRecall:
             query, scope=Scope(outside=session.id), limit=FOUND, least=MIN_WORD_SHARE
         )
 
-    def _naming(self, session: Session, cue: Cue) -> Sequence[Passage]:
+    def _naming(self, session: Session, cue: RecallQuery) -> Sequence[Passage]:
         """Passages about entities that the text refers to by other names; the text's own words find the
         rest."""
         names = [name for name in cue.names if not names_it(cue.text, name)][:MAX_ENTITIES]

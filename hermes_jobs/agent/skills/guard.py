@@ -117,7 +117,7 @@ def _severity(finding: ScanFinding) -> Severity:
     return "dangerous" if sends and finding.kind != "skill" else finding.severity
 
 
-class Examined(msgspec.Struct, frozen=True, kw_only=True):
+class GuardReport(msgspec.Struct, frozen=True, kw_only=True):
     """The guard's findings on a file or a folder."""
 
     path: str
@@ -125,7 +125,7 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     concerns: tuple[Concern, ...]
 
 
-def examine(path: Path) -> Examined:
+def examine(path: Path) -> GuardReport:
     """The guard's verdict on a skill's folder, or on one file. Raises `Rejected`, kind `usage`."""
     if path.is_dir():
         return _folder(path)
@@ -142,7 +142,7 @@ def examine(path: Path) -> Examined:
     return _result(path, concerns_of({path.name: file}))
 
 
-def _folder(path: Path) -> Examined:
+def _folder(path: Path) -> GuardReport:
     real = path.resolve()
     try:
         on_disk = Disk(real.parent).read(SkillPlace("", real.name))
@@ -166,5 +166,5 @@ def _of(problem: Problem) -> Concern:
     )
 
 
-def _result(path: Path, concerns: tuple[Concern, ...]) -> Examined:
-    return Examined(path=str(path), verdict=verdict(concerns), concerns=concerns)
+def _result(path: Path, concerns: tuple[Concern, ...]) -> GuardReport:
+    return GuardReport(path=str(path), verdict=verdict(concerns), concerns=concerns)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.agent.snapshots.store import KeepLimits, SnapshotStore, format_size
+from hermes_jobs.agent.snapshots.store import SnapshotLimits, SnapshotStore, format_size
 from hermes_jobs.domain.events import FileChange, FileState
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.randomness import random_hex
 
-NO_SNAPSHOTS = SnapshotStore(Path(os.devnull), KeepLimits(seconds=0))
+NO_SNAPSHOTS = SnapshotStore(Path(os.devnull), SnapshotLimits(seconds=0))
 """A store that stores nothing."""
 
 PLAIN_MODE = 0o666  # of a new file, less the umask
@@ -32,7 +32,7 @@ class Replaced(msgspec.Struct, frozen=True):
     old: bytes | None
 
 
-class Seen(msgspec.Struct, frozen=True):
+class CurrentFile(msgspec.Struct, frozen=True):
     """A file before a change: its state, and its content if small enough to be stored. All are None if there
     was not a file."""
 
@@ -118,7 +118,7 @@ class FileWriter:
                 os.rmdir(missing_folder)  # noqa: PTH106
         return Replaced(change, before.content)
 
-    def inspect(self, real: str, folder_fd: int | None = None) -> Seen:
+    def inspect(self, real: str, folder_fd: int | None = None) -> CurrentFile:
         """The current file, stored. `folder_fd`: its open folder.
 
         Raises `OSError`; `Rejected` for a special file.
@@ -129,17 +129,17 @@ class FileWriter:
                 with self._opened(folder) as opened:
                     return self.inspect(real, opened)
             except (FileNotFoundError, NotADirectoryError):
-                return Seen()
+                return CurrentFile()
         status = _status(name, folder_fd)
         if status is None:
-            return Seen()
+            return CurrentFile()
         if not stat.S_ISREG(status.st_mode):
             raise Rejected(f"{real} is {_kind(status)}: it cannot be written.", kind="not_a_file")
         content, reason = self._content(name, folder_fd, status)
         mode = stat.S_IMODE(status.st_mode)
         if content is None:
-            return Seen(status, FileState(size=status.st_size, mode=mode, not_kept=reason), None)
-        return Seen(status, self._store.store_content(content, mode), content)
+            return CurrentFile(status, FileState(size=status.st_size, mode=mode, not_kept=reason), None)
+        return CurrentFile(status, self._store.store_content(content, mode), content)
 
     def state(self, real: str) -> FileState | None:
         """The file's current state, with its digest whatever its size; nothing is stored. Raises as

@@ -35,7 +35,7 @@ MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepLimits:
+class SnapshotLimits:
     """The most bytes of one file and of all together, and the seconds for which a content is stored; 0
     seconds: nothing is stored."""
 
@@ -44,13 +44,13 @@ class KeepLimits:
     seconds: float = 30 * 86_400.0
 
 
-DEFAULT_LIMITS = KeepLimits()
+DEFAULT_LIMITS = SnapshotLimits()
 
 
 class SnapshotStore:
     """The contents and planned changes of one home. Safe for concurrent threads and processes."""
 
-    def __init__(self, folder: Path, limits: KeepLimits = DEFAULT_LIMITS) -> None:
+    def __init__(self, folder: Path, limits: SnapshotLimits = DEFAULT_LIMITS) -> None:
         self.folder = folder
         self.limits = limits
         self._added = 0

@@ -22,7 +22,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.agent.tools.process_files import KeeperStatus, Life, Output, ProcessFiles, ProcessRecord
+from hermes_jobs.agent.tools.process_files import KeeperStatus, Lifetime, Output, ProcessFiles, ProcessRecord
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES, SHELLS
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import Cancel, ToolContext
@@ -83,7 +83,7 @@ class BackgroundProcesses:
     # --- starting ---------------------------------------------------------------------------------
 
     def record(
-        self, command: str, context: ToolContext, *, life: Life, name: str, shown_command: str
+        self, command: str, context: ToolContext, *, life: Lifetime, name: str, shown_command: str
     ) -> ProcessRecord:
         """The record of a call's command; `shown_command` is the model's text."""
         return ProcessRecord(

@@ -124,14 +124,14 @@ class Consult:
         if call.name != "consult":
             return None
         try:
-            arguments = msgspec.json.decode(call.arguments, type=described(_Asked))
+            arguments = msgspec.json.decode(call.arguments, type=described(_Arguments))
             names = self.members(arguments.models)
         except (ValueError, RecursionError, ToolFailed):  # msgspec's errors are ValueErrors
             return None
         return (names, tokens(f"{SYSTEM}{arguments.question}"), ANSWER_TOKENS) if names else None
 
 
-class _Asked(msgspec.Struct):
+class _Arguments(msgspec.Struct):
     question: str = ""
     models: tuple[str, ...] = ()
 

@@ -18,7 +18,7 @@ import msgspec
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.struct_types import described
 
-Life = Literal["session", "turn", "named"]
+Lifetime = Literal["session", "turn", "named"]
 
 
 class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class ProcessRecord(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     call: str
     workdir: str
-    life: Life
+    life: Lifetime
     started_at: float
     name: str = ""
 

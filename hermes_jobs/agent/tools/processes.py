@@ -81,11 +81,11 @@ def run(  # noqa: PLR0913 - what a process is started with
         control.close()
         os.close(output)
     if "ended" not in status and afterwards:
-        run(afterwards, cwd="/", env=env, timeout=CLEANUP_SECONDS, cancel=_Never())
+        run(afterwards, cwd="/", env=env, timeout=CLEANUP_SECONDS, cancel=_NeverCancelled())
     return _completed(status, collected)
 
 
-class _Never:
+class _NeverCancelled:
     """A `Cancel` that does not fire."""
 
     reason = None

@@ -61,14 +61,14 @@ def summary_tokens(call: ToolCall) -> tuple[int, int] | None:
     if call.name != "session_search":
         return None
     try:
-        arguments = msgspec.json.decode(call.arguments, type=described(_Asked))
+        arguments = msgspec.json.decode(call.arguments, type=described(_Arguments))
     except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
         return None
     num = min(max(arguments.limit, 0), MAX_SESSIONS) if arguments.query.strip() else 0
     return (num * EXCERPT_CHARS // CHARACTERS_A_TOKEN, num * TOKENS) if num else None
 
 
-class _Asked(msgspec.Struct):
+class _Arguments(msgspec.Struct):
     query: str = ""
     limit: int = SESSIONS
 

@@ -28,7 +28,7 @@ from hermes_jobs.agent.tools.docker import (
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
-from hermes_jobs.agent.tools.process_files import Life
+from hermes_jobs.agent.tools.process_files import Lifetime
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
 from hermes_jobs.agent.tools.sandbox import Sandbox
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
@@ -185,7 +185,7 @@ class Terminal:
         processes = self._options.background
         if processes is None:
             raise ToolFailed("there are no background processes here. Nothing was run.")
-        life: Life = "named" if name else "session" if context.attended else "turn"
+        life: Lifetime = "named" if name else "session" if context.attended else "turn"
         record = processes.record(
             self._command(command, context), context, life=life, name=name, shown_command=command
         )

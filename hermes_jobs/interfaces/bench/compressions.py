@@ -22,7 +22,7 @@ CHECKPOINTS = (1, 3, 5)
 SESSION = "long"
 
 
-class Survival(NamedTuple):
+class SurvivalRow(NamedTuple):
     """After so many compressions: the shares of the facts from before the first one that are in the
     conversation (summary and messages), in the prompt or in the recall for the fact's question, and in the
     result of `recall_compacted` for that question."""
@@ -36,7 +36,7 @@ class Survival(NamedTuple):
 
 def survival(
     settings: Settings, environ: Mapping[str, str], folder: Path, person: ScriptedPerson
-) -> Iterator[Survival]:
+) -> Iterator[SurvivalRow]:
     """One session with all texts of the user, compressed after each fifth of it.
 
     Only the newest exchange is protected: older text is in the summary or lost.
@@ -56,10 +56,10 @@ def survival(
                 yield _survival(home, session, facts)
 
 
-def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> Survival:
+def _survival(home: BenchHome, session: Session, facts: Sequence[ExpectedFact]) -> SurvivalRow:
     lines = "\n".join(message.content for message in session.messages).splitlines()
     prompt = (session.started.system_prompt if session.started is not None else "").splitlines()
-    return Survival(
+    return SurvivalRow(
         session.num_compressed,
         len(facts),
         in_conversation=fmean(is_held(lines, fact.words) for fact in facts),

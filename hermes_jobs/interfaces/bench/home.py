@@ -41,14 +41,14 @@ class ShiftedClock:
         return time.monotonic()
 
 
-class Spent(NamedTuple):
+class SpentTokens(NamedTuple):
     """Calls of models, and their tokens."""
 
     requests: int
     tokens: int
 
 
-class Replied(NamedTuple):
+class RecordedReply(NamedTuple):
     """The end of a turn: its answer, the model's input besides the text and this session, and the prompt,
     each as the sent characters."""
 
@@ -90,7 +90,7 @@ class BenchHome:
         self._worker = worker
         self._work = work
 
-    def say(self, session: str, text: str, opening: Opening) -> Replied:
+    def say(self, session: str, text: str, opening: Opening) -> RecordedReply:
         """Run one turn. Raises `Rejected` if it fails."""
         worker, stream = self._worker, stream_of(session)
         turn = worker.engine.ids.name("t")
@@ -117,7 +117,7 @@ class BenchHome:
         recalled = [event.recalled for event in events if isinstance(event, ContextPrefetched)]
         results = tuple(message.content for message in after.messages if isinstance(message, ToolMessage))
         prompt = after.started.system_prompt if after.started is not None else ""
-        return Replied(answer, prompt, "".join(recalled), results)
+        return RecordedReply(answer, prompt, "".join(recalled), results)
 
     def rest(self) -> None:
         """Run due steps besides turns: reviews and their writes."""
@@ -136,10 +136,10 @@ class BenchHome:
         worker.work(lambda: worker.engine.sessions.load(stream).compression is None, stream=stream)
         return worker.engine.sessions.load(stream)
 
-    def spent(self) -> Spent:
+    def spent(self) -> SpentTokens:
         """The usage of this home's whole log."""
         rows = self.application.views.spending(by="model")
-        return Spent(sum(row.requests for row in rows), sum(row.usage.total_tokens for row in rows))
+        return SpentTokens(sum(row.requests for row in rows), sum(row.usage.total_tokens for row in rows))
 
     def _has_ended(self, stream: str, turn: str) -> bool:
         return turn in self._worker.engine.sessions.load(stream).ended

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from hermes_jobs.domain.events import Opening
 from hermes_jobs.domain.memory.memory import TARGETS
 from hermes_jobs.engine.ports.conversation_search import Passage
-from hermes_jobs.interfaces.bench.home import Spent, opened, settings_for
+from hermes_jobs.interfaces.bench.home import SpentTokens, opened, settings_for
 from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.search.question import as_question
@@ -27,7 +27,7 @@ TRANSCRIPT_HEADER = "What the person said in earlier sessions, word for word, ol
 K = (1, 3, 5)
 
 
-class Way(NamedTuple):
+class MemoryMode(NamedTuple):
     """A method of remembering. `keeps`: what the weeks store; methods with the same value share the weeks.
     With `observations` nothing is saved explicitly: each session is consolidated at its end.
     `toolsets` are those of every session; `recall`: passages of earlier sessions are found for each question;
@@ -40,15 +40,15 @@ class Way(NamedTuple):
     all_said: bool = False
 
 
-WAYS = (
-    Way("no memory", "nothing"),
-    Way("plain notes", "notes", ("files",)),
-    Way("everything in the prompt", "nothing", all_said=True),
-    Way("memory", "memory", ("memory",)),
-    Way("observations", "observations"),
-    Way("memory and recall", "memory", ("memory",), recall=True),
+MEMORY_MODES = (
+    MemoryMode("no memory", "nothing"),
+    MemoryMode("plain notes", "notes", ("files",)),
+    MemoryMode("everything in the prompt", "nothing", all_said=True),
+    MemoryMode("memory", "memory", ("memory",)),
+    MemoryMode("observations", "observations"),
+    MemoryMode("memory and recall", "memory", ("memory",), recall=True),
 )
-BASELINE = WAYS[0]
+BASELINE = MEMORY_MODES[0]
 
 
 class AskedQuestion(NamedTuple):
@@ -61,7 +61,7 @@ class AskedQuestion(NamedTuple):
     answered: bool
     rank: int | None
     tokens: int
-    spent: Spent = Spent(0, 0)
+    spent: SpentTokens = SpentTokens(0, 0)
 
 
 class PersonOutcome(NamedTuple):
@@ -83,10 +83,10 @@ class PersonOutcome(NamedTuple):
             yield "leaked" if name.kind in {"secret", "injection"} else "wrong", name.name
 
 
-class Played(NamedTuple):
+class PlayedPerson(NamedTuple):
     """The outcomes of a method, one per user, and the model's usage."""
 
-    way: Way
+    way: MemoryMode
     outcomes: tuple[PersonOutcome, ...]
     requests: int
     tokens: int
@@ -104,18 +104,18 @@ class LearningBench:
         self._environ = environ
         self._folder = folder
         self._tell = say
-        self._weeks: dict[tuple[str, str], Spent] = {}
+        self._weeks: dict[tuple[str, str], SpentTokens] = {}
 
-    def play(self, way: Way, persons: Sequence[ScriptedPerson]) -> Played:
+    def play(self, way: MemoryMode, persons: Sequence[ScriptedPerson]) -> PlayedPerson:
         """All users' weeks and questions with that method. Raises `Rejected` where a turn fails."""
         outcomes = tuple(self._outcome(way, person) for person in persons)
         spent = [answer.spent for outcome in outcomes for answer in outcome.asked]
         spent += [self._weeks[way.keeps, person.name] for person in persons]
-        return Played(
+        return PlayedPerson(
             way, outcomes, sum(answer.requests for answer in spent), sum(answer.tokens for answer in spent)
         )
 
-    def _outcome(self, way: Way, person: ScriptedPerson) -> PersonOutcome:
+    def _outcome(self, way: MemoryMode, person: ScriptedPerson) -> PersonOutcome:
         weeks = self._folder / f"{person.name}-{way.keeps}"
         if (way.keeps, person.name) not in self._weeks:
             if way.keeps != "nothing":
@@ -138,7 +138,7 @@ class LearningBench:
             asked=tuple(self._ask(way, person, fact, weeks) for fact in person.facts),
         )
 
-    def _live(self, way: Way, person: ScriptedPerson, folder: Path) -> Spent:
+    def _live(self, way: MemoryMode, person: ScriptedPerson, folder: Path) -> SpentTokens:
         """The user's sessions, on their days; due work of each session is done before the next."""
         with opened(settings_for(self._settings, folder), self._environ, folder) as home:
             for number, meeting in enumerate(person.sessions if way.keeps != "nothing" else ()):
@@ -150,13 +150,13 @@ class LearningBench:
                 home.rest()
             return home.spent()
 
-    def _opening(self, way: Way, person: ScriptedPerson) -> Opening:
+    def _opening(self, way: MemoryMode, person: ScriptedPerson) -> Opening:
         system = NOTES_PROMPT if way.keeps == "notes" else None
         if way.all_said:
             system = "\n".join([TRANSCRIPT_HEADER, *(f"- {text.says}" for text in person.texts)])
         return Opening(toolsets=way.toolsets, system=system)
 
-    def _left_behind(self, way: Way, person: ScriptedPerson, folder: Path) -> Sequence[str]:
+    def _left_behind(self, way: MemoryMode, person: ScriptedPerson, folder: Path) -> Sequence[str]:
         """The texts that are searched for facts: entries, lines of notes, or all messages."""
         if way.all_said:
             return [text.says for text in person.texts]
@@ -167,7 +167,7 @@ class LearningBench:
             memory = home.application.memory.sync()
         return [entry for target in TARGETS for entry in memory.entries(target)]
 
-    def _ask(self, way: Way, person: ScriptedPerson, fact: ExpectedFact, weeks: Path) -> AskedQuestion:
+    def _ask(self, way: MemoryMode, person: ScriptedPerson, fact: ExpectedFact, weeks: Path) -> AskedQuestion:
         """Ask the fact's question in a new session, in a copy of the home, so that questions do not affect
         each other."""
         folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
@@ -192,7 +192,7 @@ class LearningBench:
                 None,
             ),
             tokens=tokens(replied.prompt) + tokens(replied.recalled),
-            spent=Spent(after.requests - before.requests, after.tokens - before.tokens),
+            spent=SpentTokens(after.requests - before.requests, after.tokens - before.tokens),
         )
 
 
@@ -201,7 +201,7 @@ def _passage_text(passage: Passage) -> str:
     return "\n".join([passage.text, *(hit.text for hit in neighbours if hit is not None)])
 
 
-class WayFigures(NamedTuple):
+class ModeFigures(NamedTuple):
     """A way's figures: counts of facts and of what must never be written, shares of questions, a question's
     tokens beyond those without any memory, and what the model was asked in all, in calls and tokens."""
 
@@ -218,17 +218,17 @@ class WayFigures(NamedTuple):
     used: int
 
 
-def rows_of(ways: Sequence[Played]) -> list[WayFigures]:
+def rows_of(ways: Sequence[PlayedPerson]) -> list[ModeFigures]:
     """The table of the ways; the baseline is among them."""
     baseline = next(prompt_tokens(way) for way in ways if way.way == BASELINE)
     return [_row(way, baseline) for way in ways]
 
 
-def _row(played: Played, baseline: float) -> WayFigures:
+def _row(played: PlayedPerson, baseline: float) -> ModeFigures:
     outcomes = played.outcomes
     answers = [answer for outcome in outcomes for answer in outcome.asked]
     mistakes = Counter(what for outcome in outcomes for what, _ in outcome.mistakes)
-    return WayFigures(
+    return ModeFigures(
         way=played.way.name,
         kept=sum(len(outcome.kept) for outcome in outcomes),
         missed=mistakes["missed"],
@@ -243,12 +243,12 @@ def _row(played: Played, baseline: float) -> WayFigures:
     )
 
 
-def prompt_tokens(played: Played) -> float:
+def prompt_tokens(played: PlayedPerson) -> float:
     """The mean of a question's system prompt and recalled text, in estimated tokens."""
     return fmean(answer.tokens for outcome in played.outcomes for answer in outcome.asked)
 
 
-def recall_at(played: Played, k: int) -> float:
+def recall_at(played: PlayedPerson, k: int) -> float:
     """The share of questions with a passage among the first k that holds what they need."""
     ranks = [answer.rank for outcome in played.outcomes for answer in outcome.asked]
     return fmean(rank is not None and rank <= k for rank in ranks)

@@ -19,7 +19,7 @@ from hermes_jobs.agent.context.message_groups import tokens_of
 from hermes_jobs.agent.context.prune import outcome, prune
 from hermes_jobs.agent.context.setup import CompressorOptions
 from hermes_jobs.agent.context.summary import FIRST, UPDATE, instructions, transcript
-from hermes_jobs.agent.mcp.sessions import Never
+from hermes_jobs.agent.mcp.sessions import NeverCancelled
 from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.bootstrap import Application
@@ -53,7 +53,7 @@ class ToldFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: tuple[str, ...]
 
 
-class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DoneCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call: a command, or a tool with a path; `ends` is a key of `ENDS`."""
 
     name: str
@@ -70,7 +70,7 @@ class WorkPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The work between two compressions."""
 
     facts: tuple[ToldFact, ...]
-    calls: tuple[Done, ...]
+    calls: tuple[DoneCall, ...]
 
 
 class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +79,7 @@ class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts: tuple[WorkPart, ...]
 
 
-class Retained(NamedTuple):
+class RetentionRow(NamedTuple):
     """Shares after so many compressions with that form.
 
     `oldest`: of the facts told before the first compression, those that stand in the conversation;
@@ -154,7 +154,7 @@ def asking(application: Application) -> AskSummariser:
     settings, endpoints = application.settings, application.endpoints
     choice = settings.auxiliary_model("compression")
     prices = endpoints.prices(choice.base_url)
-    return Summariser(endpoints.model(choice), choice.model, prices, "compression", Never())
+    return Summariser(endpoints.model(choice), choice.model, prices, "compression", NeverCancelled())
 
 
 def work() -> Work:
@@ -163,7 +163,9 @@ def work() -> Work:
     return msgspec.toml.decode(text, type=described(Work))
 
 
-def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPart]) -> Iterator[Retained]:
+def retained(
+    new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPart]
+) -> Iterator[RetentionRow]:
     """The work compressed after each of its parts, once with each form and a summariser of its own.
 
     Raises `ModelError` where the summariser fails.
@@ -175,7 +177,7 @@ def retained(new_summariser: Callable[[], AskSummariser], parts: Sequence[WorkPa
 
 def _compressed(
     form: str, engine: Compressor, ask: AskSummariser, parts: Sequence[WorkPart]
-) -> Iterator[Retained]:
+) -> Iterator[RetentionRow]:
     messages: tuple[Message, ...] = (UserMessage("Hello"), AssistantMessage("Hello."))
     archive = SaidArchive()
     for number, part in enumerate(parts, start=1):
@@ -194,7 +196,7 @@ def _compressed(
         if number in CHECKPOINTS:
             lines = [*_lines(messages)]
             facts = [fact for work_part in parts[:number] for fact in work_part.facts]
-            yield Retained(
+            yield RetentionRow(
                 form,
                 number,
                 oldest=fmean(is_held(lines, told_fact.words) for told_fact in parts[0].facts),

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
-from hermes_jobs.interfaces.chat.slash import Found
+from hermes_jobs.interfaces.chat.slash import CompletionItems
 from hermes_jobs.interfaces.cli.mcp.mentions import (
     ENDS,
     MENTION,
@@ -117,7 +117,7 @@ def _path(name: str, folder: str) -> Path:
 # --- completion after an @ --------------------------------------------------------------
 
 
-def paths_that_begin(prefix: str, folder: str) -> Found:
+def paths_that_begin(prefix: str, folder: str) -> CompletionItems:
     """Files and folders that begin with the typed text; for a bare word also files below whose name contains
     it."""
     prefix = prefix.removeprefix('"')

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.interfaces.chat.slash import ChatContext, Found
+from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems
 
 SENTENCE_AT = {"add": 1, "preview": 1, "edit": 2}
 """Subcommands of `schedule` that take a sentence, and at which word it begins."""
@@ -80,7 +80,7 @@ def summary(chat: ChatContext, _rest: str) -> None:
     chat.command_line("sessions", "summary", chat.conversation.require_session().lineage)
 
 
-def offers(group: str) -> Callable[[ChatContext], Found]:
+def offers(group: str) -> Callable[[ChatContext], CompletionItems]:
     """Completions after the command of that name."""
     return lambda _chat: subcommands(group).items()
 

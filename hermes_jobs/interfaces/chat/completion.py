@@ -16,7 +16,7 @@ from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.attachments import PARTIAL_MENTION, paths_that_begin
 from hermes_jobs.interfaces.chat.commands import all_commands, by_name
-from hermes_jobs.interfaces.chat.slash import ChatContext, Found, Group, SlashCommand
+from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems, Group, SlashCommand
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.resources import McpResource
@@ -61,11 +61,11 @@ def is_completed(document: Document) -> bool:
     return is_mention or document.text.startswith("/")
 
 
-def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> Found:
+def _names(commands: Mapping[Group, Sequence[SlashCommand]]) -> CompletionItems:
     return ((command.name, command.summary) for command in chain.from_iterable(commands.values()))
 
 
-def _beginning_with(names: Found, prefix: str) -> Iterator[Completion]:
+def _beginning_with(names: CompletionItems, prefix: str) -> Iterator[Completion]:
     for word, meaning in names:
         if word.casefold().startswith(prefix.casefold()):
             yield Completion(word, start_position=-len(prefix), display_meta=meaning)
@@ -104,7 +104,7 @@ class OfferedResources:
         self._lock = threading.Lock()
         self._asked_at: dict[str, float] = {}
 
-    def that_begin(self, prefix: str, folder: str) -> Found:
+    def that_begin(self, prefix: str, folder: str) -> CompletionItems:
         """Mentions that begin with the text typed after the `@`, each with a description."""
         reader = self._reader()
         server, colon, rest = prefix.removeprefix('"').partition(":")

@@ -7,7 +7,7 @@ import re
 from hermes_jobs.domain.approval_rules import MODES
 from hermes_jobs.domain.events import Mode
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.chat.slash import ChatContext, Found
+from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.sessions.commands import fork_session_at
@@ -187,7 +187,7 @@ def agents(chat: ChatContext, _rest: str) -> None:
         chat.say("No sub-agent is running. All kinds: hermes-jobs agents list")
 
 
-def running_agents(chat: ChatContext) -> Found:
+def running_agents(chat: ChatContext) -> CompletionItems:
     """The running sub-agents, for completion."""
     return [
         (child.ref.session, cut(one_line(child.ref.goal), 50)) for _, child in chat.conversation.children()
@@ -260,7 +260,7 @@ def rate(chat: ChatContext, rest: str) -> None:
     chat.command_line("turns", "rate", chat.conversation.last_turn(), rating, *noted)
 
 
-def known_skills(chat: ChatContext) -> Found:
+def known_skills(chat: ChatContext) -> CompletionItems:
     """The skills in the agent's index."""
     catalog = chat.application.skills
     for entry in catalog.read_entries()[0]:
@@ -268,18 +268,18 @@ def known_skills(chat: ChatContext) -> Found:
             yield entry.name, cut(one_line(entry.text.description), 60)
 
 
-def known_ratings(_chat: ChatContext) -> Found:
+def known_ratings(_chat: ChatContext) -> CompletionItems:
     """The arguments of `rate`."""
     yield from RATINGS.items()
 
 
-def known_sessions(chat: ChatContext) -> Found:
+def known_sessions(chat: ChatContext) -> CompletionItems:
     """Titles, and ids of those that have none, the last used first."""
     for session in chat.application.views.sessions(limit=OFFERED):
         yield session.title or session.id, one_line(session.preview)[:60]
 
 
-def known_models(chat: ChatContext) -> Found:
+def known_models(chat: ChatContext) -> CompletionItems:
     """The configured model, aliases, ensembles, and those that have answered before."""
     settings = chat.application.settings
     configured = settings.model_name
@@ -292,11 +292,11 @@ def known_models(chat: ChatContext) -> Found:
             yield spending.key, f"{spending.requests} answers so far"
 
 
-def known_scopes(_chat: ChatContext) -> Found:
+def known_scopes(_chat: ChatContext) -> CompletionItems:
     """The durations of an approval."""
     yield from SCOPE_MEANINGS.items()
 
 
-def known_modes(_chat: ChatContext) -> Found:
+def known_modes(_chat: ChatContext) -> CompletionItems:
     """The modes, with descriptions."""
     yield from MEANINGS.items()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Group = Literal["Conversation", "Answer", "Look", "Agent", "Chat", "Your own", "MCP servers"]
 """What `/help` lists commands under."""
 
-Found = Iterable[tuple[str, str]]
+CompletionItems = Iterable[tuple[str, str]]
 """Words that Tab offers, each with what it means."""
 
 COMMAND = re.compile(
@@ -71,7 +71,7 @@ class SlashCommand(msgspec.Struct, frozen=True):
     summary: str
     run: Callable[[ChatContext, str], None]
     aliases: tuple[str, ...] = ()
-    completes: Callable[[ChatContext], Found] | None = None
+    completes: Callable[[ChatContext], CompletionItems] | None = None
 
     @property
     def usage(self) -> str:

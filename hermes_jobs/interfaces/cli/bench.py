@@ -20,10 +20,10 @@ from hermes_jobs.text.figures import pluralize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_jobs.interfaces.bench.compressions import Survival
-    from hermes_jobs.interfaces.bench.learning import Played
+    from hermes_jobs.interfaces.bench.compressions import SurvivalRow
+    from hermes_jobs.interfaces.bench.learning import PlayedPerson
     from hermes_jobs.interfaces.bench.people import ScriptedPerson
-    from hermes_jobs.interfaces.bench.retention import Retained
+    from hermes_jobs.interfaces.bench.retention import RetentionRow
     from hermes_jobs.settings import Settings
 
 SUMMARIES = 10  # of the long piece of work
@@ -63,7 +63,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     with everything in the prompt, with the memory, with observations only, and with recall. It runs in a
     temporary home and reads only the configuration of yours. Answers are checked by patterns, not by a model.
     """
-    from hermes_jobs.interfaces.bench.learning import WAYS, LearningBench
+    from hermes_jobs.interfaces.bench.learning import MEMORY_MODES, LearningBench
     from hermes_jobs.interfaces.bench.people import people
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
     from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
@@ -73,7 +73,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
     texts, facts = sum(len(person.texts) for person in persons), sum(len(person.facts) for person in persons)
     sessions = sum(len(person.sessions) for person in persons)
     num_sessions = max(len(person.texts) for person in persons)
-    calls = 3 * texts + sessions + len(WAYS) * facts + num_sessions + SUMMARIES
+    calls = 3 * texts + sessions + len(MEMORY_MODES) * facts + num_sessions + SUMMARIES
     counts = f"{pluralize(len(persons), 'person', 'people')}, {pluralize(facts, 'question')}"
     note(f"At least {calls:,} calls of {settings.main_model.model}: {counts}.")
     if not confirmed("Begin?", "Nothing was asked", yes=yes):
@@ -81,7 +81,7 @@ def learning(context: CliContext, model: str | None, names: tuple[str, ...], yes
         return FAILED
     with tempfile.TemporaryDirectory(prefix="hermes-jobs-bench-") as folder:
         played = LearningBench(settings, context.environ, Path(folder), note)
-        ways = [played.play(way, persons) for way in WAYS]
+        ways = [played.play(way, persons) for way in MEMORY_MODES]
         survived = _run_survival(context, settings, Path(folder), persons)
         retained = _run_retention(context, settings, Path(folder))
     print_result(
@@ -116,7 +116,7 @@ def _with_model(settings: Settings, model: str | None) -> Settings:
 
 def _run_survival(
     context: CliContext, settings: Settings, folder: Path, persons: Sequence[ScriptedPerson]
-) -> Sequence[Survival]:
+) -> Sequence[SurvivalRow]:
     from hermes_jobs.interfaces.bench.compressions import survival
 
     longest_person = max(persons, key=lambda item: len(item.texts))
@@ -124,14 +124,14 @@ def _run_survival(
     return list(survival(settings, context.environ, folder / "long", longest_person))
 
 
-def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Sequence[Retained]:
+def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Sequence[RetentionRow]:
     from hermes_jobs.engine.ports import ModelError
     from hermes_jobs.interfaces.bench.home import opened, settings_for
     from hermes_jobs.interfaces.bench.retention import asking, retained, work
 
     note("a long piece of work, five compressions, by form of summary")
     folder = folder / "work"
-    rows: list[Retained] = []
+    rows: list[RetentionRow] = []
     with opened(settings_for(settings, folder), context.environ, folder) as home:
         try:
             rows.extend(retained(lambda: asking(home.application), work().parts))
@@ -141,7 +141,7 @@ def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Seq
 
 
 def _as_object(
-    ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]
+    ways: Sequence[PlayedPerson], survived: Sequence[SurvivalRow], retained: Sequence[RetentionRow]
 ) -> dict[str, object]:
     from hermes_jobs.interfaces.bench.learning import K, recall_at, rows_of
 
@@ -159,7 +159,9 @@ def _as_object(
     }
 
 
-def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Sequence[Retained]) -> None:
+def _print(
+    ways: Sequence[PlayedPerson], survived: Sequence[SurvivalRow], retained: Sequence[RetentionRow]
+) -> None:
     from hermes_jobs.interfaces.bench.learning import BASELINE, K, recall_at, rows_of
 
     print_table(
@@ -196,7 +198,7 @@ def _print(ways: Sequence[Played], survived: Sequence[Survival], retained: Seque
                 note(f"{way.way.name}: {outcome.person}, {name}: {what}")
 
 
-def _print_retained(retained: Sequence[Retained]) -> None:
+def _print_retained(retained: Sequence[RetentionRow]) -> None:
     if not retained:
         return
     click.echo()

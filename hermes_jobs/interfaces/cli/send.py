@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_jobs.engine.engine import Submitted
-    from hermes_jobs.interfaces.cli.skills.given import WithSkills
+    from hermes_jobs.interfaces.cli.skills.given import TextWithSkills
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
@@ -234,7 +234,7 @@ def _resources(
     return mentioned_resources(text, inputs, reader, folder)
 
 
-def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> WithSkills | None:
+def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> TextWithSkills | None:
     """The text with the named skills; None if none is named."""
     if not names:
         return None

@@ -14,7 +14,7 @@ from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from hermes_jobs.interfaces.cli.turns.waiter import last_turn
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class TurnState(Struct, frozen=True, kw_only=True):
     """The state of a turn: its open questions, and the lines of progress since the last poll.
 
     `is_held`: it is blocked until a user answers.
@@ -37,7 +37,7 @@ class WatchedTurn:
         self._lines: list[str] = []
         self._progress = ProgressLines(self._lines.append, application.clock.now)
 
-    def poll(self, seconds: float = 0.0) -> Standing:
+    def poll(self, seconds: float = 0.0) -> TurnState:
         """The turn's state, after an event of the log or `seconds`. Raises `LogUnavailable`."""
         log = self._engine.log
         if seconds > 0:
@@ -53,7 +53,7 @@ class WatchedTurn:
                 self._progress.handle(recorded)
         self._progress.report_slow()
         current = session.current
-        return Standing(
+        return TurnState(
             is_over=turn in session.ended,
             is_held=current is not None
             and current.id == turn

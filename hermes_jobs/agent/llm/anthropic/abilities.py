@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 Thinking = Literal["none", "budget", "adaptive"]
-Off = Literal["omitted", "disabled", "between_tools", "never"]
+ThinkingOff = Literal["omitted", "disabled", "between_tools", "never"]
 Version = tuple[int, int]
 
 
@@ -28,7 +28,7 @@ class Abilities(msgspec.Struct, frozen=True):
 
     longest: int
     thinking: Thinking
-    off: Off = "omitted"
+    off: ThinkingOff = "omitted"
     efforts: tuple[str, ...] = ()
     binds: bool = False
 

@@ -29,7 +29,7 @@ from hermes_jobs.domain.session.messages import (
 )
 
 Json = dict[str, Any]
-Takes = Callable[[Payload, Sequence[Json]], bool]
+TakesPayload = Callable[[Payload, Sequence[Json]], bool]
 """Whether a payload is sent back in this request, after these messages."""
 
 DIALECT = "anthropic"
@@ -44,7 +44,7 @@ USABLE_ID = "[a-zA-Z0-9_-]{1,64}"
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def render(history: Sequence[Message], takes: Takes) -> list[Json]:
+def render(history: Sequence[Message], takes: TakesPayload) -> list[Json]:
     """The messages with alternating roles; the first and the last are the user's."""
     messages: list[Json] = []
     for reply, answers in _rounds(with_valid_ids(history, USABLE_ID)):
@@ -105,7 +105,7 @@ def _add(messages: list[Json], role: str, blocks: list[Json]) -> None:
         messages.append({"role": role, "content": blocks})
 
 
-def _assistant(reply: AssistantMessage, takes: Takes, before: Sequence[Json]) -> list[Json]:
+def _assistant(reply: AssistantMessage, takes: TakesPayload, before: Sequence[Json]) -> list[Json]:
     uses = {call.id: _use(call) for call in reply.tool_calls}
     if reply.payload is None or reply.payload.dialect != DIALECT or not takes(reply.payload, before):
         return [*_text_blocks(reply.content), *uses.values()]

@@ -31,7 +31,13 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.answer_format import output_format
 from hermes_jobs.agent.llm.anthropic.abilities import Abilities, abilities
-from hermes_jobs.agent.llm.anthropic.render import Takes, called_tools, lacks_thoughts, render, tool_name
+from hermes_jobs.agent.llm.anthropic.render import (
+    TakesPayload,
+    called_tools,
+    lacks_thoughts,
+    render,
+    tool_name,
+)
 from hermes_jobs.agent.llm.dialect import CacheTtl
 from hermes_jobs.agent.llm.families import Effort
 from hermes_jobs.domain.session.messages import Payload
@@ -76,7 +82,7 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def request_body(
-    request: ModelRequest, conduct: RequestOptions, takes: Takes, prefix: Prefix | None = None
+    request: ModelRequest, conduct: RequestOptions, takes: TakesPayload, prefix: Prefix | None = None
 ) -> Json:
     """The request body; only its messages depend on the history, and its marks only on positions.
 

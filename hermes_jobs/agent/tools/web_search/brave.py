@@ -52,7 +52,7 @@ class _Error(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class _Refused(msgspec.Struct):
+class _RefusalBody(msgspec.Struct):
     error: _Error = _Error()
 
 
@@ -94,7 +94,7 @@ class Brave:
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`: a wrong key is a 422, an exhausted plan a 429."""
-        error = decoded_or(body, _Refused, _Refused()).error
+        error = decoded_or(body, _RefusalBody, _RefusalBody()).error
         kind = kind_of(status)
         if error.code in _WRONG_KEY:
             kind = "auth"

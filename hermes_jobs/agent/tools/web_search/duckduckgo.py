@@ -40,7 +40,7 @@ class DuckDuckGoQuery(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResponse(msgspec.Struct, frozen=True, kw_only=True):
     """The response: results, or the error."""
 
     hits: tuple[Hit, ...] = ()
@@ -79,7 +79,7 @@ class DuckDuckGo:
         if completed.interrupted:
             raise StepInterrupted
         answers = [
-            msgspec.convert(response, described(Answered))
+            msgspec.convert(response, described(SearchResponse))
             for response in responses(completed)
             if isinstance(response, dict)
         ]

@@ -14,7 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from hermes_jobs.agent.tools.subprocess_call import REQUEST, respond
-from hermes_jobs.agent.tools.web_search.duckduckgo import Answered, DuckDuckGoQuery
+from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGoQuery, SearchResponse
 from hermes_jobs.agent.tools.web_search.query import Age, FailureKind, Hit, one_line
 from hermes_jobs.system.struct_types import described
 
@@ -32,7 +32,7 @@ def main() -> None:
     respond(msgspec.to_builtins(search_response(query)))
 
 
-def search_response(query: DuckDuckGoQuery) -> Answered:
+def search_response(query: DuckDuckGoQuery) -> SearchResponse:
     """The results, or why there are none."""
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException
@@ -47,12 +47,12 @@ def search_response(query: DuckDuckGoQuery) -> Answered:
         )
     except DDGSException as error:
         return _failure(error)
-    return Answered(
+    return SearchResponse(
         hits=tuple(Hit(result.get("title", ""), result["href"], result.get("body", "")) for result in results)
     )
 
 
-def _failure(error: Exception) -> Answered:
+def _failure(error: Exception) -> SearchResponse:
     """What the library's exception means.
 
     It is the same for an empty page and for a page with a CAPTCHA.
@@ -62,13 +62,13 @@ def _failure(error: Exception) -> Answered:
     message = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
     if message == NO_RESULTS:
         text = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
-        return Answered(kind="rate", message=text)
+        return SearchResponse(kind="rate", message=text)
     kind: FailureKind = "unreachable"
     if isinstance(error, RatelimitException):
-        return Answered(kind="rate", message="DuckDuckGo takes no more searches right now.")
+        return SearchResponse(kind="rate", message="DuckDuckGo takes no more searches right now.")
     if isinstance(error, TimeoutException):
-        return Answered(kind=kind, message="DuckDuckGo did not answer in time.")
-    return Answered(kind=kind, message=f"DuckDuckGo cannot be reached ({message}).")
+        return SearchResponse(kind=kind, message="DuckDuckGo did not answer in time.")
+    return SearchResponse(kind=kind, message=f"DuckDuckGo cannot be reached ({message}).")
 
 
 def _proxy(environ: Mapping[str, str]) -> str | None:

@@ -34,7 +34,7 @@ class _Answer(msgspec.Struct):
     results: list[_Result]
 
 
-class _Refused(msgspec.Struct):
+class _RefusalBody(msgspec.Struct):
     error: str = ""
     tag: str = ""
 
@@ -67,7 +67,7 @@ class Exa:
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
-        error = decoded_or(body, _Refused, _Refused())
+        error = decoded_or(body, _RefusalBody, _RefusalBody())
         return SearchRefusal("auth" if error.tag in _WRONG_KEY else kind_of(status), error.error or error.tag)
 
 

@@ -41,7 +41,7 @@ DEFAULT_PAUSE = 1.0
 REDACTED = "[REDACTED]"
 
 
-class _Answered(msgspec.Struct, frozen=True):
+class _Response(msgspec.Struct, frozen=True):
     status: int
     body: bytes
     location: str = ""
@@ -100,7 +100,7 @@ class HttpSearcher:
             raise SearchFailed("format", text, hint=hint) from error
         return msgspec.structs.replace(results, hits=results.hits[: query.limit])
 
-    async def _answered(self, request: HttpRequest) -> _Answered:
+    async def _answered(self, request: HttpRequest) -> _Response:
         from httpx2 import AsyncClient
 
         async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
@@ -118,7 +118,7 @@ class HttpSearcher:
                 await self._pause(wait)
         raise AssertionError("a search is tried at least once")
 
-    async def _send(self, client: AsyncClient, request: HttpRequest) -> _Answered:
+    async def _send(self, client: AsyncClient, request: HttpRequest) -> _Response:
         method = "GET" if request.body is None else "POST"
         async with client.stream(
             method,
@@ -133,17 +133,17 @@ class HttpSearcher:
                 if len(body) > MAX_BYTES:
                     raise SearchFailed("format", f"{self._host} answers more than {MAX_BYTES:,} bytes.")
             headers = response.headers
-            return _Answered(
+            return _Response(
                 response.status_code,
                 body,
                 headers.get("location", ""),
                 _seconds(headers.get("retry-after") or headers.get("x-ratelimit-reset") or ""),
             )
 
-    def _may_try_again(self, response: _Answered) -> bool:
+    def _may_try_again(self, response: _Response) -> bool:
         return self._api.refusal(response.status, response.body).kind == "rate"
 
-    def _failure(self, response: _Answered) -> SearchFailed:
+    def _failure(self, response: _Response) -> SearchFailed:
         """The error for a response without results."""
         status, title, key = response.status, self.title, self._provider.key
         if 300 <= status < 400:

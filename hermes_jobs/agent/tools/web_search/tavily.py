@@ -37,7 +37,7 @@ class _Detail(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class _Refused(msgspec.Struct):
+class _RefusalBody(msgspec.Struct):
     """`detail` is a text if the request itself is invalid."""
 
     detail: _Detail | str = ""
@@ -72,6 +72,6 @@ class Tavily:
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:
         """See `SearchApi.refusal`."""
-        detail = decoded_or(body, _Refused, _Refused()).detail
+        detail = decoded_or(body, _RefusalBody, _RefusalBody()).detail
         message = detail if isinstance(detail, str) else detail.error
         return SearchRefusal("quota" if status in _USED_UP else kind_of(status), message)

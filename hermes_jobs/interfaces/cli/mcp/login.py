@@ -20,7 +20,7 @@ from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.authorization import Wish
+    from hermes_jobs.agent.mcp.authorization import LoginRequest
     from hermes_jobs.agent.mcp.logins import Login
     from hermes_jobs.agent.mcp.oauth_grants import DeviceCode
 
@@ -59,9 +59,9 @@ def log_in(
     known_row(context, name)
     mcp = context.application.mcp
     place = mcp.launches.login_at(name)
-    from hermes_jobs.agent.mcp.authorization import Wish
+    from hermes_jobs.agent.mcp.authorization import LoginRequest
 
-    wish = Wish(server=name, url=place.url, oauth=place.oauth, before=place.file.read())
+    wish = LoginRequest(server=name, url=place.url, oauth=place.oauth, before=place.file.read())
     opens = browser and _has_browser(context.environ)
     login = asyncio.run(_login(wish, paste=paste, device=device, opens=opens, seconds=timeout))
     with place.file.locked():
@@ -96,7 +96,7 @@ def log_out(context: CliContext, name: str, as_json: bool) -> None:
     )
 
 
-async def _login(wish: Wish, *, paste: bool, device: bool, opens: bool, seconds: float) -> Login:
+async def _login(wish: LoginRequest, *, paste: bool, device: bool, opens: bool, seconds: float) -> Login:
     from hermes_jobs.agent.mcp.authorization import log_in_by_code, log_in_by_device
     from hermes_jobs.agent.mcp.redirects import Loopback, Paste
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from hermes_jobs.views.verifications import VerificationView
 
 NOT_YET = "not tested yet"
-Found = dict[tuple[str, str, str], "VerificationView"]
+VerificationsBySubject = dict[tuple[str, str, str], "VerificationView"]
 
 
-def verifications_by_subject(application: Application) -> Found:
+def verifications_by_subject(application: Application) -> VerificationsBySubject:
     """The findings, by kind, name and review."""
     return {
         (verification.kind, verification.name, verification.review): verification

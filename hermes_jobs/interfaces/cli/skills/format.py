@@ -18,7 +18,11 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
-from hermes_jobs.interfaces.cli.reviews.verifications import Found, mark_of, verifications_by_subject
+from hermes_jobs.interfaces.cli.reviews.verifications import (
+    VerificationsBySubject,
+    mark_of,
+    verifications_by_subject,
+)
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.scan import scan
 from hermes_jobs.views.skills import SkillUse
@@ -294,7 +298,7 @@ def _write(recorded: RecordedEvent, undone: int | None, *, is_update: bool) -> W
     )
 
 
-def _row(entry: SkillEntry, use: SkillUse, platform: str, verified: Found) -> SkillRow:
+def _row(entry: SkillEntry, use: SkillUse, platform: str, verified: VerificationsBySubject) -> SkillRow:
     reason = entry.hidden(None, platform)
     status: Status = "unreadable" if entry.text is None else "hidden" if reason else "active"
     return SkillRow(
@@ -314,7 +318,7 @@ def _row(entry: SkillEntry, use: SkillUse, platform: str, verified: Found) -> Sk
     )
 
 
-def _provisional(entry: SkillEntry, verified: Found) -> str:
+def _provisional(entry: SkillEntry, verified: VerificationsBySubject) -> str:
     review = entry.skill.provisional if entry.skill is not None else ""
     return mark_of(review, verified.get(("skill", entry.name, review)))
 

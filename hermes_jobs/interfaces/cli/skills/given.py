@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.catalog import SkillCatalog, SkillEntry
 
 
-class WithSkills(msgspec.Struct, frozen=True):
+class TextWithSkills(msgspec.Struct, frozen=True):
     """A whole text, the names of the skills in it, and notes on their problems."""
 
     text: str
@@ -22,18 +22,18 @@ class WithSkills(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def with_skills(catalog: SkillCatalog, names: Sequence[str], text: str) -> WithSkills:
+def with_skills(catalog: SkillCatalog, names: Sequence[str], text: str) -> TextWithSkills:
     """The text, followed by each named skill, once. Raises `Rejected` for a name that no skill has."""
     entries = list({entry.name: entry for entry in map(catalog.find, names)}.values())
     if not entries:
-        return WithSkills(text, (), ())
+        return TextWithSkills(text, (), ())
     title = " and ".join(f"the skill {entry.name}" for entry in entries)
     parts, notes = [text if text.strip() else f"Work by {title}."], []
     for entry in entries:
         main = entry.main if entry.skill is not None else redact_findings_in(entry.main)
         parts.append(fenced(". ".join(_head(catalog, entry)), main))
         notes += _notes(catalog, entry, is_whole=main == entry.main)
-    return WithSkills("\n\n".join(parts), tuple(entry.name for entry in entries), tuple(notes))
+    return TextWithSkills("\n\n".join(parts), tuple(entry.name for entry in entries), tuple(notes))
 
 
 def _head(catalog: SkillCatalog, entry: SkillEntry) -> list[str]:

@@ -21,7 +21,7 @@ from hermes_jobs.views.skills import SkillUse
 from hermes_jobs.views.verifications import VerificationView
 
 
-class SaidTurn(msgspec.Struct, frozen=True):
+class EvidenceTurn(msgspec.Struct, frozen=True):
     """A turn, and the user's message in it; `unrelated`: it was only repeated for comparison."""
 
     turn: str
@@ -42,7 +42,7 @@ class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
     turn: str | None
     model: str
     provisional: bool
-    turns: tuple[SaidTurn, ...]
+    turns: tuple[EvidenceTurn, ...]
     tried_out: VerificationView | None
 
 
@@ -112,9 +112,9 @@ def _model(application: Application, turn: str | None) -> str:
         return ""
 
 
-def _turns(application: Application, row: WriteRow, review: str | None) -> Iterator[SaidTurn]:
+def _turns(application: Application, row: WriteRow, review: str | None) -> Iterator[EvidenceTurn]:
     turns = [
-        SaidTurn(turn.turn, _text(application, turn.turn), turn.unrelated)
+        EvidenceTurn(turn.turn, _text(application, turn.turn), turn.unrelated)
         for experiment in (verifications_of(application.engine(), review) if review else ())
         for turn in (experiment.plan.turns if experiment.plan else ())
     ]
@@ -124,7 +124,7 @@ def _turns(application: Application, row: WriteRow, review: str | None) -> Itera
         else None
     )
     source = row.turn if review is None else after
-    yield from turns or ([SaidTurn(source, _text(application, source))] if source else [])
+    yield from turns or ([EvidenceTurn(source, _text(application, source))] if source else [])
 
 
 def _text(application: Application, turn: str) -> str:
