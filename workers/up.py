@@ -157,7 +157,7 @@ class Supervisor:
         lock.publish(state)
         while not signals.asked:
             signals.wait(self._pause(TICK if state.ready else STARTING_TICK))
-            self._keep()
+            self._restart_exited()
             if not state.ready and self._has_come_up(registered, port):
                 state = msgspec.structs.replace(state, ready=True)
                 lock.publish(state)
@@ -185,7 +185,7 @@ class Supervisor:
         port = _flower_port(self._options.flower_port)
         self._start("flower", ["--port", str(port)], FLOWER_GRACE)
         if self._options.flower_port is None and port != DEFAULT_PORT:
-            self._say(f"Port {DEFAULT_PORT} is taken; Flower gets {port}.")
+            self._print(f"Port {DEFAULT_PORT} is taken; Flower gets {port}.")
         return port
 
     def _start_gateway(self) -> None:
@@ -247,17 +247,17 @@ class Supervisor:
             ("metrics", self._metrics_status()),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
         ]
-        self._say("hermes-jobs is up.")
+        self._print("hermes-jobs is up.")
         for name, status in lines:
-            self._say(f"  {name:<10}{status}")
-        self._say("Ctrl-C stops it warmly, a second one at once.")
+            self._print(f"  {name:<10}{status}")
+        self._print("Ctrl-C stops it warmly, a second one at once.")
 
     def _report_processes(self) -> None:
         """Print the background processes that still run; those without a keeper are ended."""
         running = self._application.processes.running()
         if running:
             ids = ", ".join(process.record.id for process in running)
-            self._say(f"Background processes continue: {ids} (hermes-jobs processes).")
+            self._print(f"Background processes continue: {ids} (hermes-jobs processes).")
 
     def _gateway_status(self) -> str:
         log = self._settings.paths.logs / f"{GATEWAY}.log"
@@ -269,7 +269,7 @@ class Supervisor:
             return "not asked for (metrics.port)"
         return f"http://{metrics.address}:{metrics.port}/metrics"
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         # The terminal may be gone while the processes run, or have yet to be stopped.
         with contextlib.suppress(OSError):
             self._on_line(line)
@@ -279,7 +279,7 @@ class Supervisor:
     def _pause(self, max_seconds: float) -> float:
         return min([max_seconds, *(part.starts_in for part in self._parts.values() if not part.is_running)])
 
-    def _keep(self) -> None:
+    def _restart_exited(self) -> None:
         settings = self._application.live.current()
         if settings is not self._last_settings:
             before, self._last_settings = self._last_settings, settings
@@ -291,10 +291,10 @@ class Supervisor:
             elif ended == CREDENTIALS and name == GATEWAY:
                 del self._parts[name]
                 self._refused_token = settings.secrets.get(TOKEN)
-                self._say(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
+                self._print(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
-                self._say(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
+                self._print(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
 
     def _follow_gateway(self, before: Settings, after: Settings) -> None:
         """Begin, restart or end the gateway where its settings have changed."""
@@ -302,15 +302,15 @@ class Supervisor:
         part = self._parts.get(GATEWAY)
         if part is None:
             if has_telegram(after) and after.secrets.get(TOKEN) != self._refused_token:
-                self._say(f"Telegram is configured: the {GATEWAY} starts; log {log}")
+                self._print(f"Telegram is configured: the {GATEWAY} starts; log {log}")
                 self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
         elif not has_telegram(after):
-            self._say(f"Telegram is configured no more: the {GATEWAY} ends.")
+            self._print(f"Telegram is configured no more: the {GATEWAY} ends.")
             del self._parts[GATEWAY]
             part.ask_to_stop()
             part.wait(GATEWAY_GRACE)
         elif before.gateway != after.gateway or before.secrets.get(TOKEN) != after.secrets.get(TOKEN):
-            self._say(f"The settings of the {GATEWAY} have changed: it starts again with them.")
+            self._print(f"The settings of the {GATEWAY} have changed: it starts again with them.")
             self._restarting.add(GATEWAY)
             part.ask_to_stop()
 
@@ -319,7 +319,7 @@ class Supervisor:
     def _stop(self, signals: ShutdownSignals) -> None:
         if any(part.is_running for part in self._parts.values()):
             seconds = self._settings.workers.stop_seconds
-            self._say(f"Stopping; what is being written may take {seconds:g} s. Once more stops at once.")
+            self._print(f"Stopping; what is being written may take {seconds:g} s. Once more stops at once.")
         for part in reversed(self._parts.values()):
             part.ask_to_stop()
             patient = True
@@ -331,8 +331,8 @@ class Supervisor:
             return
         ended = self._application.processes.kill_where(lambda _record: True, wait=True)
         if ended:
-            self._say(ended_line(ended))
-        self._say("Stopped.")
+            self._print(ended_line(ended))
+        self._print("Stopped.")
 
 
 def _flower_port(requested: int | None) -> int:

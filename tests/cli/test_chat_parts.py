@@ -42,7 +42,7 @@ class Room:
         self.lines: list[tuple[str, ...]] = []
         self._width = width
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         self.said.append(text)
 
     @property

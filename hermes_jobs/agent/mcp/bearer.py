@@ -87,25 +87,27 @@ class Bearer(httpx2.Auth):
         """Store why the request was refused, if a login or rights are missing."""
         if response.status_code == 401:
             if login is not None and login.problem and not login.ended:
-                self._say("refused", f"its login could not be renewed now: {login.problem}")
+                self._report("refused", f"its login could not be renewed now: {login.problem}")
             else:
                 reason = (login.ended if login is not None else "") or "the server asks for one"
-                self._say("login", needed(self._server, reason))
+                self._report("login", needed(self._server, reason))
         elif response.status_code == 403:
             challenge = challenge_of(response)
             if challenge.get("error") == "insufficient_scope":
                 scope = challenge.get("scope", "")
-                await asyncio.to_thread(self._want, scope)
+                await asyncio.to_thread(self._require_scope, scope)
                 scope_text = f" ({scope})" if scope else ""
-                self._say("scope", f"it wants more rights{scope_text}: hermes-jobs mcp login {self._server}")
+                self._report(
+                    "scope", f"it wants more rights{scope_text}: hermes-jobs mcp login {self._server}"
+                )
 
     @staticmethod
-    def _say(kind: Failure, text: str) -> None:
+    def _report(kind: Failure, text: str) -> None:
         exchange = EXCHANGE.get()
         if exchange is not None:
             exchange.trouble = HttpFailure(kind, text)
 
-    def _want(self, scope: str) -> None:
+    def _require_scope(self, scope: str) -> None:
         """Store the scopes for the next login."""
         with self._file.locked():
             login = self._file.read()

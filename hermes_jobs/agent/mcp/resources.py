@@ -58,7 +58,7 @@ class KnownResources:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_bytes(self._file(server), msgspec.json.encode(resources), durable=False)
 
-    def forget(self, server: str) -> None:
+    def remove(self, server: str) -> None:
         """Remove the file of a server that was removed."""
         with suppress(OSError):
             self._file(server).unlink()

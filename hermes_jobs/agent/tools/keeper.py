@@ -58,13 +58,13 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 2)
     keeper = Keeper(folder, supervisor.Watch(child, wakeup), (output, typed, control))
-    keeper.say(state="running")
+    keeper.write_status(state="running")
     os.write(1, f"started {child}\n".encode())
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     if int(lease) >= 0:
         os.close(int(lease))  # the worker's lock must end with the worker
-    keeper.keep()
+    keeper.run()
     if afterwards and keeper.how != "exit":
         last = supervisor.Watch(supervisor.start_command(shell, afterwards, prctl, None), wakeup)
         last.until_empty(supervisor.AFTERWARDS_LIMIT)
@@ -94,7 +94,7 @@ class Keeper:
         self._num_left = 0
         self._since = process_identity.begun(os.getpid())
 
-    def keep(self) -> None:
+    def run(self) -> None:
         """Serve until all processes of the command have ended."""
         while True:
             self._watch.reap()
@@ -115,9 +115,9 @@ class Keeper:
         elif self.how == "exit" and status >= 0:
             code = os.waitstatus_to_exitcode(status)
             code = code if code >= 0 else 128 - code
-        self.say(state="ended", code=code, ended_at=time.time(), left=self._num_left)
+        self.write_status(state="ended", code=code, ended_at=time.time(), left=self._num_left)
 
-    def say(self, **more: object) -> None:
+    def write_status(self, **more: object) -> None:
         """Write the status file."""
         record = {
             "keeper": os.getpid(),

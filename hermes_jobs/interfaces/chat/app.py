@@ -162,8 +162,8 @@ class Chat:
 
     # --- ChatContext -------------------------------------------------------------------
 
-    def say(self, text: str) -> None:
-        """See `ChatContext.say`."""
+    def print_line(self, text: str) -> None:
+        """See `ChatContext.print_line`."""
         self._display.print_line(printable(text))
 
     @property

@@ -62,7 +62,7 @@ def _has_time(chat: ChatContext, rest: str) -> bool:
 def search(chat: ChatContext, rest: str) -> None:
     """Search all sessions."""
     if not rest:
-        chat.say("/search WORDS searches all conversations.")
+        chat.print_line("/search WORDS searches all conversations.")
         return
     arguments = words(rest)
     chat.command_line("sessions", "search", *(arguments if arguments[0].startswith("-") else [rest]))

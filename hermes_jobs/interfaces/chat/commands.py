@@ -97,7 +97,7 @@ def _help(chat: ChatContext, rest: str) -> None:
         if entries
     ]
     for each in _two_columns(columns) if line_room >= HALF else chain.from_iterable(columns):
-        chat.say(each)
+        chat.print_line(each)
 
 
 def _two_columns(sections: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -114,11 +114,11 @@ def _two_columns(sections: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _show_command_help(chat: ChatContext, command: SlashCommand) -> None:
-    chat.say(f"{command.usage}: {command.summary}")
+    chat.print_line(f"{command.usage}: {command.summary}")
     if command.aliases:
-        chat.say(f"Also: {', '.join(f'/{alias}' for alias in command.aliases)}")
+        chat.print_line(f"Also: {', '.join(f'/{alias}' for alias in command.aliases)}")
     for word, meaning in command.completes(chat) if command.completes else ():
-        chat.say(f"  {word}  {meaning}".rstrip())
+        chat.print_line(f"  {word}  {meaning}".rstrip())
 
 
 def _leave(chat: ChatContext, _rest: str) -> None:

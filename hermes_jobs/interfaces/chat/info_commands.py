@@ -47,7 +47,7 @@ def cost(chat: ChatContext, _rest: str) -> None:
     application, lineage = chat.application, chat.conversation.lineage
     budgets = application.settings.budgets
     if lineage is None:
-        chat.say("This session: no cost yet.")
+        chat.print_line("This session: no cost yet.")
     else:
         _say_spent(chat, application.views.session(lineage), budgets.session_usd)
     days = application.views.spending(by="day", zone=application.settings.zone)
@@ -57,21 +57,21 @@ def cost(chat: ChatContext, _rest: str) -> None:
     if spent is not None:
         cost = cost_text(spent.cost_usd, spent.known_cost_usd)
         today_done = f"Today: {pluralize(spent.requests, 'model call')}, {cost}"
-        chat.say(f"{today_done}{_limit(budgets.day_usd)}. /usage adds up by model.")
+        chat.print_line(f"{today_done}{_limit(budgets.day_usd)}. /usage adds up by model.")
 
 
 def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> None:
     totals = session.totals
     counts = f"{pluralize(session.num_turns, 'turn')}, {pluralize(totals.num_model_calls, 'model call')}"
     cost = cost_text(totals.cost_usd, totals.known_cost_usd)
-    chat.say(f"This session: {counts}, {cost}{_limit(limit)}.")
+    chat.print_line(f"This session: {counts}, {cost}{_limit(limit)}.")
     below = chat.application.views.used_below(session.lineage)
     if below.num_model_calls:
         calls = pluralize(below.num_model_calls, "model call")
-        chat.say(f"Its sub-agents: {calls}, {cost_text(below.cost_usd, below.known_cost_usd)}.")
+        chat.print_line(f"Its sub-agents: {calls}, {cost_text(below.cost_usd, below.known_cost_usd)}.")
     if missing := unknown_costs(chat.application.views.unknown_costs(lineage=session.lineage)):
-        chat.say(f"Not in the cost: {missing}.")
-    chat.say(f"Tokens: {tokens_label(totals.usage)}.")
+        chat.print_line(f"Not in the cost: {missing}.")
+    chat.print_line(f"Tokens: {tokens_label(totals.usage)}.")
 
 
 def _limit(limit: float | None) -> str:
@@ -92,7 +92,7 @@ def tools(chat: ChatContext, _rest: str) -> None:
     toolbox = chat.application.toolbox
     specs = (toolbox if here is None else toolbox.of(here)).specs(chosen)
     _fields(chat, {spec.name: describe_tool(spec.name, spec.description) for spec in specs})
-    chat.say("Other tools need a new session: hermes-jobs chat --toolsets A,B")
+    chat.print_line("Other tools need a new session: hermes-jobs chat --toolsets A,B")
 
 
 def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
@@ -100,7 +100,7 @@ def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
     width = max(map(len, fields), default=0)
     for name, value in fields.items():
         if value:
-            chat.say(cut(f"{name:<{width}}  {one_line(value)}", chat.columns() - 1))
+            chat.print_line(cut(f"{name:<{width}}  {one_line(value)}", chat.columns() - 1))
 
 
 TOOL_WORDS: Mapping[str, str] = {

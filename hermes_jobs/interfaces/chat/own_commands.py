@@ -71,7 +71,9 @@ def _run(chat: ChatContext, rest: str, *, root: Path, path: str, is_project: boo
     if is_project:
         checked = redact_findings_in(cut(body.strip(), path))
         if checked != body.strip():
-            chat.say(f"Parts of {path} were left out: too long, or they look like an attack on the agent.")
+            chat.print_line(
+                f"Parts of {path} were left out: too long, or they look like an attack on the agent."
+            )
         body = f"This folder's {path} says:\n\n{checked}"
     chat.send(expand(body.strip(), rest), mentions=rest)
 

@@ -49,5 +49,7 @@ def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> Non
         raise Rejected(f"The prompt {prompt.name} of {server} says nothing.", kind="mcp")
     checked = redact_findings_in(cut(text, f"the prompt {prompt.name}"))
     if checked != text:
-        chat.say(f"Parts of {server}:{prompt.name} were left out: too long, or they look like an attack.")
+        chat.print_line(
+            f"Parts of {server}:{prompt.name} were left out: too long, or they look like an attack."
+        )
     chat.send(f"The prompt {prompt.name} of the MCP server {server} says:\n\n{checked}", mentions=rest)

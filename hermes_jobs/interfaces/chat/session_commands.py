@@ -41,7 +41,7 @@ OFFERED = 50  # completed sessions
 def new(chat: ChatContext, _rest: str) -> None:
     """Begin a session."""
     chat.conversation.open(None)
-    chat.say("A new session starts with your next message.")
+    chat.print_line("A new session starts with your next message.")
 
 
 def clear(chat: ChatContext, rest: str) -> None:
@@ -50,7 +50,7 @@ def clear(chat: ChatContext, rest: str) -> None:
     chat.clear()
     new(chat, rest)
     if before is not None:
-        chat.say(f"The one before stays: /session {before}")
+        chat.print_line(f"The one before stays: /session {before}")
 
 
 def session(chat: ChatContext, rest: str) -> None:
@@ -61,31 +61,33 @@ def session(chat: ChatContext, rest: str) -> None:
         for each in views.sessions(limit=MAX_LISTED):
             mark = "*" if each.lineage == here else " "
             when, label = format_time(each.last_at), cut(one_line(each.label), 50)
-            chat.say(f"{mark} {each.id}  {when:<16}  {label}")
-        chat.say("/session ID or TITLE continues with one.")
+            chat.print_line(f"{mark} {each.id}  {when:<16}  {label}")
+        chat.print_line("/session ID or TITLE continues with one.")
         return
     chosen_session = views.session(views.find_session(rest))
-    chat.say(f"Session {chosen_session.id}{f': {chosen_session.title}' if chosen_session.title else ''}")
+    chat.print_line(
+        f"Session {chosen_session.id}{f': {chosen_session.title}' if chosen_session.title else ''}"
+    )
     chat.conversation.open(chosen_session.lineage)
 
 
 def model(chat: ChatContext, rest: str) -> None:
     """Show or change the model."""
     if not rest:
-        chat.say(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
+        chat.print_line(f"{chat.conversation.model} answers. /model NAME changes it for this session.")
         return
     chat.conversation.change_model(rest)
-    chat.say(f"{chat.conversation.model} answers from now on in this session.")
+    chat.print_line(f"{chat.conversation.model} answers from now on in this session.")
 
 
 def continue_turn(chat: ChatContext, _rest: str) -> None:
     """Continue a turn that a limit stopped."""
-    chat.say(chat.conversation.continue_last_turn())
+    chat.print_line(chat.conversation.continue_last_turn())
 
 
 def retry(chat: ChatContext, _rest: str) -> None:
     """Continue with a failed turn, or ask the last one again."""
-    chat.say(chat.conversation.retry())
+    chat.print_line(chat.conversation.retry())
 
 
 def undo(chat: ChatContext, rest: str) -> None:
@@ -100,16 +102,16 @@ def undo(chat: ChatContext, rest: str) -> None:
     turn_files = rewind.files()
     if rest and turn_files.standing:
         for line in rewound_lines(rewind, rewind.run()):
-            chat.say(line)
+            chat.print_line(line)
     text = chat.conversation.undo()
     copy = chat.conversation.session
-    chat.say(f"Taken back: {cut(one_line(text), 60)}")
-    chat.say(f"Now in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
+    chat.print_line(f"Taken back: {cut(one_line(text), 60)}")
+    chat.print_line(f"Now in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
     if turn_files.files and not rest:
         files = pluralize(len(turn_files.files), "file")
-        chat.say(f"{files} stay as that turn left them: /rewind {turn} restores them.")
+        chat.print_line(f"{files} stay as that turn left them: /rewind {turn} restores them.")
     if turn_files.commands:
-        chat.say("Commands ran in that turn; what they changed is not taken back.")
+        chat.print_line("Commands ran in that turn; what they changed is not taken back.")
 
 
 def diff(chat: ChatContext, rest: str) -> None:
@@ -140,16 +142,16 @@ def fork_session(chat: ChatContext, rest: str) -> None:
     chat.conversation.open(copy, quiet=True)
     if rest:
         chat.conversation.rename(rest)
-    chat.say(f"It continues in a copy, {copy}. The session before stays: /session {here.lineage}")
+    chat.print_line(f"It continues in a copy, {copy}. The session before stays: /session {here.lineage}")
 
 
 def title(chat: ChatContext, rest: str) -> None:
     """Show or change the session's title."""
     if not rest:
         here = chat.conversation.session
-        chat.say((here and here.title) or "It has no title. Set one: /title WORDS")
+        chat.print_line((here and here.title) or "It has no title. Set one: /title WORDS")
         return
-    chat.say(f"This session is called {chat.conversation.rename(rest)!r}.")
+    chat.print_line(f"This session is called {chat.conversation.rename(rest)!r}.")
 
 
 def skill(chat: ChatContext, rest: str) -> None:
@@ -168,9 +170,9 @@ def compress(chat: ChatContext, rest: str) -> None:
 def cancel(chat: ChatContext, rest: str) -> None:
     """Cancel the running turn, or one sub-agent by its session or turn. Raises `Rejected` for another."""
     if rest:
-        chat.say(f"Cancelled: {chat.conversation.cancel_child(rest)}")
+        chat.print_line(f"Cancelled: {chat.conversation.cancel_child(rest)}")
     elif not chat.conversation.cancel():
-        chat.say("No turn is running in this session.")
+        chat.print_line("No turn is running in this session.")
 
 
 def agents(chat: ChatContext, _rest: str) -> None:
@@ -178,13 +180,13 @@ def agents(chat: ChatContext, _rest: str) -> None:
     children = chat.conversation.children()
     for depth, child in children:
         role = f"{child.ref.role}: " if child.ref.role else ""
-        chat.say(
+        chat.print_line(
             cut(f"{'  ' * depth}{child.ref.session}  {role}{one_line(child.ref.goal)}", chat.columns() - 1)
         )
     if children:
-        chat.say("/cancel ID cancels one. All kinds: hermes-jobs agents list")
+        chat.print_line("/cancel ID cancels one. All kinds: hermes-jobs agents list")
     else:
-        chat.say("No sub-agent is running. All kinds: hermes-jobs agents list")
+        chat.print_line("No sub-agent is running. All kinds: hermes-jobs agents list")
 
 
 def running_agents(chat: ChatContext) -> CompletionItems:
@@ -214,14 +216,14 @@ def answer(chat: ChatContext, text: str) -> bool:
         return False
     filled_in = chat.conversation.fill_in(text)
     if filled_in is not None:
-        chat.say(filled_in)
+        chat.print_line(filled_in)
         return True
     match = ANSWER.fullmatch(text.strip())
     if match is None:
         return False
     key, reason = match["key"][0].lower(), (match["reason"] or "").strip()
     if key == "r" and not reason:
-        chat.say("Type the reason with it: n REASON")
+        chat.print_line("Type the reason with it: n REASON")
     else:
         chat.conversation.answer("n" if reason else key, reason)
     return True
@@ -235,10 +237,10 @@ def mode(chat: ChatContext, rest: str) -> None:
         raise Rejected(f"There is no mode {rest!r}.", kind="usage", hint=hint)
     if chosen is not None:
         chat.conversation.change_mode(chosen)
-        chat.say(f"Mode {chosen}: {MEANINGS[chosen]}.")
+        chat.print_line(f"Mode {chosen}: {MEANINGS[chosen]}.")
         return
     for name, meaning in MEANINGS.items():
-        chat.say(f"{'*' if name == chat.conversation.mode else ' '} {name:<6} {meaning}")
+        chat.print_line(f"{'*' if name == chat.conversation.mode else ' '} {name:<6} {meaning}")
 
 
 def next_mode(chat: ChatContext) -> None:

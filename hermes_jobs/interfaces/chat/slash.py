@@ -33,7 +33,7 @@ class ChatContext(Protocol):
     conversation: Conversation
     application: Application
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print a text for the user."""
 
     @property

@@ -75,7 +75,7 @@ class MessageAssembler:
 
     def finish(self, model: str, endpoint: str, prefix: str = "") -> tuple[Reply, str]:
         """The reply, and the last of its text to show. `prefix`: see `Prefix.whole`."""
-        rest = self._say(self._characters.finish())
+        rest = self._add_text(self._characters.finish())
         calls = tuple(_call(block) for block in self.blocks if block["type"] == "tool_use")
         thoughts = "\n".join(block["thinking"] for block in self.blocks if block["type"] == "thinking")
         reason = REASONS.get(self.stop_reason, self.stop_reason)
@@ -127,7 +127,7 @@ class MessageAssembler:
         block = self.blocks[-1] if len(self.blocks) > self._first else {"type": ""}
         match delta.get("type"), block["type"]:
             case "text_delta", "text":
-                return self._say(self._characters.feed(text_of(delta.get("text"))))
+                return self._add_text(self._characters.feed(text_of(delta.get("text"))))
             case "input_json_delta", _ if "json" in block or "input" in block:
                 block["json"] = block.get("json", "") + text_of(delta.get("partial_json"))
             case "thinking_delta", "thinking":
@@ -138,7 +138,7 @@ class MessageAssembler:
                 pass
         return ""
 
-    def _say(self, text: str) -> str:
+    def _add_text(self, text: str) -> str:
         if text and self.blocks:
             last = next((block for block in reversed(self.blocks) if block["type"] == "text"), None)
             if last is not None:

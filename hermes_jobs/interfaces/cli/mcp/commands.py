@@ -255,7 +255,7 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
         raise unknown_server(context, name)
     unset_value(context.settings.paths.home, f"{KEY}.{name}")
     context.application.mcp.launches.logins.remove(name)
-    KnownResources(context.settings.paths.mcp_resources).forget(name)
+    KnownResources(context.settings.paths.mcp_resources).remove(name)
     context.application.engine().change(remove(name, BY), "mcp remove")
     print_result(lambda: {"server": name, "removed": True}, f"Removed {name}.", as_json=as_json)
 

@@ -66,4 +66,4 @@ def setup(
     if search is not None or (questions.can_ask and not has_options):
         WebSearchSetup(context, questions).run(search, search_url)
     if chosen_setup is not None:
-        print_next_steps(context, chosen_setup, questions.say)
+        print_next_steps(context, chosen_setup, questions.print_line)

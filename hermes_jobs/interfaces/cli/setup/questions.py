@@ -16,7 +16,7 @@ class Questions:
     def __init__(self, *, can_ask: bool) -> None:
         self.can_ask = can_ask
 
-    def say(self, text: str = "") -> None:
+    def print_line(self, text: str = "") -> None:
         """Print a text for the user."""
         click.echo(text)
 
@@ -29,7 +29,7 @@ class Questions:
         """One of the names, by number, name or another text; each with a description."""
         width = max(len(name) for name, _ in options)
         for number, (name, meaning) in enumerate(options, 1):
-            self.say(f"{number:>3}  {name:<{width}}  {one_line(meaning)}".rstrip())
+            self.print_line(f"{number:>3}  {name:<{width}}  {one_line(meaning)}".rstrip())
         answer: str = click.prompt(question, default=default, show_default=default is not None)
         answer = answer.strip()
         if answer.isdigit() and 1 <= int(answer) <= len(options):

@@ -48,7 +48,7 @@ class ModelDialog:
         setup, listing = self._offered(setup)
         setup = self._model(setup, listing, model)
         self._try(setup)
-        save(self._context, setup, self._ask.say)
+        save(self._context, setup, self._ask.print_line)
         return setup
 
     # --- which provider -------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class ModelDialog:
         if base_url is not None:
             return provider_at(base_url)
         self._ask.require("the provider", "--provider NAME")
-        self._ask.say("Looking for keys in the environment and for servers on this machine…")
+        self._ask.print_line("Looking for keys in the environment and for servers on this machine…")
         keys = found_providers(self._settings.secrets)
         first = [*keys, *(name for name in PROVIDERS if name not in keys)]
         options = [(name, _titled(PROVIDERS[name], keys.get(name, ""))) for name in first]
@@ -68,7 +68,7 @@ class ModelDialog:
             try:
                 return _named(self._ask.choose("Provider (number or name)", options, default))
             except click.BadParameter as error:
-                self._ask.say(error.message)
+                self._ask.print_line(error.message)
 
     def _address(self, provider: Provider, address: str | None) -> str | None:
         """The address of the API; None for the provider's own."""
@@ -119,9 +119,9 @@ class ModelDialog:
                 raise Rejected(
                     text, kind="auth", hint=f"Put it into {provider.keys[0]}, or --provider {provider.name}."
                 )
-            self._ask.say(text)
+            self._ask.print_line(text)
             return self._typed_key(setup)
-        self._ask.say(f"The key is the one in {name}.")
+        self._ask.print_line(f"The key is the one in {name}.")
         return setup.with_key(name, value, is_set=True)
 
     def _typed_key(self, setup: ModelSetup) -> ModelSetup:
@@ -134,14 +134,16 @@ class ModelDialog:
                 f"Keys: {chosen.keys_at or chosen.docs}",
             )
         if chosen.keys_at:
-            self._ask.say(f"Get a key of {chosen.title} at {chosen.keys_at}")
+            self._ask.print_line(f"Get a key of {chosen.title} at {chosen.keys_at}")
         for _ in range(TRIES):
             value = self._ask.secret(f"{chosen.keys[0]} (not shown)")
             provider = provider_of_key(value)
             if not (value.isascii() and value.isprintable()) or " " in value:
-                self._ask.say("A key does not contain such characters. Try again.")
+                self._ask.print_line("A key does not contain such characters. Try again.")
             elif provider is not None and chosen.needs_key and provider.name != chosen.name:
-                self._ask.say(f"That looks like a key of {provider.title}, not of {chosen.title}. Try again.")
+                self._ask.print_line(
+                    f"That looks like a key of {provider.title}, not of {chosen.title}. Try again."
+                )
             else:
                 return setup.with_key(chosen.keys[0], value)
         raise Rejected("No usable key was given.", kind="auth", hint=UNCHANGED)
@@ -158,7 +160,7 @@ class ModelDialog:
             if listing.trouble in {None, "unlisted"} or not self._ask.can_ask:
                 break
             if listing.trouble == "auth":
-                self._ask.say(listing.problem)
+                self._ask.print_line(listing.problem)
                 setup = self._typed_key(setup)
             elif listing.better_url is not None and self._ask.confirm(f"{listing.problem} Use that?"):
                 setup = setup.at(listing.better_url)
@@ -166,14 +168,14 @@ class ModelDialog:
                 break
             listing = self._listed(setup)
         if listing.trouble == "unlisted":
-            self._ask.say(listing.problem)
+            self._ask.print_line(listing.problem)
         if listing.trouble in {None, "unlisted"}:
             return setup, listing
         kind = "auth" if listing.trouble == "auth" else "models"
         raise Rejected(listing.problem, kind=kind, hint=f"{listing.hint} {UNCHANGED}".strip())
 
     def _listed(self, setup: ModelSetup) -> Listing:
-        self._ask.say(f"Asking {setup.endpoint_address} for its models…")
+        self._ask.print_line(f"Asking {setup.endpoint_address} for its models…")
         return listing(setup.endpoint_address, setup.secret, setup.provider.api)
 
     def _model(self, setup: ModelSetup, listing: Listing, name: str | None) -> ModelSetup:
@@ -192,7 +194,7 @@ class ModelDialog:
             try:
                 return self._checked(setup, listing, self._choose_model(listing, default))
             except click.BadParameter as error:
-                self._ask.say(error.message)
+                self._ask.print_line(error.message)
         raise Rejected("No model was chosen.", kind="usage", hint=UNCHANGED)
 
     def _choose_model(self, listing: Listing, default: str | None) -> str:
@@ -201,7 +203,7 @@ class ModelDialog:
             return self._ask.text("Model", default)
         choices = [*filter(None, [default]), *(name for name in names if name != default)][:MAX_LISTED]
         if len(names) > len(choices):
-            self._ask.say(f"{len(names)} models; these are the first. You may enter any other name.")
+            self._ask.print_line(f"{len(names)} models; these are the first. You may enter any other name.")
         meanings = {
             offered.name: f"{offered.window:,} tokens" if offered.window else "" for offered in listing.models
         }
@@ -232,7 +234,7 @@ class ModelDialog:
         settings = settings_with(self._context, setup)
         choice = settings.main_model
         endpoints = ModelEndpoints(settings, SystemClock(), LearnedWindows)
-        self._ask.say(f"Trying {choice.model} with three small calls…")
+        self._ask.print_line(f"Trying {choice.model} with three small calls…")
         models = endpoints.by_name
         trial = Trial(
             models,
@@ -247,11 +249,11 @@ class ModelDialog:
                 if verdict.name == "call" and verdict.status == "fail":
                     kind = "auth" if verdict.kind == "auth" else "models"
                     raise Rejected(message, kind=kind, hint=f"{verdict.hint} {UNCHANGED}".strip())
-                self._ask.say(f"  {MARKS.get(verdict.status, FAIL)}  {verdict.name:<9}  {message}")
+                self._ask.print_line(f"  {MARKS.get(verdict.status, FAIL)}  {verdict.name:<9}  {message}")
         finally:
             endpoints.close()
         if trial.cost_usd:
-            self._ask.say(f"  These calls cost ${trial.cost_usd:.6f}.")
+            self._ask.print_line(f"  These calls cost ${trial.cost_usd:.6f}.")
 
 
 def _named(name: str) -> Provider:

@@ -47,15 +47,15 @@ class WebSearchSetup:
             except SearchFailed as failed:
                 if failed.kind != "auth" or not self._ask.can_ask or provider.key is None or not remaining:
                     raise _rejected(failed) from failed
-                self._ask.say(failed.message)
+                self._ask.print_line(failed.message)
                 secret = self._typed(provider)
         self._save(provider, address, secret)
 
     def _chosen(self) -> SearchProvider | None:
         secrets = self._context.settings.secrets
         providers = [entry for entry in SEARCH_PROVIDERS.values() if entry.key and secrets.get(entry.key)]
-        self._ask.say("")
-        self._ask.say("Enable web search? Pages can be fetched by their address either way.")
+        self._ask.print_line("")
+        self._ask.print_line("Enable web search? Pages can be fetched by their address either way.")
         options = [
             (NONE, "no web search"),
             *((entry.name, _titled(entry)) for entry in SEARCH_PROVIDERS.values()),
@@ -66,7 +66,7 @@ class WebSearchSetup:
             try:
                 return _named(self._ask.choose("Web search (number or name)", options, default))
             except click.BadParameter as error:
-                self._ask.say(error.message)
+                self._ask.print_line(error.message)
 
     def _address(self, provider: SearchProvider, url: str | None) -> str | None:
         if url is None and provider.name == "searxng":
@@ -83,7 +83,7 @@ class WebSearchSetup:
         if provider.key is None:
             return ""
         if self._context.settings.secrets.get(provider.key):
-            self._ask.say(f"The key is the one in {provider.key}.")
+            self._ask.print_line(f"The key is the one in {provider.key}.")
             return ""
         if not self._ask.can_ask:
             raise Rejected(
@@ -92,7 +92,7 @@ class WebSearchSetup:
                 hint=f"Set it in the environment or in {self._context.settings.paths.env_file} (mode 600). "
                 f"Keys: {provider.keys_at}",
             )
-        self._ask.say(f"Get a key of {provider.title} at {provider.keys_at}")
+        self._ask.print_line(f"Get a key of {provider.title} at {provider.keys_at}")
         return self._typed(provider)
 
     def _typed(self, provider: SearchProvider) -> str:
@@ -100,7 +100,7 @@ class WebSearchSetup:
             secret = self._ask.secret(f"{provider.key} (not shown)")
             if secret.isascii() and secret.isprintable() and " " not in secret:
                 return secret
-            self._ask.say("A key does not contain such characters. Try again.")
+            self._ask.print_line("A key does not contain such characters. Try again.")
 
     def _try(self, provider: SearchProvider, address: str | None, secret: str) -> None:
         """One search. Raises `SearchFailed`."""
@@ -108,8 +108,8 @@ class WebSearchSetup:
         missing = missing_of(settings, provider.name, self._context.environ)
         if missing is not None:
             raise missing
-        self._ask.say(f"Trying {provider.title} with one search…")
-        self._ask.say(f"  {MARKS['ok']}  {try_search(settings, provider.name, self._context.environ)}")
+        self._ask.print_line(f"Trying {provider.title} with one search…")
+        self._ask.print_line(f"  {MARKS['ok']}  {try_search(settings, provider.name, self._context.environ)}")
 
     def _settings_with(self, provider: SearchProvider, address: str | None, secret: str) -> Settings:
         from hermes_jobs.settings import load
@@ -131,11 +131,11 @@ class WebSearchSetup:
             values[URL_KEY] = address or "null"
         secrets = {provider.key: secret} if secret and provider.key is not None else {}
         set_up(paths.home, values, secrets)
-        self._ask.say(
+        self._ask.print_line(
             f"Written: {paths.config}" + (f" and the key to {paths.env_file} (mode 600)" if secrets else "")
         )
         if provider.key and not secrets and self._context.environ.get(provider.key):
-            self._ask.say(
+            self._ask.print_line(
                 f"{provider.key} is only in this environment. Workers need it in theirs, or in .env."
             )
         self._warn_of_variables()
@@ -145,7 +145,7 @@ class WebSearchSetup:
 
         _, was_set = unset_value(self._context.settings.paths.home, PROVIDER_KEY)
         if was_set:
-            self._ask.say("Web search is off.")
+            self._ask.print_line("Web search is off.")
         self._warn_of_variables()
 
     def _warn_of_variables(self) -> None:
@@ -153,7 +153,9 @@ class WebSearchSetup:
             _variable(key) for key in (PROVIDER_KEY, URL_KEY) if self._context.environ.get(_variable(key))
         ]
         if winning:
-            self._ask.say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")
+            self._ask.print_line(
+                f"The environment overrides the saved settings; unset there: {', '.join(winning)}."
+            )
 
 
 def _named(name: str) -> SearchProvider | None:

@@ -155,25 +155,25 @@ class TurnPrinter:
         until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         turn = question.request.turn
         if isinstance(question, InputQuestion):
-            self.say(f"{asker} for you ({question.request.server} asks):")
+            self.print_line(f"{asker} for you ({question.request.server} asks):")
             for line in how_to_answer(question.asked, turn, flag):
-                self.say(line)
-            self.say(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
+                self.print_line(line)
+            self.print_line(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
             return
         details = call_details(question.asked.name, question.asked.arguments)
-        self.say(f"{asker} for you ({question.request.rule}): {details}")
-        self.say(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
-        self.say(f"  refuse it: hermes-jobs turns deny {turn}{flag}")
-        self.say(f"  Without an answer it is refused at {until:%H:%M:%S}.")
+        self.print_line(f"{asker} for you ({question.request.rule}): {details}")
+        self.print_line(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
+        self.print_line(f"  refuse it: hermes-jobs turns deny {turn}{flag}")
+        self.print_line(f"  Without an answer it is refused at {until:%H:%M:%S}.")
 
     # --- lines ----------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
         """Print a note, unless the output is quiet."""
         if not self.options.quiet:
-            self.say(text)
+            self.print_line(text)
 
-    def say(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """Print an important line, also if the output is quiet."""
         self._output.print_line(printable(text))
 

@@ -313,17 +313,17 @@ class TurnWaiter:
         is_text = self._printer.options.form == "text"
         if result.stopped_by and result.status == "completed" and is_text:
             for line in stop_lines(result.stopped_by, result.turn):
-                self._printer.say(line)
+                self._printer.print_line(line)
         if result.status in {"completed", "waiting"}:
             return FAILED if result.stopped_by == REFUSED else 0
         if result.error is not None:
             if is_text:
                 explain(result.error.message, result.error.hint, self._context)
                 for line in stop_lines(result.stopped_by, result.turn)[1:] if result.stopped_by else ():
-                    self._printer.say(line)
+                    self._printer.print_line(line)
             return CODES_OF_TURNS.get(result.error.kind, FAILED)
         if is_text:
-            self._printer.say(f"Turn {result.turn} was {result.status}.")
+            self._printer.print_line(f"Turn {result.turn} was {result.status}.")
         return FAILED
 
     def _finish_other_jobs(self, worker: InlineWorker | LogWaiter) -> None:
@@ -360,14 +360,14 @@ class TurnWaiter:
             asker = question.asker
             engine.execute(asker.stream if asker else self._submitted.stream, command)
         except Rejected as rejection:
-            self._printer.say(rejection.message)
+            self._printer.print_line(rejection.message)
         else:
             text = (
                 ANSWERED_TEXTS[command.action]
                 if isinstance(command, c.AnswerInput)
                 else answer_effect(command)
             )
-            self._printer.say(f"  {text}")
+            self._printer.print_line(f"  {text}")
 
     def _answer(
         self, question: AnyQuestion, is_wanted: Callable[[], bool]
@@ -399,7 +399,7 @@ class TurnWaiter:
         """The log cannot be written or read: what was recorded is still there."""
         self._printer.close()
         turn = self._submitted.turn
-        self._printer.say(
+        self._printer.print_line(
             f"Turn {turn} is in the log; continue with it later: hermes-jobs turns follow {turn}"
         )
 
@@ -429,9 +429,9 @@ class TurnWaiter:
         try:
             engine.execute(self._submitted.stream, c.CancelTurn(turn=self._submitted.turn, by="user"))
         except Rejected as rejection:
-            self._printer.say(rejection.message)
+            self._printer.print_line(rejection.message)
             return False
-        self._printer.say("Cancelled.")
+        self._printer.print_line("Cancelled.")
         return True
 
     def _print_next_commands(self, reason: str, again: str = "") -> None:
@@ -439,9 +439,9 @@ class TurnWaiter:
         if not self._has_explained:
             self._has_explained = True
             turn = self._submitted.turn
-            self._printer.say(f"{reason}; turn {turn} {self._continues}.")
-            self._printer.say(f"  follow it: hermes-jobs turns follow {turn}")
-            self._printer.say(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
+            self._printer.print_line(f"{reason}; turn {turn} {self._continues}.")
+            self._printer.print_line(f"  follow it: hermes-jobs turns follow {turn}")
+            self._printer.print_line(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
 
 
 def last_turn(engine: Engine, submitted: Submitted) -> str:
