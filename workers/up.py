@@ -270,7 +270,7 @@ class Supervisor:
         return f"http://{metrics.address}:{metrics.port}/metrics"
 
     def _print(self, line: str) -> None:
-        # The terminal may be gone while the processes run, or have yet to be stopped.
+        # The terminal may be closed while the processes run, or have yet to be stopped.
         with contextlib.suppress(OSError):
             self._on_line(line)
 

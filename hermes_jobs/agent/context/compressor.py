@@ -65,7 +65,7 @@ RATIO_LEAST, RATIO_MOST = 0.10, 0.80
 
 
 FRAME = tokens(enclose("")) + MESSAGE_OVERHEAD + ARCHIVE_TOKENS
-"""Tokens of a summary besides its own text."""
+"""Tokens of a summary in addition to its own text."""
 FORM = max(map(tokens, (FIRST, UPDATE, LAYERED)))
 
 
@@ -248,13 +248,13 @@ def from_setup(setup: EngineSetup) -> Compressor:
 
 
 def summary_budget(tokens: int, window: int) -> int:
-    """The budget, in tokens, for a summary of so many tokens."""
+    """The budget, in tokens, for a summary of `tokens` tokens."""
     budget = max(SUMMARY_LEAST, int(tokens * SUMMARY_SHARE))
     return max(1, min(budget, int(window * SUMMARY_OF_WINDOW), SUMMARY_MOST))
 
 
 def portions(messages: tuple[Message, ...], limit: int, redact: Redact) -> list[tuple[Message, ...]]:
-    """The messages in portions of about `limit` tokens. Units stay whole; a larger unit is redacted, then
+    """The messages in portions of about `limit` tokens. Units are not split; a larger unit is redacted, then
     cut: half a key is hard to detect."""
     portions: list[list[Message]] = [[]]
     size = 0

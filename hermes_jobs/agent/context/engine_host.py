@@ -39,7 +39,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EngineHooks(Protocol):
-    """Optional methods of a context engine besides `ContextEngine`: hooks for events, and tools.
+    """Optional methods of a context engine beyond `ContextEngine`: hooks for events, and tools.
 
     An engine with any of these has one instance per conversation and process. Before any other call it is
     given the conversation's events from the log, from the first one and in order, so that its state is the

@@ -154,7 +154,7 @@ def _known_reason(reason: CompressionReason | None) -> CompressionReason | None:
 
 
 def _keeps_the_request(before: Sequence[Message], after: Sequence[Message]) -> bool:
-    """Whether a user message still has text of the user's newest message; notes beside it may be removed."""
+    """Whether a user message still has text of the user's newest message; notes next to it may be removed."""
     units = message_groups(before)
     index = newest_request(units)
     if index is None:

@@ -95,7 +95,7 @@ _NUMBERED = re.compile(r"^\s*\d+[.)]\s*", re.MULTILINE)
 
 
 def words_of(budget: int) -> int:
-    """The estimated number of words in so many tokens."""
+    """The estimated number of words in `budget` tokens."""
     return int(budget * _WORDS_A_TOKEN)
 
 

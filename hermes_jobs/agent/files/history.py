@@ -81,7 +81,7 @@ class StoredText(msgspec.Struct, frozen=True, omit_defaults=True):
 class FileHistory(LogEntries[tuple[StoredText, ...]]):
     """The contents of files by name, newest last. One process at a time loads, uses and stores it.
 
-    Stored in the JSON file `path`; the links that detect reads lie beside it.
+    Stored in the JSON file `path`; the links that detect reads are next to it.
     """
 
     def __init__(self, path: Path, log_id: str) -> None:

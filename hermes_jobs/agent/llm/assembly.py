@@ -1,4 +1,4 @@
-"""Assembles one reply from a Chat Completions answer: streamed chunks, or one whole message.
+"""Assembles one reply from a Chat Completions answer: streamed chunks, or one complete message.
 
 Tolerant: reads the common deviations from the reference, and skips what it cannot read.
 """
@@ -41,7 +41,7 @@ class ReplyAssembler:
         return parse_refusal(chunk) or parse_refusal({"error": mapping_of(first).get("error")})
 
     def feed(self, chunk: Mapping[str, object]) -> str:
-        """Handle the next chunk, or a whole completion; returns the text to show."""
+        """Handle the next chunk, or a complete completion; returns the text to show."""
         self.draft.begun = True
         self.draft.model = self.draft.model or text_of(chunk.get("model"))
         self.draft.report(chunk.get("usage") or mapping_of(chunk.get("x_groq")).get("usage"))

@@ -147,7 +147,7 @@ class ErrorMapper:
         return classify(replace(refusal, at=time.time()), secrets=self._secrets, usage=usage)
 
     def decoded(self, body: bytes, usage: Usage) -> Any:
-        """The JSON of a whole answer. Raises `ModelError`."""
+        """The JSON of a complete answer. Raises `ModelError`."""
         text = body.decode("utf-8", "replace")
         try:
             return json.loads(text)

@@ -73,7 +73,7 @@ class IncomingAnswer(Protocol):
         """The refusal in the chunk, if any."""
 
     def feed(self, chunk: dict[str, object]) -> str:
-        """Handle the next chunk, or a whole answer; returns the text to show."""
+        """Handle the next chunk, or a complete answer; returns the text to show."""
 
 
 class Api(msgspec.Struct, frozen=True):

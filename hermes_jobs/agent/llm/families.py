@@ -147,7 +147,7 @@ FAMILIES = (
         efforts={"none": _NO_THINKING, **dict.fromkeys(("low", "medium", "high", "max"), _THINKING)},
     ),
     # https://platform.minimax.io/docs/guides/text-m2-function-call: `reasoning_split` gives the thinking in
-    # reasoning_details, which go back whole.
+    # reasoning_details, which are sent back complete.
     Family(
         name="minimax",
         hosts=("api.minimax.io", "api.minimaxi.com"),

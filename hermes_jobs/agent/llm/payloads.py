@@ -32,7 +32,7 @@ class Attachments:
         self._values: Json = {}
 
     def take(self, delta: Mapping[str, object]) -> None:
-        """Add the fields of the next delta, or of a whole message."""
+        """Add the fields of the next delta, or of a complete message."""
         for name in self._fields:
             value = delta.get(name)
             if isinstance(value, str):

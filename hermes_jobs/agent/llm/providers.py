@@ -305,13 +305,13 @@ def provider_at(base_url: str) -> Provider:
 
 
 def provider_of_model(model: str) -> Provider | None:
-    """The provider whose own model has that name; None if the name does not tell."""
+    """The provider whose own model has that name; None if the name is ambiguous."""
     name = model.lower()
     return next((entry for entry in _TABLE if entry.models and name.startswith(entry.models)), None)
 
 
 def provider_of_key(key: str) -> Provider | None:
-    """The provider of a key with that form; None if the form does not tell."""
+    """The provider of a key with that form; None if the form is ambiguous."""
     return next(
         (entry for entry in _TABLE if entry.key_prefixes and key.startswith(entry.key_prefixes)), None
     )

@@ -192,7 +192,7 @@ class ToolCallJoiner:
         self._by_index: dict[int, _Draft] = {}
 
     def feed(self, pieces: object) -> None:
-        """Handle a `tool_calls` list of a streamed delta or of a whole message.
+        """Handle a `tool_calls` list of a streamed delta or of a complete message.
 
         Entries that are not calls are skipped.
         """
@@ -221,7 +221,7 @@ class ToolCallJoiner:
         index = piece.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)
         if key and key == draft.id and arguments == draft.arguments and _is_whole(arguments):
-            return  # a repetition of the whole call
+            return  # a repetition of the complete call
         draft.id = draft.id or key
         if name != draft.name:
             draft.name += name

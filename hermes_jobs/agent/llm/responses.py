@@ -90,7 +90,7 @@ def _items(message: Json) -> Iterator[Json]:
 
 
 class ResponsesAssembler:
-    """Takes the events of one answer, or a whole one, in order. One instance per answer, for one thread."""
+    """Assembles one answer from its events, in order, or from a complete one. For one thread."""
 
     HOLDS = "output"  # a whole answer must have this key
 
@@ -107,7 +107,7 @@ class ResponsesAssembler:
         return parse_refusal(mapping_of(event.get("response"))) or parse_refusal(event)
 
     def feed(self, event: Mapping[str, object]) -> str:
-        """Handle the next event, or a whole response; returns the text to show."""
+        """Handle the next event, or a complete response; returns the text to show."""
         self.draft.begun = True
         kind, index = event.get("type"), _item_of(event)
         if kind in _TEXT_EVENTS or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
@@ -148,7 +148,7 @@ class ResponsesAssembler:
         return "".join(texts)
 
     def _keep(self, item: Mapping[str, object]) -> None:
-        """Keep reasoning items whole, and of later items only their references."""
+        """Keep reasoning items complete, and of later items only their references."""
         if item.get("type") == "reasoning":
             self.draft.items.append(dict(item))
         elif item.get("type") in {"message", "function_call"}:
@@ -156,7 +156,7 @@ class ResponsesAssembler:
             self.draft.items.append({name: item[name] for name in names if item.get(name) is not None})
 
     def _item(self, index: object, item: Mapping[str, object]) -> str:
-        """Handle a whole item: a text is shown, a function call becomes a call."""
+        """Handle a complete item: a text is shown, a function call becomes a call."""
         if item.get("type") == "function_call":
             self._call(index, item, arguments=item.get("arguments"))
         elif item.get("type") == "reasoning":

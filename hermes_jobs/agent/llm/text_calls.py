@@ -1,5 +1,5 @@
-"""Tool calls as text, for models that have no calls of their own: how the model is told to write them, and
-how they are found in what it writes.
+"""Tool calls as text, for models without a format of their own: instructions for the model, and the parser
+of its text.
 
 A text arrives in pieces; the result depends on the text only, not on its division. White space around a call
 is dropped with it, except between two texts.

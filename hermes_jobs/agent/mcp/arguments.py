@@ -77,7 +77,7 @@ def _check(schema_text: str) -> Check:
 
 
 def _is_deep(value: Any, levels: int) -> bool:
-    """Whether the value is nested more deeply than so many levels."""
+    """Whether the value is nested more deeply than `levels` levels."""
     if isinstance(value, Mapping):
         value = value.values()
     elif not isinstance(value, list):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.mcp.caller import Caller
 
 READS = frozenset({"read", "prompt"})
-"""Requests besides calls in which a server may ask the user."""
+"""Requests other than calls in which a server may ask the user."""
 
 CallResult: TypeAlias = CallToolResult | InputRequiredResult | TaskHandle
 
@@ -152,7 +152,7 @@ def input_requests_of(result: InputRequiredResult) -> InputRequired:
 
 
 def input_request_of_error(data: object) -> InputRequired | None:
-    """The addresses that an older server wants to be visited before the call; None if there are none."""
+    """The addresses that an older server requires to be visited before the call; None if there are none."""
     try:
         elicitations = ElicitationRequiredErrorData.model_validate(data).elicitations
     except ValidationError:
@@ -165,7 +165,7 @@ def input_request_of_error(data: object) -> InputRequired | None:
 
 
 def _answers(client: Client, stored: bytes) -> dict[str, ElicitResult]:
-    """The answers for the server. An older one wants the same request again after addresses were visited:
+    """The answers for the server. An older one requires the same request again after addresses were visited:
     raises `NotAccepted` if the user declined."""
     stored_answers: dict[str, Any] = msgspec.json.decode(stored) if stored else {}
     answers = {key: ElicitResult.model_validate(value) for key, value in stored_answers.items()}
@@ -183,7 +183,7 @@ def _plain(model: Any) -> Any:
 MAX_PAGES = 50
 MAX_ENTRIES = 1_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
-"""Seconds before a request is repeated if the server only wants its own state back."""
+"""Seconds before a request is repeated if the server only requests its own state back."""
 
 
 class WantsInput(Exception):

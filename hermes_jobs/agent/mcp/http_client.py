@@ -81,7 +81,7 @@ EXCHANGE: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 
 
 class _Message(msgspec.Struct):
-    """The parts of a JSON-RPC message that tell a request from a notification, and an error from a result."""
+    """The parts of a JSON-RPC message that distinguish requests, notifications, errors and results."""
 
     id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     error: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET

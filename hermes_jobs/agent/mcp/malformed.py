@@ -99,7 +99,7 @@ class MalformedEntries:
             inside = first["loc"][:1] == (FIELDS[method],)
             return (
                 validation_message(error, skip=2) if inside else ""
-            )  # else the list itself is wrong: the SDK tells
+            )  # else the list itself is wrong: the SDK reports it
         except KeyError:
             return ""  # the revision has no such list
         if method == "tools/list" and self._version() in MODERN_PROTOCOL_VERSIONS:
@@ -108,7 +108,7 @@ class MalformedEntries:
 
 
 class _Stream:
-    """One direction of a transport, which ends with `async with` as the SDK wants it."""
+    """One direction of a transport, which ends with `async with` as the SDK requires."""
 
     def __init__(self, inner: Any, entries: MalformedEntries) -> None:
         self._inner = inner

@@ -74,7 +74,7 @@ Inquiry = Literal["resources", "read", "prompt", "task", "cancel_task"]
 
 
 class Inquire(msgspec.Struct, frozen=True, kw_only=True, tag="inquire"):
-    """A request besides tools. `resources`: all, with the templates; `read`: the one with
+    """A request other than tools. `resources`: all, with the templates; `read`: the one with
     the `uri` in `arguments`, a JSON object; `prompt`: the one with that `name` and these `arguments`.
     `task`: the state of the one with that `taskId`, after sending these `answers`; `cancel_task`: cancel it.
 
@@ -119,7 +119,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
 
 
 class InputRequired(msgspec.Struct, frozen=True, kw_only=True, tag="asked"):
-    """Instead of a result: the server has questions for the user, and wants the request again with the
+    """Instead of a result: the server has questions for the user, and requires the request again with the
     answers. `requests` are those of the specification as JSON, by key; `state` goes back to the server."""
 
     requests: bytes

@@ -95,11 +95,11 @@ class ProviderHost:
             self._circuit.call(lambda: act(provider), self._limits.learn)
 
     def try_call(self, session: ProviderSession, what: str, act: Act[object]) -> None:
-        """As `tell`, but a failure is logged and not raised."""
+        """As `notify_session`, but a failure is logged and not raised."""
         self._circuit.call_or_default(what, lambda: self.notify_session(session, act), None)
 
     def switch_session(self, into: ProviderSession) -> None:
-        """Call `on_session_switch`, once for each session. Raises as `tell`."""
+        """Call `on_session_switch`, once for each session. Raises as `notify_session`."""
         instance = self._instance(into)
         self._provider(instance, into)
         self._go_on(instance, into, self._limits.learn)
@@ -118,7 +118,7 @@ class ProviderHost:
         return self._instances.get(_key(session), lambda: _ProviderInstance(session))
 
     def _provider(self, instance: _ProviderInstance, session: ProviderSession) -> MemoryProvider:
-        """The provider, created and initialized for that session if necessary. Raises as `tell`."""
+        """The provider, created and initialized for that session if necessary. Raises as `notify_session`."""
         with instance.beginning:
             if instance.provider is None:
                 instance.provider = self._circuit.call(lambda: self._initialized(session), self._limits.begin)

@@ -29,7 +29,7 @@ Block = Callable[[Session], str]
 
 
 class Providers:
-    """The built-in memory, which is `block` and `recall`, and one provider that `add` puts beside it.
+    """The built-in memory, which is `block` and `recall`, and one provider that `add` adds to it.
 
     The added provider is given the events that `events` replays. Safe for many threads.
     """
@@ -195,7 +195,7 @@ def _turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 
 
 def _cut(text: str, limit: int) -> str:
-    """The whole lines that fit into so many tokens; if the first does not, its beginning."""
+    """The whole lines that fit into `limit` tokens; if the first does not, its beginning."""
     if token_weight(text) <= limit * CHARACTERS_A_TOKEN:
         return text
     fits = head(text, limit * CHARACTERS_A_TOKEN)

@@ -34,7 +34,7 @@ from hermes_jobs.errors import Rejected
 
 
 class SkillEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that can be read. `folder` is its folder on this host; `paths` are its files besides SKILL.md.
+    """A readable skill. `folder` is its folder on this host; `paths` are its files other than SKILL.md.
 
     `text` None: its front matter cannot be read, and `problem` says why. `skill` None: it is not the home's.
     `is_bundled`: it is part of hermes-jobs.

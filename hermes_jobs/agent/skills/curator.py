@@ -106,7 +106,7 @@ class Curator:
         )
 
     def read(self, name: str, path: str) -> str:
-        """A whole skill, or one of its files."""
+        """A complete skill, or one of its files."""
         entry = self._catalog.find(name)
         file = self._catalog.file(entry, path)
         return f"{path} is not text." if file.base64 else file.content

@@ -80,7 +80,7 @@ class Disk:
     def places(
         self, known_places: Collection[SkillPlace] = (), *, links: bool = False
     ) -> tuple[list[SkillPlace], list[Problem]]:
-        """The places of skills, in order; also of known ones whose SKILL.md is gone.
+        """The places of skills, in order; also of known ones whose SKILL.md is missing.
 
         `links`: a skill's folder may be a link. Raises `OSError` if the root cannot be read.
         """

@@ -1,4 +1,4 @@
-"""Presents skills to an agent, in three tiers: names and descriptions, a whole skill, one file."""
+"""Presents skills to an agent, in three tiers: names and descriptions, a complete skill, one file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SkillPresenter:
         return "\n".join(_lines(entries)) or "There are no skills yet."
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
-        """A whole skill, or one of its files. Raises `Rejected`."""
+        """A complete skill, or one of its files. Raises `Rejected`."""
         entry = self._catalog.find(name)
         if path and path != MAIN_FILE:
             return self._file(entry, path)

@@ -77,7 +77,7 @@ def write_skill(write: SkillWriteRequest, *, guard: bool) -> Decision:
 
 
 def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> None:
-    """Raise `Rejected` if a whole file would be replaced that a user wrote and the model has never read."""
+    """Raise `Rejected` if the request replaces a file that a user wrote and the model has never read."""
     at_stake = _affected_paths(skill, write.request) & skill.persons
     if not write.lineage or not at_stake:
         return
@@ -99,8 +99,8 @@ def _check_seen(skill: Skill, write: SkillWriteRequest, load: StateLoader) -> No
 
 
 def _affected_paths(skill: Skill, request: e.SkillRequest) -> Set[str]:
-    """The files that a request writes or removes whole; a patch proves by its old_string that the file was
-    read."""
+    """The files that a request replaces or removes. A patch is not among them: its old_string proves that the
+    file was read."""
     match request.action:
         case "edit":
             return {MAIN_FILE}
@@ -257,7 +257,7 @@ def _patch(skill: Skill, request: e.SkillRequest, fields: Mapping[str, Any]) -> 
 
 
 def _support(skill: Skill) -> Sequence[str]:
-    """The files besides SKILL.md, including those that a user added."""
+    """The files other than SKILL.md, including those that a user added."""
     return sorted(set(skill.files) - {MAIN_FILE})
 
 

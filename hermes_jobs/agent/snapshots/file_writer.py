@@ -142,7 +142,7 @@ class FileWriter:
         return CurrentFile(status, self._store.store_content(content, mode), content)
 
     def state(self, real: str) -> FileState | None:
-        """The file's current state, with its digest whatever its size; nothing is stored. Raises as
+        """The file's current state, with its digest of any size; nothing is stored. Raises as
         `look`."""
         folder, name = os.path.split(real)
         try:

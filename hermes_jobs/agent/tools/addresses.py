@@ -78,7 +78,7 @@ def is_own_address(address: str) -> bool:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((address, 9))  # no packet is sent: the kernel chooses the route alone
+            probe.connect((address, 9))  # no packet is sent: the kernel only chooses the route
             return bool(probe.getsockname()[0] == address)
     except OSError:
         return False

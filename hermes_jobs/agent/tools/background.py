@@ -242,7 +242,7 @@ class BackgroundProcesses:
         return processes[-1]
 
     def output(self, process: BackgroundProcess, after: int | None, maximum: int) -> Output:
-        """At most so many bytes of its output: those after a position, or (None) the last ones."""
+        """At most `maximum` bytes of its output: those after a position, or (None) the last ones."""
         return self.files.output(process.record.id, after, maximum)
 
     # --- acting -----------------------------------------------------------------------------------

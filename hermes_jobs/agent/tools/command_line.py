@@ -117,7 +117,7 @@ class CommandPart:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A whole line. `unreadable`: why it cannot be parsed; `asks`: the questions of the whole line."""
+    """A complete line. `unreadable`: why it cannot be parsed; `asks`: the questions of the whole line."""
 
     parts: tuple[CommandPart, ...]
     context: CommandContext

@@ -65,7 +65,7 @@ def run_arguments(
 
 
 def remove_arguments(name: str) -> tuple[str, ...]:
-    """The command line that kills and removes the container, in whatever state it is."""
+    """The command line that kills and removes the container, in any state."""
     return (PROGRAM, "rm", "--force", "--volumes", name)
 
 

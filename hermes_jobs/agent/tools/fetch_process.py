@@ -190,7 +190,7 @@ def decode_text(body: bytes, charset: str | None, *, is_html: bool) -> str:
 
 
 def extract_markdown(html: str, url: str) -> str:
-    """The page as Markdown, links made whole; without navigation, unless there is nothing else."""
+    """The page as Markdown, links made absolute; without navigation, unless there is nothing else."""
     from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
     def converted(html: str, *, cleaned: bool) -> str:
@@ -198,7 +198,7 @@ def extract_markdown(html: str, url: str) -> str:
             base_url=url,
             extract_metadata=False,
             skip_images=True,
-            # Many pages are one form as a whole.
+            # Many pages are one large form.
             preprocessing=PreprocessingOptions(enabled=cleaned, remove_forms=False),
         )
         return (convert(html, options).content or "").strip()

@@ -64,7 +64,7 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
 
 
 def open_regular(path: str) -> int | None:
-    """The descriptor of the file at a real path; None if it is gone, a link, or cannot be read."""
+    """The descriptor of the file at a real path; None if it does not exist, is a link, or cannot be read."""
     try:
         return open_verified(path)
     except (OSError, ToolFailed):

@@ -1,4 +1,4 @@
-"""The tools that read and write one file: in pages, whole, or a part of it; always atomically."""
+"""The tools that read and write one file: in pages, as a whole, or a part of it; always atomically."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
 # ruff: noqa: PTH119, PTH120

@@ -33,7 +33,7 @@ _SIGNATURES = (
 
 
 def page_room(context: ToolContext) -> int:
-    """The characters that a page may have besides its header: fewer where the model's window is small."""
+    """The maximum of characters of a page without its header: fewer if the model's window is small."""
     return min(PAGE_CHARS, context.result_chars) - HEADER_CHARS
 
 
@@ -108,7 +108,7 @@ def _read_line(file: BinaryIO, skip: int, maximum: int) -> tuple[str, bool]:
 
 
 def _skip_lines(file: BinaryIO, count: int) -> int:
-    """Move behind so many lines, or to the end; return how many lines were passed."""
+    """Move behind `count` lines, or to the end; return how many lines were passed."""
     passed = 0
     while passed < count:
         start = file.tell()

@@ -153,7 +153,7 @@ def _real(folder: str) -> str:
 def _linkable(home: str, user_home: str, moment: int) -> Mapping[tuple[int, int], str]:  # noqa: ARG001
     """By device and inode, the files that must not be reached by another name; cached for each `moment`.
 
-    By stat alone: to open and close a database of SQLite drops its locks.
+    By stat only: to open and close a database of SQLite drops its locks.
     """
     linkable: dict[tuple[int, int], str] = {}
     readable = {os.path.join(home, name) for name in READABLE}

@@ -102,7 +102,7 @@ class ProcessFiles:
         write_bytes(self._folder / name / "status.json", msgspec.json.encode(status), durable=False)
 
     def output(self, name: str, after: int | None, maximum: int) -> Output:
-        """At most so many bytes of an output: those after a position, or (None) the last ones."""
+        """At most `maximum` bytes of an output: those after a position, or (None) the last ones."""
         parts = self.parts(name)
         if not parts:
             return Output(b"", 0, 0, 0)

@@ -25,7 +25,7 @@ class Skills(Protocol):
         """Names and descriptions, for an agent with these toolsets; None: with all."""
 
     def view(self, name: str, path: str, toolsets: Collection[str] | None) -> str:
-        """A whole skill, or one of its files."""
+        """A complete skill, or one of its files."""
 
     def writing(
         self,
@@ -166,7 +166,7 @@ class ProposalRecorder(Protocol):
     """Records proposals. Every method may raise `Rejected`."""
 
     def read(self, name: str, path: str) -> str:
-        """A whole skill, or one of its files."""
+        """A complete skill, or one of its files."""
 
     def merge(
         self,

@@ -46,7 +46,7 @@ EXCLUSIVE_TOOLSETS = frozenset({"review", "memory-review", "skills-review", "cur
 """Toolsets without own tools."""
 
 FILE_TOOLSETS = frozenset({"terminal", "files"})
-"""Toolsets that work on the same files: a command's call does not tell its files."""
+"""Toolsets that work on the same files: the call of a command does not name its files."""
 
 WITHHELD_ERROR = (
     "Say in your answer what should be remembered or scheduled: the agent that you work for can do that."

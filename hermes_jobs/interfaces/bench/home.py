@@ -27,7 +27,7 @@ DAY = 86_400.0
 
 
 class ShiftedClock:
-    """The host's clocks, so many days ago."""
+    """The host's clocks, `days_ago` days ago."""
 
     def __init__(self) -> None:
         self.days_ago = 0.0
@@ -49,7 +49,7 @@ class SpentTokens(NamedTuple):
 
 
 class RecordedReply(NamedTuple):
-    """The end of a turn: its answer, the model's input besides the text and this session, and the prompt,
+    """The end of a turn: its answer, the model's input other than the text and this session, and the prompt,
     each as the sent characters."""
 
     answer: str
@@ -120,7 +120,7 @@ class BenchHome:
         return RecordedReply(answer, prompt, "".join(recalled), results)
 
     def rest(self) -> None:
-        """Run due steps besides turns: reviews and their writes."""
+        """Run due steps other than turns: reviews and their writes."""
         self._worker.drain()
 
     def consolidate(self, session: str) -> None:

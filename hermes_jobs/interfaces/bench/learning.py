@@ -19,7 +19,7 @@ from hermes_jobs.text.search.question import as_question
 from hermes_jobs.text.tokens import tokens
 
 NOTES = "AGENTS.md"
-"""The file of plain notes: what stands in it is in the prompt of every session of its folder."""
+"""The file of plain notes: its content is in the prompt of every session of its folder."""
 NOTES_PROMPT = f"""\
 Keep notes of what will matter in later sessions in the file {NOTES} of your working folder: preferences,
 corrections, what you learned about the person. Keep what is there. Leave out credentials and guesses."""

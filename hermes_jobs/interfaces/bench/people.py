@@ -29,14 +29,14 @@ class ScriptedText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Meeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One session, so many days after the first one."""
+    """One session, `day` days after the first one."""
 
     day: int
     turns: tuple[ScriptedText, ...]
 
 
 class ExpectedFact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A fact that must be stored. `stale` is its previous value, which must be gone; `answer` is part of
+    """A fact that must be stored. `stale` is its previous value, which must be removed; `answer` is part of
     a right answer to `question`."""
 
     name: str

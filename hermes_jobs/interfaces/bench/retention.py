@@ -34,7 +34,7 @@ from hermes_jobs.text.tokens import tokens
 CHECKPOINTS = (1, 3, 5)
 WINDOW = 32_000
 FILLER = "That is noted, and I continue with it. " * 40
-"""What is said beside the facts, so that there is something to compress."""
+"""Texts between the facts, so that there is something to compress."""
 ENDS = {
     "ok": "Done.",
     "failed": "Error: the text to replace does not occur in the file.",

@@ -131,7 +131,7 @@ class Chat:
 
     async def _converse(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
-        with contextlib.suppress(EOFError):  # the terminal is gone
+        with contextlib.suppress(EOFError):  # the terminal was closed
             await self._prompt.prompt_async(pre_run=lambda: self._surface.begin(self._prompt.app, loop))
 
     def _own_stream(self) -> tuple[str | None, Mapping[str, str]]:

@@ -29,7 +29,7 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """A whole message, and notes on its attachments."""
+    """A complete message, and notes on its attachments."""
 
     text: str
     notes: tuple[str, ...]

@@ -57,7 +57,7 @@ class EventRenderer:
         self._typed.add(turn)
 
     def show_prompt(self, text: str, *, maximum: int | None = None) -> None:
-        """Print a user's message, at most so many lines of it."""
+        """Print a user's message, at most `maximum` lines of it."""
         first, *more = printable(text).splitlines() or [""]
         if maximum is not None and len(more) >= maximum:
             more = [*more[: maximum - 1], f"… {len(more) - maximum + 1} more lines"]

@@ -27,7 +27,7 @@ PLACES = (("log_url",), ("broker_url",))
 
 
 def pack(file: IO[bytes], events: Iterable[bytes], paths: Paths, secrets: Secrets) -> list[str]:
-    """Write a backup; returns the names of its files besides the events, as in the home."""
+    """Write a backup; returns the names of its files other than the events, as in the home."""
     names = []
     with ZipFile(file, "w", ZIP_DEFLATED, allowZip64=True) as archive:
         with archive.open(_entry(EVENTS, 0o600), "w", force_zip64=True) as entry:

@@ -56,7 +56,7 @@ def report(error: Exception, context: CliContext) -> int:
         click.echo(context.redact("".join(traceback.format_exception(error))), err=True)
     match error:
         case click.Abort():
-            click.echo(err=True)  # the shell's prompt stands on a line of its own
+            click.echo(err=True)  # the shell's prompt is on its own line
             return INTERRUPTED
         case click.ClickException():
             error.show()

@@ -95,7 +95,7 @@ def complete_blocks(text: str) -> tuple[list[str], str]:
 
 
 def render(block: str, columns: int) -> list[str]:
-    """A block as lines of at most so many columns, with the escape sequences of their colours."""
+    """A block as lines of at most `columns` columns, with the escape sequences of their colours."""
     if not block.strip():
         return []
     output = StringIO()

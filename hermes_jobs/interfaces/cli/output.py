@@ -89,7 +89,7 @@ def print_heading(text: str) -> None:
 
 
 def cut(text: str, width: int) -> str:
-    """A line's beginning that takes at most so many columns, up to the end of a word if one is near."""
+    """A line's beginning that takes at most `width` columns, up to the end of a word if one is near."""
     if line_width(text) <= width:
         return text
     from rich.cells import cell_len, set_cell_size
@@ -101,7 +101,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, maximum: int | None = None) -> list[str]:
-    """One line of text as lines of at most so many columns, broken between words; at most `maximum` of them.
+    """One line of text as lines of at most `width` columns, broken between words; at most `maximum` of them.
 
     Only a word that is wider than a line is broken itself. Chinese and Japanese may be broken anywhere.
     """
@@ -126,7 +126,7 @@ def _chopped(word: str, width: int) -> list[str]:
 
 
 def whole_lines(text: str, width: int | None) -> list[str]:
-    """The text's lines character by character as they are, in pieces of at most so many columns."""
+    """The text's lines character by character as they are, in pieces of at most `width` columns."""
     lines = text.splitlines()
     if width is None or all(line_width(line) <= width for line in lines):
         return lines

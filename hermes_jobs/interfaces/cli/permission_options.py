@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 F = TypeVar("F", bound=Callable[..., Any])
 
 GROUPS = ("edit", "read")
-"""What a rule may name beside tools."""
+"""Subjects of rules other than tools."""
 
 
 class PermissionChoice(NamedTuple):

@@ -63,7 +63,7 @@ Restart=on-failure
 RestartSec={RESTART_SECONDS}
 # Wrong usage or configuration, and refused credentials: trying again would not help.
 RestartPreventExitStatus=2 4
-# SIGTERM goes to the supervisor alone, which lets its processes finish what they write.
+# SIGTERM goes only to the supervisor, which lets its processes finish what they write.
 KillMode=mixed
 TimeoutStopSec={service.stop_seconds}
 

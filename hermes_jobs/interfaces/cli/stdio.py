@@ -36,7 +36,7 @@ def discard_output(number: int) -> None:
 
 
 def prepare() -> None:
-    """Make all three streams usable, whatever this process was started with.
+    """Make all three streams usable, however this process was started.
 
     One that was closed (`<&-`) is empty, or leads nowhere, so that no file of ours takes its number. Whatever
     a model writes can be printed, also where the terminal's encoding cannot hold it. Notes that nobody

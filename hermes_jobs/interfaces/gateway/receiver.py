@@ -91,7 +91,7 @@ class MessageReceiver:
         return person.session
 
     def _ignore(self, user: str) -> None:
-        """Log an ignored user once, so that nobody can fill the logs."""
+        """Log an ignored user once, so that ignored users cannot fill the logs."""
         if user not in self._ignored and len(self._ignored) < MAX_LOGGED_STRANGERS:
             self._ignored.add(user)
             logger.info("messages of %s are ignored: the settings do not allow this user", user)

@@ -127,7 +127,7 @@ class TelegramPlatform:
 
 @contextmanager
 def _given_up() -> Iterator[None]:
-    """Ignore permanent refusals: a press that is too old, a message that is gone or unchanged."""
+    """Ignore permanent refusals: a press that is too old, a message that is deleted or unchanged."""
     try:
         yield
     except (BadRequest, Forbidden) as error:

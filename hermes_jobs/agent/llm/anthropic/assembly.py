@@ -1,4 +1,4 @@
-"""Assembles one reply from the events of a stream, or from one whole message.
+"""Assembles one reply from the events of a stream, or from one complete message.
 
 Unknown events are skipped. Sources: https://platform.claude.com/docs/en/build-with-claude/streaming,
 https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons.
@@ -49,7 +49,7 @@ class MessageAssembler:
         return self._used + canonical_usage(self._reported)
 
     def feed(self, event: Mapping[str, object]) -> str:
-        """Handle the next event, or a whole message; returns the text to show."""
+        """Handle the next event, or a complete message; returns the text to show."""
         self.begun = True
         match event.get("type"):
             case "message_start":

@@ -1,4 +1,4 @@
-"""Renders a whole request to the Messages API, with its cache marks and how much the model thinks.
+"""Renders a complete request to the Messages API, with its cache marks and how much the model thinks.
 
 Sources: https://platform.claude.com/docs/en/api/messages/create, and
 https://platform.claude.com/docs/en/api/migration-2026-10-21: the API version in use has no `temperature`, so

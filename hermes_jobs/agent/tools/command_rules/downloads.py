@@ -1,4 +1,4 @@
-"""A check of a whole command line: whether it runs a file that it has just fetched."""
+"""A check of a complete command line: whether it runs a file that it has just fetched."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH118, PTH119
@@ -44,7 +44,7 @@ def _fetches(invocation: Invocation) -> bool:
 
 
 def _decodes(invocation: Invocation) -> bool:
-    """Whether it decodes text that nobody could read before."""
+    """Whether it decodes text that could not be reviewed before."""
     options = load("downloads")["decoders"].get(invocation.name)
     return options is not None and invocation.has(*options.split())
 

@@ -59,7 +59,7 @@ class CommandRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     by blanks), `redirects` (the target of a redirection), `writes` (the absolute path of a written file),
     `paths` (that of any named file), `loads` (options whose value is code outside the folders), `given`
     (`xargs` or the like adds arguments), `check` (of `CHECKS`).
-    Required besides: `also_options`, `also_first`. Excuses: all fields that begin with `unless`.
+    Also required: `also_options`, `also_first`. Excuses: all fields that begin with `unless`.
     """
 
     name: str

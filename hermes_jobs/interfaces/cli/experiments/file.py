@@ -23,7 +23,7 @@ EXAMPLE = "See docs/replay.md for an example."
 
 
 class VariantEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A variant; `system` names a file beside this one."""
+    """A variant; `system` names a file in the same folder."""
 
     name: str
     model: str = ""
@@ -32,7 +32,7 @@ class VariantEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class CheckEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A check of one kind; `schema` is a JSON Schema, or names a file beside this one."""
+    """A check of one kind; `schema` is a JSON Schema, or names a file in the same folder."""
 
     name: str = ""
     regex: str = ""

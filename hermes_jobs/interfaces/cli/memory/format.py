@@ -139,7 +139,7 @@ def write_json(
 
 
 def _content(event: MemoryEvent) -> str | None:
-    """The content after the write, beside the content before."""
+    """The content after the write, next to the content before."""
     match event:
         case MemoryAdded() | MemoryReplaced() | MemoryConfirmed():
             return event.content

@@ -155,7 +155,7 @@ def ask_person(
 ) -> tuple[str, str] | None:
     """The key and the reason that a user at this terminal answers with; None where it is too late.
 
-    Raises `EOFError` where the terminal is gone.
+    Raises `EOFError` where the terminal was closed.
     """
     if not can_ask():  # it has become a background job
         raise EOFError

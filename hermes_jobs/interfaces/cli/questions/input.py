@@ -127,7 +127,7 @@ def ask_for_input(
 ) -> c.AnswerInput | None:
     """The answer of a user at this terminal; None where it is too late.
 
-    Raises `EOFError` where the terminal is gone.
+    Raises `EOFError` where the terminal was closed.
     """
     if not can_ask():  # it has become a background job
         raise EOFError

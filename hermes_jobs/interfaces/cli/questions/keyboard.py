@@ -34,7 +34,7 @@ def read_key(
     """Show a question, and return the first pressed key of these; None if none is needed any more.
 
     Earlier input is dropped. `other` is called for any other key, and for a paste. Raises `EOFError` if
-    the terminal is gone.
+    the terminal was closed.
     """
     with _terminal() as descriptor, _by_key(descriptor):
         termios.tcflush(descriptor, termios.TCIFLUSH)
@@ -59,7 +59,7 @@ def read_answer(is_open: Callable[[], bool]) -> str | None:
 
 
 def _read(descriptor: int) -> str:
-    """Read the typed bytes. Raises `EOFError` for a Ctrl-D, and if the terminal is gone."""
+    """Read the typed bytes. Raises `EOFError` for a Ctrl-D, and if the terminal was closed."""
     try:
         typed = os.read(descriptor, 4096).decode(errors="replace")
     except OSError as error:

@@ -58,7 +58,7 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
 
 
 def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
-    """The schedule for scripts, with so many upcoming runs."""
+    """The schedule for scripts, with `ahead` upcoming runs."""
     plan, totals = schedule.plan, schedule.totals
     rule = rule_of(plan)
     return {
@@ -122,7 +122,7 @@ def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
 
 
 def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
-    """The next due times, at most so many; none while it is paused."""
+    """The next due times, at most `count`; none while it is paused."""
     if schedule.status != "active":
         return ()
     return rule_of(schedule.plan).upcoming(schedule.next_due, count)
@@ -163,7 +163,7 @@ def timing_words(plan: Plan) -> str:
 
 
 def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> Sequence[tuple[str, str]]:
-    """The main fields of a schedule, with so many upcoming runs."""
+    """The main fields of a schedule, with `count` upcoming runs."""
     plan = schedule.plan
     rule = rule_of(plan)
     ahead = [due_time(rule, due) for due in upcoming(schedule, count)]

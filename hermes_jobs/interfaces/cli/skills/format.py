@@ -82,7 +82,7 @@ class SkillRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkillDetails(SkillRow, frozen=True, kw_only=True):
-    """A whole skill. `verdict` is the guard's on its current content."""
+    """A complete skill. `verdict` is the guard's on its current content."""
 
     content: str
     tags: tuple[str, ...]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TextWithSkills(msgspec.Struct, frozen=True):
-    """A whole text, the names of the skills in it, and notes on their problems."""
+    """A complete text, the names of the skills in it, and notes on their problems."""
 
     text: str
     names: tuple[str, ...]

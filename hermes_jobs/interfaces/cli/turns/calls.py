@@ -1,4 +1,4 @@
-"""Prints the outputs of a turn's tools: folded, or whole."""
+"""Prints the outputs of a turn's tools: folded, or complete."""
 
 from __future__ import annotations
 

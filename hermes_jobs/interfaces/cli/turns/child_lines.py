@@ -40,7 +40,7 @@ class ChildLine(msgspec.Struct):
     at: float = 0.0
 
     def text(self, now: float, width: int) -> str:
-        """The line, in so many columns, with the time without progress if it is long."""
+        """The line, in at most `width` columns, with the time without progress if it is long."""
         doing = next(reversed(self.running.values()), self.doing)
         if self.at and now - self.at >= QUIET:
             doing = f"{doing} for {duration(now - self.at)}"
@@ -50,7 +50,7 @@ class ChildLine(msgspec.Struct):
         return _fitted(f"{'  ' * self.depth}↳ ", self.label, rest, width)
 
     def end(self, event: e.ChildEnded, width: int) -> str:
-        """What is told when it has ended, in so many columns."""
+        """The line about its end, in at most `width` columns."""
         cost = f", {money(event.cost_usd)}" if event.cost_usd else ""
         calls = pluralize(event.num_model_calls, "model call")
         calls += f", {pluralize(event.num_tool_calls, 'tool call')}"

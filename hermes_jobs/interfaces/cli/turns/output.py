@@ -27,7 +27,7 @@ class TurnOutput:
         """A delta of the answer's text."""
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
-        """The reply of that step was recorded, with its whole text."""
+        """The reply of that step was recorded, with its complete text."""
 
     def on_failure(self, step: str, attempt: int) -> None:
         """That attempt has failed."""
