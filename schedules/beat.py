@@ -74,8 +74,8 @@ class DuePoller:
 class LogScheduler(Scheduler):
     """Celery beat's scheduler: `look` polls, and returns when to poll again."""
 
-    def __init__(self, look: Callable[[], float], **options: Any) -> None:
-        self._poll = look
+    def __init__(self, poll: Callable[[], float], **options: Any) -> None:
+        self._poll = poll
         super().__init__(**options)
 
     def setup_schedule(self) -> None:
@@ -95,7 +95,7 @@ def run(application: Application, broker_url: str) -> int:
     waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
     lease = WorkerLease(application.engine("beat"), lambda: application.workers.lease("beat"))
 
-    def look() -> float:
+    def poll() -> float:
         try:
             lease.ensure()
             return waking.poll()
@@ -104,7 +104,7 @@ def run(application: Application, broker_url: str) -> int:
             return POLL_SECONDS
 
     service = Service(
-        app, max_interval=POLL_SECONDS, scheduler_cls=lambda **options: LogScheduler(look, **options)
+        app, max_interval=POLL_SECONDS, scheduler_cls=lambda **options: LogScheduler(poll, **options)
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.runtime.up_state import UpState, already_up, is_held, read_state
+from hermes_jobs.runtime.up_state import UpState, already_up, is_running, read_state
 from hermes_jobs.settings import Paths, Settings
 from hermes_jobs.system.isolation import isolated, python_module
 from workers.processes import rotate_log
@@ -28,7 +28,7 @@ def start_in_background(paths: Paths, arguments: Sequence[str], environ: Mapping
 
     Raises `Rejected` with its output if that fails.
     """
-    if is_held(paths):
+    if is_running(paths):
         raise already_up(read_state(paths))
     log = paths.logs / "up.log"
     rotate_log(log)
@@ -70,7 +70,7 @@ def stop(settings: Settings) -> int | None:
     patience = settings.workers.stop_seconds + STOP_MARGIN + BEAT_GRACE + 2 * FLOWER_GRACE
     until = time.monotonic() + patience
     state = asked_pid = None
-    while is_held(paths):
+    while is_running(paths):
         state = read_state(paths)
         # Read while the lock is held: the process id cannot have been reused.
         if state is not None and asked_pid is None:

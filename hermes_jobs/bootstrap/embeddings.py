@@ -60,7 +60,7 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
         exchanges = self.views.exchanges(digests - entries.keys())
         exchange_texts = {
-            digest: "\n".join(each.texts(self.views.texts_at)) for digest, each in exchanges.items()
+            digest: "\n".join(exchange.texts(self.views.texts_at)) for digest, exchange in exchanges.items()
         }
         return {
             digest: text[: self.settings.embeddings.max_chars]

@@ -37,9 +37,9 @@ class ProcessEndings:
         if not (ended or turns) or not self._folder.is_dir():
             return
         self._processes().kill_where(
-            lambda each: (
-                (each.life == "session" and bool(ended) and each.session == lineage)
-                or (each.life == "turn" and each.turn in turns)
+            lambda process: (
+                (process.life == "session" and bool(ended) and process.session == lineage)
+                or (process.life == "turn" and process.turn in turns)
             ),
             wait=False,
         )

@@ -40,15 +40,15 @@ def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
     """The variables that commands get, and the programs on their PATH; read on first use."""
 
     @cache
-    def given() -> Mapping[str, str]:
+    def variables() -> Mapping[str, str]:
         from hermes_jobs.agent.tools.environment import filtered_environment, overlay
 
         inherited = overlay(environ, settings.terminal.environment)
         return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)
 
     return Available(
-        has_variable=lambda name: name in given(),
-        has_command=lambda name: shutil.which(name, path=given().get("PATH")) is not None,
+        has_variable=lambda name: name in variables(),
+        has_command=lambda name: shutil.which(name, path=variables().get("PATH")) is not None,
     )
 
 

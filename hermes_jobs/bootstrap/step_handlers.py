@@ -186,7 +186,7 @@ class StepHandlers:
             return {**operations, **self._others()}
         from hermes_jobs.telemetry.tracing import TracedHandler
 
-        traced = {kind: TracedHandler(each, tracing.within) for kind, each in operations.items()}
+        traced = {kind: TracedHandler(handler, tracing.within) for kind, handler in operations.items()}
         return {**traced, **self._others()}
 
     def _of_turns(self) -> Mapping[StepKind, StepHandler]:

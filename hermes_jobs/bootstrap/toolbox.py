@@ -231,7 +231,7 @@ def _session_search(settings: Settings, views: Views, endpoints: ModelEndpoints)
 def _consult(settings: Settings, endpoints: ModelEndpoints) -> Consult:
     ensembles = settings.models.ensembles
     return Consult(
-        ensembles={name: each.members for name, each in ensembles.items()},
+        ensembles={name: ensemble.members for name, ensemble in ensembles.items()},
         others=tuple(ensemble.aggregator for ensemble in ensembles.values()),
         model=endpoints.by_name,
         pricing=endpoints.by_name,

@@ -152,9 +152,9 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
         case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
             if event.reserved is not None:
                 reserved_now = reserved(event.reserved)
-                yield from _on_all(session, event.turn, event.reserved.day, held=reserved_now)
+                yield from _on_all(session, event.turn, event.reserved.day, reserved_amount=reserved_now)
         case e.TitleStarted(reserved=Reservation() as reservation):
-            yield from _on_all(session, None, reservation.day, held=reserved(reservation))
+            yield from _on_all(session, None, reservation.day, reserved_amount=reserved(reservation))
         case e.TitleEnded():
             yield from _released(session, None, event.step, NOTHING)  # its response is separate
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
@@ -167,8 +167,8 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
             spent = amount(event.estimated, event.estimated_cost_usd)
             yield from _released(session, event.turn, event.step, spent)
         case e.OutcomeDiscarded():
-            taken_back = -reserved(event.reserved) if event.reserved else NOTHING
-            spent = amount(event.usage, event.cost_usd) + taken_back
+            released = -reserved(event.reserved) if event.reserved else NOTHING
+            spent = amount(event.usage, event.cost_usd) + released
             day = event.reserved.day if event.reserved else today
             yield from _on_all(session, event.turn, day, spent=spent)
         case e.ResponseBooked():
@@ -188,24 +188,29 @@ def charges_outside(
         yield from charges_of_start(stream, event)
     elif isinstance(event, e.PaidOutcome):
         day, reserved_amount = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
-        yield from on_day(stream, day, spent=amount_of(event, reservation), held=-reserved_amount)
+        yield from on_day(stream, day, spent=amount_of(event, reservation), reserved_amount=-reserved_amount)
 
 
 def charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str] = (DAY,)) -> Iterator[Charge]:
     """The reservation of a start; that of an earlier one without an outcome counts as spent."""
     if event.lost is not None:
         lost = reserved(event.lost)
-        yield from on_day(stream, event.lost.day, days, spent=lost, held=-lost)
+        yield from on_day(stream, event.lost.day, days, spent=lost, reserved_amount=-lost)
     if event.reserved is not None:
-        yield from on_day(stream, event.reserved.day, days, held=reserved(event.reserved))
+        yield from on_day(stream, event.reserved.day, days, reserved_amount=reserved(event.reserved))
 
 
 def on_day(
-    stream: str, day: str, days: Sequence[str] = (DAY,), *, spent: Amount = NOTHING, held: Amount = NOTHING
+    stream: str,
+    day: str,
+    days: Sequence[str] = (DAY,),
+    *,
+    spent: Amount = NOTHING,
+    reserved_amount: Amount = NOTHING,
 ) -> Iterator[Charge]:
     """A charge to a stream's own account, and to those of the day; `days` are their prefixes."""
     for account in (stream, *(prefix + day for prefix in days)):
-        yield Charge(account=account, spent=spent, reserved=held)
+        yield Charge(account=account, spent=spent, reserved=reserved_amount)
 
 
 def billed(session: Session, outcome: e.PaidOutcome) -> Amount:
@@ -230,11 +235,16 @@ def _released(session: Session, turn: str | None, step: str, spent: Amount) -> I
     reservation = reservation_for(session, step)
     if reservation is not None:
         released = -reserved(reservation)
-        yield from _on_all(session, turn, reservation.day, spent=spent, held=released)
+        yield from _on_all(session, turn, reservation.day, spent=spent, reserved_amount=released)
 
 
 def _on_all(
-    session: Session, turn: str | None, day: str, *, spent: Amount = NOTHING, held: Amount = NOTHING
+    session: Session,
+    turn: str | None,
+    day: str,
+    *,
+    spent: Amount = NOTHING,
+    reserved_amount: Amount = NOTHING,
 ) -> Iterator[Charge]:
     above = _payers(session, turn)
     accounts = (
@@ -244,7 +254,7 @@ def _on_all(
         DAY + day,
     )
     for account in dict.fromkeys(accounts):
-        yield Charge(account=account, spent=spent, reserved=held)
+        yield Charge(account=account, spent=spent, reserved=reserved_amount)
 
 
 def _payers(session: Session, turn: str | None) -> tuple[e.Payer, ...]:

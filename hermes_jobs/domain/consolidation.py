@@ -212,7 +212,7 @@ def ended(
             event,
             saved=outcome.saved,
             known=outcome.already_known,
-            refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda each: each.number)),
+            refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda refusal: refusal.number)),
         )
         own = StreamEvents(stream, (*responses, text))
         return DecisionResult(writes=(own, *outcome.writes))
@@ -261,6 +261,6 @@ def _charges(state: Consolidation, event: e.Event, today: str) -> Iterator[Charg
             reservation = reserved(state.reserved) if state.reserved is not None else NOTHING
             lost = event.lost if isinstance(event, e.ConsolidationFailed) else None
             spent = reserved(lost) if lost is not None else NOTHING
-            yield from on_day(state.stream, day, DAYS, spent=spent, held=-reservation)
+            yield from on_day(state.stream, day, DAYS, spent=spent, reserved_amount=-reservation)
         case _:
             pass

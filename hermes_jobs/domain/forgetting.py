@@ -197,7 +197,7 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
             after = tuple(_scrubbed(item, text) for item in value)
             return value if after == value else after
         case Mapping():
-            return {key: _scrubbed(each, text) for key, each in value.items()}
+            return {key: _scrubbed(item, text) for key, item in value.items()}
         case _:
             return value
 
@@ -228,7 +228,7 @@ def _leaves(value: Any, text: Replace) -> Any:
         case list():
             return [_leaves(item, text) for item in value]
         case dict():
-            return {text(key): _leaves(each, text) for key, each in value.items()}
+            return {text(key): _leaves(item, text) for key, item in value.items()}
         case _:
             return value
 
@@ -321,7 +321,7 @@ def literal(text: str) -> re.Pattern[str]:
     return re.compile(_any_of(_stored_forms(text)), re.IGNORECASE)
 
 
-def whole_texts(texts: Collection[str]) -> re.Pattern[str]:
+def exact_texts(texts: Collection[str]) -> re.Pattern[str]:
     """The pattern of these texts as they are, in whatever form they are stored, and not within a word."""
     return re.compile("|".join(map(_as_whole, sorted(texts, key=len, reverse=True))))
 

@@ -95,7 +95,7 @@ def _of_session(
     session: Session, version: int, event: e.SessionEvent, load: StateLoader
 ) -> Iterator[DecisionResult]:
     if isinstance(event, e.TurnResumed):
-        yield _all(_review_taken_up(session, event, load))
+        yield _all(_review_resumed(session, event, load))
     if isinstance(event, e.ApprovalGiven) and event.scope == "always" and event.calls is not None:
         yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
     if text := immediate_notices(event):
@@ -153,7 +153,7 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
         yield from _requested(session, turn, text, ok=False, suffix="p")
 
 
-def _review_taken_up(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
+def _review_resumed(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
     turn = review_rules.open_or_resumable_turn(session, resumed.turn)
     if turn is None or not review_rules.is_its_turn(session, turn) or session.forked_from is None:
         return

@@ -56,7 +56,7 @@ class StreamRepository:
         cached = self.cached(stream)
         if cached is not None and cached.version <= version:
             past.append(cached)
-        before = max(past, key=lambda each: each.version, default=Session(stream=stream))
+        before = max(past, key=lambda state: state.version, default=Session(stream=stream))
         if before.version == version:
             return before
         found = cast(Session, self._folded(before, version))

@@ -139,10 +139,10 @@ class VerifiedTurns:
         stream = stream_of(request.session)
         recorded = self._log.read(stream, upto=request.at)
         num_read, num_others = CHOSEN[request.mode]
-        read = sorted(_read(recorded, stream), key=lambda each: -len(words & roots(each.text)))
+        read = sorted(_read(recorded, stream), key=lambda turn: -len(words & roots(turn.text)))
         until = recorded[-1].recorded_at if recorded else ""
         others = [other for other in self._others() if other.stream != stream and other.ended_at <= until]
-        others.sort(key=lambda each: len(words & roots(each.text)))
+        others.sort(key=lambda turn: len(words & roots(turn.text)))
         chosen = list(self._replayed(read, num_read))
         if not chosen:
             return ()

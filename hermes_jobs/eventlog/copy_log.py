@@ -47,7 +47,7 @@ def temp_log(folder: Path, codec: Codec) -> Iterator[SqlEventLog]:
     """
     lock, place = FileLock(folder / f"{_TEMP_NAME}.lock"), folder / _TEMP_NAME
     try:
-        with lock.held():
+        with lock.hold():
             shutil.rmtree(place, ignore_errors=True)  # left by one that was killed
             place.mkdir(mode=0o700)
             log = open_log(sqlite_url(place / "events.db"), codec=codec)
@@ -68,7 +68,7 @@ def copy_log(source: SqlEventLog, target: SqlEventLog, then: Callable[[Transacti
     with target.snapshot() as here:
         tombstones = Tombstones.stored(here)
     with source.snapshot() as tables:
-        for batch in _batches(lines_of_tables(tables, known=tombstones)):
+        for batch in _batches(lines_of_tables(tables, known_tombstones=tombstones)):
             target.change_tables(partial(_write, batch))
         accounts = [
             to_charge(unescaped(account), sums)

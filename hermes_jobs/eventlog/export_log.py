@@ -83,14 +83,17 @@ def _check_ends(connection: Connection, streams: Collection[str] | None) -> None
 
 
 def lines_of_tables(
-    connection: Connection, streams: Collection[str] | None = None, *, known: Tombstones | None = None
+    connection: Connection,
+    streams: Collection[str] | None = None,
+    *,
+    known_tombstones: Tombstones | None = None,
 ) -> Iterator[AnyLine]:
-    """The lines between header and end, with the events that record removed texts; `known` adds to those.
+    """The lines between header and end, with the events that record removed texts.
 
-    Raises `Corrupt` where an event was changed.
+    `known_tombstones` gets those, too. Raises `Corrupt` where an event was changed.
     """
     calls: list[str] = []
-    tombstones = Tombstones.stored(connection, known)
+    tombstones = Tombstones.stored(connection, known_tombstones)
     if streams is not None:
         streams = frozenset(streams) | tombstones.streams_about(frozenset(streams))
     for line in _events(connection, streams, tombstones):

@@ -123,7 +123,7 @@ class SqliteDatabase:
         """Hold the write lock. Raises `LogUnavailable` if another process has held it for too long."""
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._lock.held())
+                stack.enter_context(self._lock.hold())
             except LockTimeout as late:
                 raise LogUnavailable(
                     f"The log {self._path} cannot be written: {late.holder} has kept it locked for "
@@ -183,7 +183,7 @@ class SqliteDatabase:
         # A separate lock: that of this process's writers is for one thread at a time.
         lock = FileLock(Path(f"{self._path}.lock"), "the log, to write to it", self._notify)
         try:
-            with lock.held(), closing(self._connect()) as connection:
+            with lock.hold(), closing(self._connect()) as connection:
                 connection.execute("VACUUM")
                 (is_busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 return not is_busy
@@ -211,7 +211,7 @@ class SqliteDatabase:
     def close(self) -> None:
         # The last connection to close a file writes its WAL into it, which should not block anyone. If
         # another process is writing now, this one is not the last.
-        with self._lock.held_if_free():
+        with self._lock.try_hold():
             self._drop_writer()
             with self._watching:
                 if self._watcher is not None:

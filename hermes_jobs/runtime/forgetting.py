@@ -29,8 +29,8 @@ from hermes_jobs.domain.forgetting import (
     Removal,
     SessionFamily,
     deleted,
+    exact_texts,
     family_of,
-    whole_texts,
 )
 from hermes_jobs.domain.memory.memory import STREAM as MEMORY
 from hermes_jobs.domain.memory.observations import names_of, of_sessions
@@ -169,7 +169,7 @@ class Forgetter:
         memory = self._application.memory
         memory.change(Drop(texts), "observations of a deleted session")
         names = names_of([write.event for write in memory.writes()], texts)
-        pattern = Pattern(whole_texts(texts), FORGOTTEN)
+        pattern = Pattern(exact_texts(texts), FORGOTTEN)
         tags = Removal(text=lambda text: FORGOTTEN if text in names else text, streams=frozenset({MEMORY}))
         for removal in (tags, Removal(text=pattern, found=pattern.found)):
             self.forget(removal, self.find(removal), cause="memory", by=by, why=why, force=True)

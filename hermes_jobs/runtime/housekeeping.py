@@ -26,14 +26,14 @@ POLL_SECONDS = 600.0  # for texts without a vector, and for finished conversatio
 DAY = 86_400.0
 
 
-def keep_house(application: Application) -> None:
+def maintain_home(application: Application) -> None:
     """Run it now, unless another process does. A failure is logged, and the next run tries again."""
     paths = application.settings.paths
     lock = FileLock(paths.run / "housekeeping.lock")
     try:
-        with lock.held_if_free() as is_held:
-            if is_held:
-                _keep_house(application)
+        with lock.try_hold() as is_locked:
+            if is_locked:
+                _maintain_home(application)
                 (paths.run / "housekept").touch(mode=0o600)
     except (HermesJobsError, OSError) as error:
         logger.warning("housekeeping is tried again later: %s", error)
@@ -41,11 +41,11 @@ def keep_house(application: Application) -> None:
         lock.close()
 
 
-def keep_house_if_due(application: Application) -> None:
+def maintain_home_if_due(application: Application) -> None:
     """Run it if the last run was a day ago, or if a forgetting is not cleaned up yet."""
     with suppress(HermesJobsError):  # the next run checks again
         if _is_unfinished(application) or _is_due(application):
-            keep_house(application)
+            maintain_home(application)
 
 
 def _is_unfinished(application: Application) -> bool:
@@ -69,7 +69,7 @@ def _is_due(application: Application) -> bool:
         return True
 
 
-def _keep_house(application: Application) -> None:
+def _maintain_home(application: Application) -> None:
     from hermes_jobs.runtime.forgetting import Forgetter
 
     forgetter = Forgetter(application)
@@ -146,6 +146,6 @@ class Housekeeper:
                 plan_embeddings(application)
                 if time.monotonic() - done_at >= EVERY:
                     done_at = time.monotonic()
-                    keep_house(self._application)
+                    maintain_home(self._application)
             except Exception:
                 logger.exception("housekeeping failed; it is tried again later")

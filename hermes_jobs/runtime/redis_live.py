@@ -179,7 +179,9 @@ class _Publisher(_Loop):
         self._wake.clear()
         with self._lock:
             under_way = list(self._running.values())
-            self._running = {call: each for call, each in self._running.items() if not each.over}
+            self._running = {
+                call: transcript for call, transcript in self._running.items() if not transcript.over
+            }
         client = self._connected()
         if client is None:
             self._stopping.wait(AWAY)

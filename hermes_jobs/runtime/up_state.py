@@ -52,7 +52,7 @@ class UpLock:
 
 def read_state(paths: Paths) -> UpState | None:
     """The running supervisor's state; None if none runs, or it has not published its state yet."""
-    if not is_held(paths):
+    if not is_running(paths):
         return None
     try:
         return msgspec.json.decode(_state_file(paths).read_bytes(), type=described(UpState))
@@ -70,7 +70,7 @@ def already_up(state: UpState | None) -> Rejected:
     )
 
 
-def is_held(paths: Paths) -> bool:
+def is_running(paths: Paths) -> bool:
     """Whether a supervisor is running."""
     return is_locked(_lock_file(paths))
 

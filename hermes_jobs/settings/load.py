@@ -234,7 +234,7 @@ def with_values(settings: Settings, values: Mapping[str, SettingValue]) -> Setti
     """The settings with other values for these keys, each in its key's type."""
     if not values:
         return settings
-    origins = {**settings.origins, **{name: each.origin for name, each in values.items()}}
+    origins = {**settings.origins, **{name: value.origin for name, value in values.items()}}
     return replace(settings, **_replaced(settings, Configuration, "", values), origins=origins)
 
 

@@ -156,12 +156,12 @@ def _required(settings: Settings, choice: Choice, values: Mapping[str, Any], sal
     if key is not None:
         return {choice.key: digest(salt, choice.key, key)} if choice.key in settings.secrets.own else {}
     addresses = {
-        known: address for known, address in _addresses(settings).items() if address == choice.base_url
+        other: address for other, address in _addresses(settings).items() if address == choice.base_url
     }
     foreign = [
-        known for known in addresses if known in values or (known == MAIN_URL and SHARED_URL in values)
+        other for other in addresses if other in values or (other == MAIN_URL and SHARED_URL in values)
     ]
-    return {known: digest(salt, known, addresses[known]) for known in foreign[:1]}
+    return {other: digest(salt, other, addresses[other]) for other in foreign[:1]}
 
 
 def _required_to_search(settings: Settings, values: Mapping[str, Any], salt: str) -> dict[str, str]:
@@ -211,7 +211,7 @@ def salt_of(requires: Mapping[str, str], usual: str) -> str:
 def applied(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """The settings with a turn's own values over them. Unusable values are left out with a warning: a
     newer build may have other keys."""
-    given: dict[str, SettingValue] = {}
+    by_key: dict[str, SettingValue] = {}
     anthropic_url = settings.anthropic_url
     for name, value in values.items():
         key = known_keys().get(MAIN_URL if name in {SHARED_URL, ANTHROPIC_URL} else name)
@@ -226,8 +226,8 @@ def applied(settings: Settings, values: Mapping[str, Any]) -> Settings:
         if name == ANTHROPIC_URL:
             anthropic_url = str(converted)
         else:
-            given[key.name] = SettingValue(key.name, converted, f"{TURN} {name}")
-    changed = with_values(settings, given)
+            by_key[key.name] = SettingValue(key.name, converted, f"{TURN} {name}")
+    changed = with_values(settings, by_key)
     return (
         changed if anthropic_url == settings.anthropic_url else replace(changed, anthropic_url=anthropic_url)
     )

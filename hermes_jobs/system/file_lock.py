@@ -100,7 +100,7 @@ class LockTimeout(TimeoutError):
 class FileLock:
     """Between processes, and between two of these on one file; not between threads that share one.
 
-    `wanted` names what is locked, for messages; `notify` is called with one when the wait takes long.
+    `purpose` names what is locked, for messages; `notify` is called with one when the wait takes long.
     `seconds`: the longest wait; None: until the lock is free.
     """
 
@@ -120,7 +120,7 @@ class FileLock:
         self._waiter = _Waiter()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Wait for the lock and hold it. Raises `LockTimeout`, `OSError`."""
         file = self.open()
         self._take(file)
@@ -130,7 +130,7 @@ class FileLock:
             fcntl.flock(file, fcntl.LOCK_UN)
 
     @contextmanager
-    def held_if_free(self) -> Iterator[bool]:
+    def try_hold(self) -> Iterator[bool]:
         """Hold the lock unless another process does; whether it is held. Raises `OSError`."""
         file = self.open()
         if not self._take_if_free(file):

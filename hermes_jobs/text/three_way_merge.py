@@ -47,12 +47,12 @@ def _merged(base: str, ours: str, theirs: str, meet: Meet) -> str:
 
 def nearest(texts: Iterable[str], to: str) -> str | None:
     """The text that has the most lines in common with another, the last among equals; None of none."""
-    wanted = Counter(to.splitlines())
+    target_lines = Counter(to.splitlines())
 
     def in_common(text: str) -> float:
         lines = Counter(text.splitlines())
-        size = max(lines.total() + wanted.total(), 1)
-        return (lines & wanted).total() / size
+        size = max(lines.total() + target_lines.total(), 1)
+        return (lines & target_lines).total() / size
 
     best, best_share = None, -1.0
     for text in texts:
@@ -135,9 +135,9 @@ def _removed(was: Lines, mine: Lines, other: Lines) -> frozenset[str]:
 
 def _holds(lines: Lines, others: Lines) -> bool:
     """Whether the others stand among the lines, one after the other in a row."""
-    wanted = [line.rstrip("\r\n") for line in others]
+    expected = [line.rstrip("\r\n") for line in others]
     there = [line.rstrip("\r\n") for line in lines]
-    return any(there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1))
+    return any(there[at : at + len(expected)] == expected for at in range(len(there) - len(expected) + 1))
 
 
 def _ended(lines: Lines) -> Lines:

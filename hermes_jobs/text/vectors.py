@@ -36,7 +36,7 @@ def signs(vector: bytes) -> bytes:
 
 
 def nearest(
-    wanted: bytes,
+    question_vector: bytes,
     candidates: Sequence[tuple[K, bytes]],
     vectors: Callable[[Sequence[K]], Mapping[K, bytes]],
     most: int,
@@ -45,19 +45,19 @@ def nearest(
 
     `vectors` gives the whole vectors of some; one of another length than `wanted` is left out.
     """
-    own = int.from_bytes(signs(wanted), "big")
+    own = int.from_bytes(signs(question_vector), "big")
     chosen = candidates
     if len(candidates) > EXACT:
         chosen = nsmallest(
-            EXACT, candidates, key=lambda each: (own ^ int.from_bytes(each[1], "big")).bit_count()
+            EXACT, candidates, key=lambda candidate: (own ^ int.from_bytes(candidate[1], "big")).bit_count()
         )
-    question = _numbers(wanted)
+    question = _numbers(question_vector)
     found = [
         (key, sum(map(mul, question, _numbers(vector))))
         for key, vector in vectors([key for key, _ in chosen]).items()
-        if len(vector) == len(wanted)
+        if len(vector) == len(question_vector)
     ]
-    return nsmallest(most, found, key=lambda each: -each[1])
+    return nsmallest(most, found, key=lambda neighbour: -neighbour[1])
 
 
 def _numbers(vector: bytes) -> array[float]:

@@ -56,7 +56,7 @@ class Generations:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self.folder / LOCK, "the views, which are to be built", self._notify)
         try:
-            with lock.held():
+            with lock.hold():
                 yield
         finally:
             lock.close()

@@ -92,27 +92,27 @@ def find_delivery(connection: Connection, name: str) -> str:
     if found:
         raise _ambiguous(name, "deliveries", [_named(id_, text) for id_, text in found], "more of its id")
     newest = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
-    raise _unknown(name, "delivery", [each for (each,) in newest], "hermes-jobs inbox list --all")
+    raise _unknown(name, "delivery", [id_ for (id_,) in newest], "hermes-jobs inbox list --all")
 
 
-def find_schedule(connection: Connection, given: str, *, removed: bool = False) -> str:
+def find_schedule(connection: Connection, text: str, *, removed: bool = False) -> str:
     """The schedule that the text names: an id, a name in any case, or the unique beginning of either.
 
     A removed one is found by its id, and with `removed` in the same ways if no other one matches.
     Raises `Rejected`: `ambiguous` or `unknown_schedule`.
     """
-    if referred := find_reference(connection, "schedule", given):
+    if referred := find_reference(connection, "schedule", text):
         return referred
-    if _exists(connection, "SELECT 1 FROM schedules WHERE schedule = ?", given):
-        return given
+    if _exists(connection, "SELECT 1 FROM schedules WHERE schedule = ?", text):
+        return text
     query = "SELECT schedule, name FROM schedules WHERE removed = ?"
     try:
-        return _schedule_among(connection.execute(query, (False,)).fetchall(), given)
+        return _schedule_among(connection.execute(query, (False,)).fetchall(), text)
     except Rejected as refused:
         removed_schedules = connection.execute(query, (True,)).fetchall() if removed else []
         if refused.kind == "ambiguous" or not removed_schedules:
             raise
-    return _schedule_among(removed_schedules, given)
+    return _schedule_among(removed_schedules, text)
 
 
 def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
@@ -129,32 +129,32 @@ def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
     raise _unknown(given, "schedule", names, "hermes-jobs schedule list")
 
 
-def find_session(connection: Connection, given: str) -> str:
+def find_session(connection: Connection, text: str) -> str:
     """The lineage that the text names: an id of one of its sessions, a unique prefix, or a title in any case,
     also without the number that it has since it was continued.
 
     Raises `Rejected`, kind `ambiguous` or `unknown_session`.
     """
-    if referred := find_reference(connection, "session", given):
+    if referred := find_reference(connection, "session", text):
         return referred
-    exact = connection.execute("SELECT lineage FROM sessions WHERE session = ?", (given,)).fetchone()
+    exact = connection.execute("SELECT lineage FROM sessions WHERE session = ?", (text,)).fetchone()
     if exact:
         return str(exact[0])
     begun = connection.execute(
         "SELECT DISTINCT lineage FROM sessions WHERE session >= ? AND session < ? ORDER BY session LIMIT ?",
-        (*_range(given), MAX_CANDIDATES + 1),
+        (*_range(text), MAX_CANDIDATES + 1),
     )
-    found = {lineage for (lineage,) in begun} if given else set()
-    found |= set(_titled(connection, given))
+    found = {lineage for (lineage,) in begun} if text else set()
+    found |= set(_titled(connection, text))
     if len(found) == 1:
         return str(found.pop())
     if found:
-        raise _ambiguous(given, "sessions", _labels(connection, sorted(found)), "more of its id")
+        raise _ambiguous(text, "sessions", _labels(connection, sorted(found)), "more of its id")
     newest = connection.execute(
         "SELECT lineage FROM lineages ORDER BY last_position DESC LIMIT ?", (NEAR,)
     ).fetchall()
     names = [name for _, *both in _titles(connection) for name in both] + [lineage for (lineage,) in newest]
-    raise _unknown(given, "session", names, "hermes-jobs sessions list")
+    raise _unknown(text, "session", names, "hermes-jobs sessions list")
 
 
 def _titled(connection: Connection, given: str) -> list[str]:
@@ -164,12 +164,12 @@ def _titled(connection: Connection, given: str) -> list[str]:
     return exact or [lineage for lineage, title, named in titles if _was_called(given, title, named)]
 
 
-def _was_called(given: str, title: str, named: str) -> bool:
+def _was_called(text: str, title: str, named: str) -> bool:
     """Whether the name is that of a lineage, or of an earlier session of it, whose newest session has the
     title."""
-    if title_key(given) == title_key(named):
+    if title_key(text) == title_key(named):
         return True
-    number, newest = number_of(given, named), number_of(title, named)
+    number, newest = number_of(text, named), number_of(title, named)
     return number is not None and newest is not None and 2 <= number <= newest
 
 
@@ -197,10 +197,10 @@ def _named(identity: str, text: str) -> str:
     return f"{identity} “{one_line(text, 40)}”"
 
 
-def _ambiguous(given: str, what: str, found: Sequence[str], remedy: str) -> Rejected:
+def _ambiguous(name: str, what: str, found: Sequence[str], remedy: str) -> Rejected:
     more = " and more" if len(found) > MAX_CANDIDATES else ""
     names = ", ".join(found[:MAX_CANDIDATES])
-    message = f"{given!r} fits several {what}: {names}{more}."
+    message = f"{name!r} fits several {what}: {names}{more}."
     return Rejected(message, kind="ambiguous", hint=f"Give {remedy}.")
 
 

@@ -118,7 +118,7 @@ def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
         distinct.pop(answer.message.position) for answer in found if answer.message.position in distinct
     ]
     lineages = _lineages(index.rows, (answer.message.lineage for answer in ranked))
-    return sorted(ranked, key=lambda each: lineages[each.message.lineage].kind == "scheduled")
+    return sorted(ranked, key=lambda answer: lineages[answer.message.lineage].kind == "scheduled")
 
 
 def _ranked(
@@ -156,7 +156,7 @@ def _ranked_for_question(index: IndexedMessages, parsed: Question, scope: Scope)
         total[candidate.position] *= SECOND_HAND if candidate.turn in second else 1.0
     rarest = sorted(zip(rarities, parsed.parts, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(word for rare, word in rarest if rare >= rarest[0][0] * MARKED_SHARE)
-    best = sorted(found, key=lambda each: (-total[each.position], -each.position))
+    best = sorted(found, key=lambda candidate: (-total[candidate.position], -candidate.position))
     return [Answer(candidate, looked_for, coverage_at[candidate.position]) for candidate in best]
 
 

@@ -137,10 +137,10 @@ def _observed(event: e.ConsolidationEnded) -> str:
 
 def _refused(event: e.ConsolidationEnded) -> str:
     """The refused writes with their reasons."""
-    known_before = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
+    already_known = [f"{pluralize(event.known, 'observation')} known before"] if event.known else []
     return "; ".join(
         [
-            *known_before,
+            *already_known,
             *(f"observation {refusal.number} refused: {refusal.why}" for refusal in event.refused),
         ]
     )

@@ -25,9 +25,9 @@ def _readable(arguments: str) -> str:
 def _values(value: object) -> Iterator[str]:
     match value:
         case dict():
-            for name, each in value.items():
+            for name, item in value.items():
                 yield f"{name}:"
-                yield from _values(each)
+                yield from _values(item)
         case list():
             for item in value:
                 yield from _values(item)

@@ -130,7 +130,7 @@ class Spans:
     def _pending(self) -> Sequence[tuple[str, float]]:
         """Due steps without a start: calls, else the turn's next step unless a step is running."""
         due = self._dues.due
-        calls = [key for key, each in due.items() if each.turn == self.turn and key != self.turn]
+        calls = [key for key, due_step in due.items() if due_step.turn == self.turn and key != self.turn]
         if not calls:
             self._open.pop(self.turn, None)
         keys = calls or ([] if self._open else [self.turn])

@@ -204,9 +204,9 @@ class Store:
 
     def _copied(self, opened: OpenGeneration) -> OpenGeneration:
         """This thread's copy of that generation, made at the first use."""
-        kept: OpenGeneration | None = getattr(self._local, "aside", None)
-        if kept is not None and kept.file == opened.file:
-            return kept
+        previous: OpenGeneration | None = getattr(self._local, "aside", None)
+        if previous is not None and previous.file == opened.file:
+            return previous
         pid = sqlite_writer(opened.file)
         holder = "another process" if pid is None else described(pid)
         self._notify(f"The views are locked: {holder} takes events in. A copy of them answers.")

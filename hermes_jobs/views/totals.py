@@ -23,7 +23,7 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: float = 0.0
 
     @property
-    def whole_cost_usd(self) -> float | None:
+    def exact_cost_usd(self) -> float | None:
         """The cost; None where a part of it is not known."""
         return None if self.unpriced else self.cost_usd
 
@@ -61,7 +61,7 @@ def runs_by_schedule(rows: Iterable[ScheduleRuns]) -> Sequence[ScheduleRuns]:
         sums = {name: getattr(row, name) + (getattr(before, name) if before else 0) for name in counts}
         latest = max(row.latest, before.latest if before else 0.0)
         found[row.schedule] = msgspec.structs.replace(row, period="", latest=latest, **sums)
-    return sorted(found.values(), key=lambda each: (each.name, each.schedule))
+    return sorted(found.values(), key=lambda total: (total.name, total.schedule))
 
 
 def _plus(total: SpendingTotal, row: PeriodSpending) -> SpendingTotal:

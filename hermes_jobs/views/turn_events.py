@@ -25,7 +25,7 @@ def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
         after = batch[-1].position
         if len(batch) < BATCH or any(_is_end(record, turn) for record in batch):
             break
-    last = max((at for at, each in enumerate(found) if concerns(each.event, turn.id)), default=-1)
+    last = max((at for at, record in enumerate(found) if concerns(record.event, turn.id)), default=-1)
     return found[: last + 1]
 
 

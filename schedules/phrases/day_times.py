@@ -64,7 +64,7 @@ def _with_part(readings: list[Reading], sentence: Sentence, end: int) -> tuple[l
             "Say each time with am or pm.",
         )
     pairs = zip(minutes, readings, strict=True)
-    return [Reading(*divmod(minute, 60), "exact", each.meridiem) for minute, each in pairs], phrase.end
+    return [Reading(*divmod(minute, 60), "exact", reading.meridiem) for minute, reading in pairs], phrase.end
 
 
 def _ends_well(sentence: Sentence, clock: ReadValue[Reading]) -> bool:

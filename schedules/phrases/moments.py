@@ -177,8 +177,8 @@ def _dated(words: str, here: datetime, ahead: bool) -> Moment | None:
             fits = (moment for moment in dates if moment is not None and _fits(moment, at, here, ahead=ahead))
             found = next(fits, None)
         if found is not None:
-            whole = datetime.combine(found.date(), at, here.tzinfo)
-            return Moment(whole, whole_day=clock is None)
+            start_of_day = datetime.combine(found.date(), at, here.tzinfo)
+            return Moment(start_of_day, whole_day=clock is None)
     return None
 
 

@@ -128,8 +128,8 @@ def _calendar(draft: TimingDraft, now: datetime, zone: tzinfo) -> Calendar:
         raise unknown("The first day is named without a time here.", "Say 'starting 2026-12-24'.")
     starting = _bound(start.day if start else None, today)
     if days.every > 1:
-        each = Calendar(days=replace(days, every=1), times=times, months=months, starting=starting)
-        starting = _first_day(each, now, zone)
+        daily = Calendar(days=replace(days, every=1), times=times, months=months, starting=starting)
+        starting = _first_day(daily, now, zone)
     until = _bound(draft.until, today)
     calendar = Calendar(days=days, times=times, months=months, starting=starting, until=until)
     if next_due(calendar, now, zone) is None:

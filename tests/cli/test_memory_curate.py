@@ -6,7 +6,7 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain.memory.writes import Operation, Origin, Write
-from hermes_jobs.runtime.housekeeping import keep_house_if_due
+from hermes_jobs.runtime.housekeeping import maintain_home_if_due
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 
@@ -77,7 +77,7 @@ def test_the_clock_does_what_is_safe_where_the_policy_says_so(
     operations = [Operation(action="add", target="memory", content=text) for text in (TEA, SAME)]
     application.memory.change(Write(operations, Origin("turn"), application.memory_limits), "test")
 
-    keep_house_if_due(application)
+    maintain_home_if_due(application)
 
     assert list(application.memory.sync().memory) == left
     application.close()

@@ -16,6 +16,7 @@ from hermes_jobs.domain.forgetting import (
     DELETED,
     Pattern,
     deleted,
+    exact_texts,
     excluding_stored,
     family_of,
     in_json,
@@ -23,7 +24,6 @@ from hermes_jobs.domain.forgetting import (
     scrubbed,
     text_fields,
     texts_of,
-    whole_texts,
 )
 from hermes_jobs.domain.memory.provenance import forms_of
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolCall
@@ -145,7 +145,7 @@ def test_a_pattern_that_matches_everything_is_refused(pattern: str) -> None:
 
 
 def test_whole_texts_are_not_found_within_words_or_in_other_letters() -> None:
-    pattern = Pattern(whole_texts(["Tea", "Green tea"]), "[forgotten]")
+    pattern = Pattern(exact_texts(["Tea", "Green tea"]), "[forgotten]")
     assert pattern("Green tea. Tea! A Team, and tea.") == "[forgotten]. [forgotten]! A Team, and tea."
 
 

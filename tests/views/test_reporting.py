@@ -65,7 +65,7 @@ def test_spending_adds_up_to_every_response(months: tuple[SqlEventLog, Views]) -
     for key in ("period", "model", "purpose"):
         rows = totals_by(found, key)
         assert sum(row.requests for row in rows) == len(replies)
-    unknown = {row.key: row.whole_cost_usd for row in totals_by(found, "model")}
+    unknown = {row.key: row.exact_cost_usd for row in totals_by(found, "model")}
     assert unknown["qwen3-coder"] is None, "an unknown price is not a price of zero"
 
 

@@ -58,7 +58,7 @@ class SyncedFolder:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Admit one thread of one process at a time. Raises `OSError`, `LockTimeout`."""
-        with self._threads, self._lock.held():
+        with self._threads, self._lock.hold():
             yield
 
     def _log_once(self, level: int, problem: str) -> None:

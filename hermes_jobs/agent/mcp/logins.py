@@ -102,7 +102,7 @@ class LoginFile:
             self.path.with_suffix(".lock"), "a login", notify=lambda _text: None, seconds=LOCK_SECONDS
         )
         try:
-            with lock.held():
+            with lock.hold():
                 yield
         finally:
             lock.close()

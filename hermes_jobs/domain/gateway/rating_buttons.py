@@ -58,9 +58,9 @@ def rating_buttons(delivery: str, rating: e.Rating = "none") -> Sequence[Button]
     """The buttons below the answer of a delivery; the chosen one takes the rating back."""
     buttons = [
         Button(f"{_CHOSEN}{face}", f"rate:none:{delivery}")
-        if rating == each
-        else Button(face, f"rate:{each}:{delivery}")
-        for each, face in _FACES.items()
+        if rating == value
+        else Button(face, f"rate:{value}:{delivery}")
+        for value, face in _FACES.items()
     ]
     return buttons if all(len(button.data.encode()) <= MAX_DATA for button in buttons) else ()
 

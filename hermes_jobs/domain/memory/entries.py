@@ -232,7 +232,7 @@ def _rule(text: str) -> str | None:
 def in_order(places: Placement) -> list[Entry]:
     """All entries, those of each target in the order of their files."""
     every = (*places.prompt, *places.recalled, *places.left_out)
-    return sorted(every, key=lambda each: (TARGETS.index(each.target), each.place))
+    return sorted(every, key=lambda entry: (TARGETS.index(entry.target), entry.place))
 
 
 def _elsewhere(entry: Entry, lineage: str, since: Since) -> str:
@@ -253,7 +253,7 @@ def _fitting(entries: Iterable[Entry], target: e.MemoryTarget, limit: int) -> It
     """The entries of a target that fit the limit, in order of rank."""
     available = limit + len(SEPARATOR)
     own = (candidate for candidate in entries if candidate.target == target and not candidate.is_observation)
-    for entry in sorted(own, key=lambda each: each.rank):
+    for entry in sorted(own, key=lambda candidate: candidate.rank):
         size = len(entry.text) + len(SEPARATOR)
         if size <= available:
             available -= size

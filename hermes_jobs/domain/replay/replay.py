@@ -186,7 +186,7 @@ def _ended(replay: Replay, event: e.ReplayCallEnded) -> Replay:
 
 
 def _resumed(replay: Replay, event: e.ReplayResumed) -> Replay:
-    failed = [step for step, each in replay.outcomes.items() if isinstance(each, e.ReplayCallFailed)]
+    failed = [step for step, outcome in replay.outcomes.items() if isinstance(outcome, e.ReplayCallFailed)]
     outcomes = {step: each for step, each in replay.outcomes.items() if step not in failed}
     budget = replay.budget_usd if event.budget_usd is None else event.budget_usd
     again = tuple(replay.calls[step] for step in failed)

@@ -136,7 +136,7 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
     item = plan.variants[variant].including[0]
     cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
     found = {cell: compared(experiment, cell) for cell in cells}
-    verdicts = {cell: each.verdict for cell, each in found.items() if each.verdict is not None}
+    verdicts = {cell: pair.verdict for cell, pair in found.items() if pair.verdict is not None}
     text = Counter(pair.why for pair in found.values() if pair.verdict is None or pair.verdict == "worse")
     standing, why = _standing(experiment, verdicts, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
     return e.Finding(

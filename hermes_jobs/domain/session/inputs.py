@@ -66,10 +66,10 @@ def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEven
         state=command.state,
         live=command.live,
     )
-    for asked in command.requests:
-        if asked.refusal or not turn.is_attended:
-            by = "policy" if asked.refusal else "unattended"
-            yield e.InputAnswered(turn=turn.id, call=call.id, key=asked.key, action="decline", by=by)
+    for input_request in command.requests:
+        if input_request.refusal or not turn.is_attended:
+            by = "policy" if input_request.refusal else "unattended"
+            yield e.InputAnswered(turn=turn.id, call=call.id, key=input_request.key, action="decline", by=by)
 
 
 def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:

@@ -105,8 +105,8 @@ def message(references: Sequence[Reference], limit: int) -> str:
     count = "Another model has" if len(answers) == 1 else f"{len(answers)} other models have"
     share = max(LEAST_CHARS, limit // len(answers))
     parts = [
-        f"[Answer {number} of {len(answers)}, by {each.model}]\n{_cut(each.text or '', share)}"
-        for number, each in enumerate(answers, 1)
+        f"[Answer {number} of {len(answers)}, by {answer.model}]\n{_cut(answer.text or '', share)}"
+        for number, answer in enumerate(answers, 1)
     ]
     text = [LEFT_OUT.format(left_out=reasons)] if reasons else []
     return "\n\n".join([WITH_ANSWERS.format(count=count), *parts, *text])

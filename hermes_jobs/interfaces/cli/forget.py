@@ -244,7 +244,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     prompts, in the calls that wrote it. `memory log` still shows that there was an entry. This cannot be
     undone; `memory remove` can.
     """
-    from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, whole_texts
+    from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, exact_texts
     from hermes_jobs.domain.memory.provenance import Drop, forms_of
 
     memory = context.application.memory
@@ -256,7 +256,7 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
         )
     request = Request(context, wish, force=force)
     texts = forms_of(number, [write.event for write in writes])
-    pattern = Pattern(whole_texts(texts), FORGOTTEN)
+    pattern = Pattern(exact_texts(texts), FORGOTTEN)
     removal = Removal(text=pattern, found=pattern.found)
     matches = request.find(removal)
     if not wish.as_json:

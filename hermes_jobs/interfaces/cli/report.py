@@ -185,7 +185,7 @@ def _cells(row: SpendingTotal) -> tuple[str, ...]:
         f"{used.prompt_tokens:,}",
         f"{row.cached_share:.0%}",
         f"{used.output_tokens:,}",
-        money(row.whole_cost_usd, row.cost_usd),
+        money(row.exact_cost_usd, row.cost_usd),
     )
 
 

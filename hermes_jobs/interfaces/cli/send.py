@@ -247,10 +247,10 @@ def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -
     """Follow the turn to its end, then print notices."""
     from hermes_jobs.interfaces.cli.notices import print_notices
     from hermes_jobs.interfaces.cli.turns.waiter import follow
-    from hermes_jobs.runtime.housekeeping import keep_house_if_due
+    from hermes_jobs.runtime.housekeeping import maintain_home_if_due
 
     code = follow(context, submitted, waiting.output, waiting.timeout)
     if not waiting.output.quiet:
         print_notices(context, submitted.turn, terminal=waiting.output.progress)
-    keep_house_if_due(context.application)
+    maintain_home_if_due(context.application)
     return code

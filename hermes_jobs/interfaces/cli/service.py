@@ -147,9 +147,9 @@ def _name_of(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def _is_up(settings: Settings) -> bool:
-    from hermes_jobs.runtime.up_state import is_held
+    from hermes_jobs.runtime.up_state import is_running
 
-    return is_held(settings.paths)
+    return is_running(settings.paths)
 
 
 def _warn_of_keys(context: CliContext) -> None:

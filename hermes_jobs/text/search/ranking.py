@@ -85,20 +85,20 @@ def counter(terms: Sequence[Term]) -> Count:
 
 
 def counts_of_forms(folded: Sequence[str], question_words: Sequence[QuestionWord]) -> list[list[float]]:
-    """How often each text holds what a question asks for; another form of a word counts a little less."""
-    rooted = {each.root: number for number, each in enumerate(question_words) if each.root is not None}
-    others = [number for number, each in enumerate(question_words) if each.root is None]
+    """The occurrences of a question's words in each text; another form of a word counts a little less."""
+    rooted = {word.root: number for number, word in enumerate(question_words) if word.root is not None}
+    others = [number for number, word in enumerate(question_words) if word.root is None]
     as_written = counter([question_words[number].terms[0] for number in others])
     unspaced = [number for root, number in rooted.items() if is_unspaced(root)]
     words = list(map(_words, folded))
     written = _forms_of(rooted, frozenset[str]().union(*words))
     roots_of = {word: rooted[root] for word, root in written.items()}
 
-    def count(text: str, held: Mapping[str, int]) -> list[float]:
+    def count(text: str, frequencies: Mapping[str, int]) -> list[float]:
         counts = [0.0] * len(question_words)
-        for word in roots_of.keys() & held.keys():
+        for word in roots_of.keys() & frequencies.keys():
             number = roots_of[word]
-            counts[number] += held[word] * (
+            counts[number] += frequencies[word] * (
                 1.0 if word == question_words[number].terms[0].text else OTHER_FORM
             )
         for number in unspaced:
@@ -107,7 +107,7 @@ def counts_of_forms(folded: Sequence[str], question_words: Sequence[QuestionWord
             counts[number] = places
         return counts
 
-    return [count(text, held) for text, held in zip(folded, words, strict=True)]
+    return [count(text, frequencies) for text, frequencies in zip(folded, words, strict=True)]
 
 
 def terms_in(folded: str, question_words: Sequence[QuestionWord]) -> tuple[Term, ...]:

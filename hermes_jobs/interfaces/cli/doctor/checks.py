@@ -16,7 +16,7 @@ from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
-from hermes_jobs.runtime.up_state import is_held
+from hermes_jobs.runtime.up_state import is_running
 from hermes_jobs.settings import Paths, find_home
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
@@ -60,7 +60,7 @@ def is_up(environ: Mapping[str, str]) -> bool:
     """Whether an `up` of the home runs, as far as known without its configuration."""
     try:
         paths = Paths(find_home(environ))
-        return paths.run.is_dir() and is_held(paths)
+        return paths.run.is_dir() and is_running(paths)
     except (OSError, Misconfigured):
         return False
 

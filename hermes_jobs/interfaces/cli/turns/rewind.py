@@ -171,7 +171,7 @@ class TurnRewind:
             self._application.settings.paths.run / "rewind.lock", "the files' lock", seconds=WAIT_SECONDS
         )
         try:
-            with lock.held():
+            with lock.hold():
                 yield
         finally:
             lock.close()
