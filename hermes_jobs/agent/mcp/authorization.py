@@ -164,9 +164,9 @@ async def _drive(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> 
 
 
 async def _challenged(url: str, http: httpx2.AsyncClient) -> tuple[httpx2.Request, dict[str, str]]:
-    """A first request without a login, and what the server says of the one that it wants.
+    """The challenge in the response to a request without a login.
 
-    A server that answers may want one later; what it has published says where.
+    A server without a challenge may require a login later: then its published metadata is used.
     """
     about = {"name": "hermes-jobs", "version": __version__}
     hello = {"protocolVersion": LATEST_PROTOCOL_VERSION, "capabilities": {}, "clientInfo": about}

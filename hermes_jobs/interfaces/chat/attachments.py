@@ -64,8 +64,8 @@ class ChatAttachments:
     def compose(self, text: str, mentions: str, folder: str) -> Composed:
         """The text with each file and resource in `mentions`, and the waiting outputs.
 
-        Raises a usage error for what is not text, too large or not to be read, `Rejected` for a resource that
-        its server does not give.
+        Raises a usage error for content that is not text, too large or unreadable; `Rejected` for a resource
+        that its server refuses.
         """
         inputs, parts, notes = Inputs(), [text], []
         reader = self._reader()

@@ -66,7 +66,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
 def toolbar_text(status: ToolbarStatus, columns: int, keys: str = "") -> str:
     """The line, in at most `columns` columns; `keys` answer the question that waits.
 
-    Where there is no room for all, the least telling parts are left out, and the name is cut.
+    Where the columns do not suffice, the least important parts are left out, and the name is cut.
     """
     parts = {
         "state": _waiting(keys) if status.asks else "",

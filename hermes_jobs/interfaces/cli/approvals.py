@@ -55,9 +55,9 @@ class RuleJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TestedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What would become of a call: `reason`: why it asks or is refused; `by`: what allows it.
+    """The decision on a call that was not made. `reason`: why it asks or is refused; `by`: what allows it.
 
-    `beyond`: the rules that allow such calls, and do not reach as far as this one.
+    `beyond`: the rules that allow similar calls, but not all of this one.
     """
 
     decision: str

@@ -178,7 +178,7 @@ def edit(context: CliContext) -> None:
 
 
 def _require_known_variable(name: str) -> None:
-    """Raise `Rejected` for what is no variable of a secret, but is spelled almost like a known one."""
+    """Raise `Rejected` for a name that is not a known variable, but similar to one."""
     from hermes_jobs.settings import is_secret_variable, near_secrets
 
     if name.isupper() and not is_secret_variable(name) and (nearest := near_secrets(name)):

@@ -101,7 +101,10 @@ def _start(log: EventLog, stream: str | None, limit: int | None) -> int:
 
 
 def _find_stream(log: EventLog, text: str, *, may_come: bool) -> str:
-    """The stream of that name, or the only one that begins so. Raises `Rejected` unless it `may_come`."""
+    """The stream of that name, or the only one with that prefix.
+
+    Raises `Rejected` if there is none, unless it `may_come` later.
+    """
     if log.head(text) is not None:
         return text
     streams = [head.stream for head in log.streams(text)]

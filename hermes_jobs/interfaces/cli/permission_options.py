@@ -48,7 +48,7 @@ permission_options = option_group(
 
 
 def parsed_pattern(context: CliContext, text: str, folder: str, param: str) -> CallPattern:
-    """Parse a pattern of calls. Raises `Rejected`, or a usage error for a tool that there is not."""
+    """Parse a pattern of calls. Raises `Rejected`, or a usage error for an unknown tool."""
     from hermes_jobs.domain.approval_rules import parse_pattern
 
     return _of_known_tool(context, parse_pattern(text, folder), text, param)

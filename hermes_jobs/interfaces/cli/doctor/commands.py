@@ -62,9 +62,9 @@ def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
 
 
 def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
-    """Every check's findings, as they come.
+    """Yield the findings of every check.
 
-    Without a readable configuration there is only that; without a log, what can be told without one.
+    Without a readable configuration that is the only one; without a log, checks that need it are left out.
     """
     from hermes_jobs.errors import Misconfigured
     from hermes_jobs.interfaces.cli.doctor import checks

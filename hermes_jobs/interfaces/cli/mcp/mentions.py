@@ -44,7 +44,7 @@ def mentioned_resources(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The mentioned resources, each once, as parts of a turn's text; with a note on each.
 
-    Raises a usage error for what is not text or too large, and for what its server does not give.
+    Raises a usage error for a resource that is not text, too large, or refused by its server.
     """
     mentions = (match["quoted"] or match["plain"].rstrip(ENDS) for match in MENTION.finditer(text))
     parts, notes = [], []
