@@ -151,7 +151,7 @@ class ShutdownSignals:
     """Counts stop signals; they, and the end of a child process, end `wait`."""
 
     def __enter__(self) -> Self:
-        self.asked = 0
+        self.num_requests = 0
         self._reader, writer = os.pipe()
         for end in (self._reader, writer):
             os.set_blocking(end, False)
@@ -176,4 +176,4 @@ class ShutdownSignals:
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
         if number in STOPPING:
-            self.asked += 1
+            self.num_requests += 1

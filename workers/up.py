@@ -155,7 +155,7 @@ class Supervisor:
         port = self._start_flower()
         state = UpState(pid=state.pid, flower=None if port is None else f"http://{DEFAULT_ADDRESS}:{port}")
         lock.publish(state)
-        while not signals.asked:
+        while not signals.num_requests:
             signals.wait(self._pause(TICK if state.ready else STARTING_TICK))
             self._restart_exited()
             if not state.ready and self._has_come_up(registered, port):
@@ -324,7 +324,7 @@ class Supervisor:
             part.ask_to_stop()
             patient = True
             while not part.wait(0.05):
-                if patient and signals.asked > 1:
+                if patient and signals.num_requests > 1:
                     part.ask_to_stop()
                     patient = False
         if not self._parts:

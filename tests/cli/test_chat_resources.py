@@ -36,7 +36,7 @@ class Notes:
             raise Rejected(f"{server}: nothing is there.")
         return (McpContent(uri=uri, mime_type="text/plain", data=self.texts[uri]),)
 
-    def known(self, server: str) -> Sequence[McpResource]:
+    def cached_resources(self, server: str) -> Sequence[McpResource]:
         return self.listed
 
     def is_running(self, server: str, workdir: str) -> bool:

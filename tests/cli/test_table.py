@@ -16,7 +16,7 @@ COLUMNS: list[Column[list[str]]] = [
     Column("TURN", lambda row: row[0]),
     Column("STATUS", lambda row: row[1]),
     Column("FOLDER", lambda row: row[2], rank=1),
-    Column("TEXT", lambda row: row[3], telling=True),
+    Column("TEXT", lambda row: row[3], is_main=True),
 ]
 
 

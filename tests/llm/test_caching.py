@@ -37,4 +37,4 @@ def test_caching_is_told_as_the_provider_does_it(
 ) -> None:
     found = prompt_caching(provider, base_url, model, ApiOptions(**manner))  # type: ignore[arg-type]
     assert isinstance(found, PromptCaching)
-    assert (found.kind, found.told) == (kind, told)
+    assert (found.kind, found.description) == (kind, told)

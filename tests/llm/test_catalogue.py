@@ -112,4 +112,4 @@ def test_the_nearest_names_are_found_with_or_without_a_vendor() -> None:
     assert told.nearest("gpt5-mini") == ["openai/gpt-5-mini"]
     assert told.nearest("openai/gpt-5-mni") == ["openai/gpt-5-mini"]
     assert told.nearest("zzzzzz") == []
-    assert told.named("qwen3") == Offered("qwen3:latest")
+    assert told.find("qwen3") == Offered("qwen3:latest")

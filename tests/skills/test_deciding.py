@@ -265,7 +265,7 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
     host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
     host.put(f"tidy/{FILE}", "two, by hand")
     host.home.sync()
-    skill = host.home.known("tidy")
+    skill = host.home.cached_skill("tidy")
 
     def asked(*shown: str) -> DecisionResult:
         session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
@@ -287,7 +287,7 @@ def test_a_passage_that_is_quoted_may_be_patched_in_a_file_that_a_person_changed
     host.create("tidy")
     host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
     host.home.sync()
-    skill = host.home.known("tidy")
+    skill = host.home.cached_skill("tidy")
     request = e.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
     change = write_skill(
         SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True

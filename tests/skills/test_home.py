@@ -174,7 +174,7 @@ def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recor
     both = "1. Tidy well.\n1. Tidy fast.\n2. Rest.\n3. Look."
     assert host.read("tidy/SKILL.md") == skill_text("tidy", both)
     assert host.facts("tidy")[-1].conflict
-    assert host.home.known("tidy").conflicts == (3,)
+    assert host.home.cached_skill("tidy").conflicts == (3,)
 
 
 def test_a_file_beside_skill_md_is_read_and_patched_like_any_other(host):

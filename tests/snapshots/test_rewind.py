@@ -81,12 +81,12 @@ class Desk:
         return files_of(self.events, turn, self.store)
 
     def judge(self, turn: str = "t1") -> list[Judged]:
-        return [self.rewind.judge(each) for each in self.files(turn).standing]
+        return [self.rewind.judge(each) for each in self.files(turn).net_changes]
 
     def back(self, turn: str = "t1", *, undo: bool = False, force: bool = False) -> bool:
         """Rewind as the command does; whether it was not refused."""
         known = self.files(turn)
-        changes = last_rewind(known) if undo else known.standing
+        changes = last_rewind(known) if undo else known.net_changes
         if not changes:
             return False
         judged = [self.rewind.judge(each) for each in changes]
@@ -94,8 +94,8 @@ class Desk:
             return False
         done = self.rewind.restore([each for each in judged if each.judgement != "not_kept"])
         assert not done.failed
-        if done.done:
-            self.add(e.FilesRestored(turn=turn, by="user", files=done.done, undo=undo))
+        if done.changes:
+            self.add(e.FilesRestored(turn=turn, by="user", files=done.changes, undo=undo))
         return True
 
     def content(self, name: str) -> bytes | None:

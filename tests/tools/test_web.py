@@ -363,7 +363,9 @@ def test_a_redirect_from_outside_to_the_inside_is_refused_at_the_connection(serv
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     monkeypatch.setattr(addresses, "is_own_address", lambda address: False)
     url = f"{server.url}/out"
-    wanted = PageRequest(url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, room=1_000)
+    wanted = PageRequest(
+        url=url, allow_private=False, max_bytes=1_000, seconds=20, offset=0, limit_chars=1_000
+    )
     with pytest.raises(AddressRefused, match=r"127\.0\.0\.2"):
         fetch_process.fetch(wanted)
     assert server.asked == ["/out"]

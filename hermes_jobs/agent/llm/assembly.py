@@ -42,7 +42,7 @@ class ReplyAssembler:
 
     def feed(self, chunk: Mapping[str, object]) -> str:
         """Handle the next chunk, or a complete completion; returns the text to show."""
-        self.draft.begun = True
+        self.draft.has_begun = True
         self.draft.model = self.draft.model or text_of(chunk.get("model"))
         self.draft.report(chunk.get("usage") or mapping_of(chunk.get("x_groq")).get("usage"))
         choices = chunk.get("choices")

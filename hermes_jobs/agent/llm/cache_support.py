@@ -22,7 +22,7 @@ class PromptCaching(msgspec.Struct, frozen=True):
     note: str = ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A short description for users."""
         match self.kind:
             case "marks":

@@ -51,7 +51,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     better_url: str | None = None
 
-    def named(self, name: str) -> Offered | None:
+    def find(self, name: str) -> Offered | None:
         """The model of that name; Gemini lists `models/NAME`, and local servers
         accept names without a tag.
         """
@@ -263,7 +263,7 @@ def _is_puzzling(error: ModelError) -> bool:
 def _explained(error: ModelError, model: str, listing: Listing) -> ModelError:
     if listing.trouble in _AT_THE_ADDRESS:
         return ModelError("bad_request", listing.problem, hint=listing.hint)
-    if error.kind != "model_not_found" or not listing.models or listing.named(model) is not None:
+    if error.kind != "model_not_found" or not listing.models or listing.find(model) is not None:
         return error
     near = listing.nearest(model)
     nearest = f"The nearest that it offers: {', '.join(near)}." if near else "It offers nothing like it."

@@ -216,7 +216,7 @@ class CompletionsClient:
                     await drain(events)
                     break
                 self._take(json.loads(data), answer, on_text)
-        if not answer.draft.begun:
+        if not answer.draft.has_begun:
             raise self._garbage("is an empty stream", answer)
         if not answer.draft.finish_reason and not (is_done and answer.draft.says_something):
             raise self._garbage("ended before it was complete", answer)
@@ -240,7 +240,7 @@ class CompletionsClient:
 
     def _failure(self, error: Exception, answer: IncomingAnswer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
-        return self._failing.error(error, has_begun=draft.begun, usage=draft.usage, expired=expired)
+        return self._failing.error(error, has_begun=draft.has_begun, usage=draft.usage, expired=expired)
 
 
 def _keep(cache: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:

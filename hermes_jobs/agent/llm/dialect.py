@@ -180,34 +180,34 @@ _NO_SYSTEM = re.compile(
 class _Refusal(msgspec.Struct, frozen=True):
     """A refusal's message in lower case. Many servers send status 5xx for faults in the request."""
 
-    said: str
+    message: str
     is_about_the_request: bool
 
 
 def _without_tools(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refusal.said)
+    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refusal.message)
     return replace(dialect, tool_calls="text") if is_meant else None
 
 
 def _without_system(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    is_meant = dialect.system_role and _NO_SYSTEM.search(refusal.said)
+    is_meant = dialect.system_role and _NO_SYSTEM.search(refusal.message)
     return replace(dialect, system_role=False) if is_meant else None
 
 
 def _without_marks(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    if dialect.cache is None or not refusal.is_about_the_request or "cache_control" not in refusal.said:
+    if dialect.cache is None or not refusal.is_about_the_request or "cache_control" not in refusal.message:
         return None
     return replace(dialect, marks_tools=False) if dialect.marks_tools else replace(dialect, cache=None)
 
 
 def _without_schema(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     """Servers refuse the parameter, the schema's keywords, its grammar, or tools beside it, by any status."""
-    is_meant = dialect.constrains and _SCHEMA.search(refusal.said)
+    is_meant = dialect.constrains and _SCHEMA.search(refusal.message)
     return replace(dialect, constrains=False) if is_meant else None
 
 
 def _without_field(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    message = refusal.said
+    message = refusal.message
     if not refusal.is_about_the_request or not _REFUSALS.search(message):
         return None
     for name, pattern in _FIELDS:
@@ -247,7 +247,7 @@ _ATTACHED = re.compile(
 
 
 def _with_other_order(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    changed = with_id_and_role_rules(dialect.family, refusal.said)
+    changed = with_id_and_role_rules(dialect.family, refusal.message)
     return (
         replace(dialect, family=changed)
         if refusal.is_about_the_request and changed != dialect.family
@@ -257,15 +257,15 @@ def _with_other_order(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
 
 def _with_other_payloads(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     """The dialect after a refused payload: a missing part, an unknown field, or an invalid value."""
-    if not refusal.is_about_the_request or not _ATTACHED.search(refusal.said):
+    if not refusal.is_about_the_request or not _ATTACHED.search(refusal.message):
         return None
-    filled = with_filler(dialect.family, refusal.said)
+    filled = with_filler(dialect.family, refusal.message)
     if filled != dialect.family:
         return replace(dialect, family=filled)
-    if _REFUSALS.search(refusal.said):
+    if _REFUSALS.search(refusal.message):
         bare = without_fields(dialect.family)
         return replace(dialect, family=bare) if bare != dialect.family else None
-    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refusal.said):
+    if dialect.payloads == "send" and re.search(r"corrupted|invalid.{0,20}thought", refusal.message):
         return replace(dialect, payloads="again")
     if dialect.payloads in {"send", "again"}:
         return replace(dialect, payloads="replace" if dialect.family.fills else "omit")

@@ -42,7 +42,7 @@ class Attachments:
             elif value is not None:
                 self._values[name] = value
 
-    def found(self) -> Json:
+    def values(self) -> Json:
         """The non-empty fields; readable reasoning is left out if its entries are present."""
         values = {name: value for name, value in self._values.items() if value}
         if "reasoning_details" in values:

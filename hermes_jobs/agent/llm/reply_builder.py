@@ -45,7 +45,7 @@ class ReplyBuilder:
         self.items: list[dict[str, object]] = []
         self._dialect = dialect
         self._choose_model = model
-        self.begun = False
+        self.has_begun = False
         self.finish_reason = ""
         self.model = ""
         self._reported: object = None
@@ -118,7 +118,7 @@ class ReplyBuilder:
         if self.items:
             return {"items": self.items} if any(item["type"] == "reasoning" for item in self.items) else {}
         of_calls = self.calls.extras()
-        return {**self.attached.found(), **({"tool_calls": of_calls} if of_calls else {})}
+        return {**self.attached.values(), **({"tool_calls": of_calls} if of_calls else {})}
 
     def _keep(self, split: Split) -> str:
         self._thoughts.append(split.reasoning)

@@ -108,7 +108,7 @@ class ResponsesAssembler:
 
     def feed(self, event: Mapping[str, object]) -> str:
         """Handle the next event, or a complete response; returns the text to show."""
-        self.draft.begun = True
+        self.draft.has_begun = True
         kind, index = event.get("type"), _item_of(event)
         if kind in _TEXT_EVENTS or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
             self._streamed.add(index)

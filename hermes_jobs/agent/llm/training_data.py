@@ -35,7 +35,7 @@ class TrainingTurn(msgspec.Struct, kw_only=True):
 
     turn: str
     at: str
-    said: list[Message] = msgspec.field(default_factory=list)
+    messages: list[Message] = msgspec.field(default_factory=list)
     reasoning: dict[int, str] = msgspec.field(default_factory=dict)
     calls: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     completed: bool = False
@@ -61,12 +61,14 @@ def training_turns(
     for event, moment in events:
         match event:
             case e.TurnSubmitted():
-                waiting[event.turn] = TrainingTurn(turn=event.turn, at=moment, said=[UserMessage(event.text)])
+                waiting[event.turn] = TrainingTurn(
+                    turn=event.turn, at=moment, messages=[UserMessage(event.text)]
+                )
             case e.ContextPrefetched() if event.turn in waiting:
                 turns.setdefault(event.turn, waiting[event.turn])
             case e.TurnMerged():
                 into = turns.get(event.into) or waiting[event.into]
-                into.said.extend(waiting[event.turn].said)
+                into.messages.extend(waiting[event.turn].messages)
             case e.ModelReplied() if event.turn in turns and event.purpose == ANSWERING:
                 _add_reply(turns[event.turn], event)
             case e.ToolFinished() if event.turn in turns:
@@ -84,17 +86,17 @@ def training_turns(
 
 def _add_reply(turn: TrainingTurn, reply: e.ModelReplied) -> None:
     if reply.reasoning:
-        turn.reasoning[len(turn.said)] = reply.reasoning
+        turn.reasoning[len(turn.messages)] = reply.reasoning
     turn.calls.update(
         (plan.call, (call.id, call.name)) for plan, call in zip(reply.plan, reply.tool_calls, strict=False)
     )
     turn.model = reply.model
-    turn.said.append(AssistantMessage(reply.content, reply.tool_calls))
+    turn.messages.append(AssistantMessage(reply.content, reply.tool_calls))
 
 
 def _add_result(turn: TrainingTurn, call: str, content: str) -> None:
     id_, name = turn.calls.get(call, (call, ""))
-    turn.said.append(ToolMessage(id_, name, content))
+    turn.messages.append(ToolMessage(id_, name, content))
 
 
 Speaker = Literal["system", "human", "gpt", "tool"]
@@ -110,7 +112,7 @@ class ShareGptMessage(msgspec.Struct, frozen=True):
 def share_gpt(turn: TrainingTurn) -> list[ShareGptMessage]:
     """What was said in the turn; consecutive texts of one speaker are one entry."""
     lines: list[ShareGptMessage] = []
-    for index, message in enumerate(turn.said):
+    for index, message in enumerate(turn.messages):
         entry = _entry(message, turn.reasoning.get(index, ""))
         if lines and lines[-1].speaker == entry.speaker:
             lines[-1] = ShareGptMessage(entry.speaker, f"{lines[-1].value}\n{entry.value}")
@@ -161,7 +163,7 @@ def example(system: str, turns: Sequence[TrainingTurn], tools: Sequence[ToolSpec
     messages = [
         {**chat, "weight": 0} if turn.rating == "down" and chat["role"] == "assistant" else chat
         for turn in turns
-        for chat in map(chat_message, turn.said)
+        for chat in map(chat_message, turn.messages)
     ]
     return _with_tools({"messages": [*_system(system), *messages]}, tools)
 

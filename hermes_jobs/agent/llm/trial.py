@@ -163,7 +163,7 @@ class Trial:
         return "\n".join(["You try out a tool.", *lines])
 
     def _cached(self, second: Usage, third: Usage) -> TrialVerdict:
-        read, expected = third.cache_read_tokens or second.cache_read_tokens, self._caching.told
+        read, expected = third.cache_read_tokens or second.cache_read_tokens, self._caching.description
         if read:
             message = f"{read:,} of {third.prompt_tokens:,} tokens were read from the cache ({expected})"
             return TrialVerdict(name="caching", status="ok", message=message)

@@ -80,7 +80,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         self.listed.save_listing(server, listed)
         return tuple(listed)
 
-    def known(self, server: str) -> tuple[McpResource, ...]:
+    def cached_resources(self, server: str) -> tuple[McpResource, ...]:
         """The server's last known resources, without a request."""
         return self.listed.of(server)
 

@@ -155,11 +155,11 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
 
     ids: Ids
     model: str
-    stock: Callable[[], str]
+    inventory: Callable[[], str]
 
     def run(self, state: Session, step: Step, cancel: Cancel) -> Decision:
         """Start the session and its one turn; without skills, complete the review."""
-        turn, inventory = self.ids.name("t"), self.stock()
+        turn, inventory = self.ids.name("t"), self.inventory()
 
         def change(load: StateLoader) -> DecisionResult:
             session: Session = load(step.stream)

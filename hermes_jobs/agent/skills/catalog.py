@@ -153,7 +153,7 @@ class SkillCatalog:
         names = [skill.name for skill in home.all_known()]
         if name not in names:
             raise unknown_skill(name, names)
-        return home.known(name)
+        return home.cached_skill(name)
 
     # --- writing --------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class SkillCatalog:
         home.sync()
         if not is_read(write.name) and write.request.action != "create":
             raise unknown_skill(write.name, (skill.name for skill in home.all_known()))
-        skill = home.known(write.name)
+        skill = home.cached_skill(write.name)
         if not skill.exists:
             self._refuse_foreign(write.name)
             if write.request.action != "create":

@@ -67,7 +67,7 @@ class SkillFolder(SyncedFolder):
                 self._log_once(logging.INFO, f"skills/{problem}")
             return {name: skill for name, skill in sorted(self._skills.items()) if skill.exists}
 
-    def known(self, name: str) -> Skill:
+    def cached_skill(self, name: str) -> Skill:
         """The skill as of the last sync; version 0 if it never existed."""
         with self._threads:
             return self._skills.get(name) or Skill(stream=stream_of(name))

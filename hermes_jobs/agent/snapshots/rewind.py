@@ -26,13 +26,13 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     change: NetChange
     judgement: Judgement
     reason: str = ""
-    found: FileState | None = None
+    current: FileState | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True):
     """The completed changes, and the first file that could not be restored, with the reason."""
 
-    done: tuple[FileChange, ...]
+    changes: tuple[FileChange, ...]
     failed: str = ""
     reason: str = ""
 
@@ -54,7 +54,7 @@ class Rewind:
             reason = f"it cannot be read: {error.strerror}"
             return Judged(change=change, judgement="not_writable", reason=reason)
         judgement, reason = self._judge(change, state)
-        return Judged(change=change, judgement=judgement, reason=reason, found=state)
+        return Judged(change=change, judgement=judgement, reason=reason, current=state)
 
     def _judge(self, change: NetChange, state: FileState | None) -> tuple[Judgement, str]:
         before = change.before
@@ -97,7 +97,7 @@ class Rewind:
         return Outcome(tuple(restored))
 
     def _restored(self, judged: Judged) -> FileChange:
-        change, state = judged.change, judged.found
+        change, state = judged.change, judged.current
         before = change.before
 
         def check(about_to: FileChange) -> None:

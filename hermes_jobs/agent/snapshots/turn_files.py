@@ -45,7 +45,7 @@ class TurnFiles(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     files: tuple[NetChange, ...] = ()
-    standing: tuple[NetChange, ...] = ()
+    net_changes: tuple[NetChange, ...] = ()
     commands: int = 0
     lost: tuple[str, ...] = ()
     restored: tuple[tuple[str, e.FilesRestored], ...] = ()
@@ -84,9 +84,9 @@ def files_of(events: Sequence[RecordedEvent], turn: str, store: SnapshotStore) -
             later.pop(event.change.path, None)
     return TurnFiles(
         files=tuple(change for _, change in sorted(reader.written.items())),
-        standing=tuple(
+        net_changes=tuple(
             msgspec.structs.replace(change, later=later.get(path, ""))
-            for path, change in sorted(reader.standing.items())
+            for path, change in sorted(reader.net_changes.items())
         ),
         commands=reader.commands,
         lost=tuple(reader.lost),
@@ -104,7 +104,7 @@ def last_rewind(files: TurnFiles) -> tuple[NetChange, ...]:
             paths = {change.path for change in event.files}
             remaining = tuple(change for change in rewinds[-1].files if change.path not in paths)
             rewinds[-1:] = [msgspec.structs.replace(rewinds[-1], files=remaining)] if remaining else []
-    by_path = {change.path: change for change in files.standing}
+    by_path = {change.path: change for change in files.net_changes}
     return _restored_changes(rewinds[-1], by_path) if rewinds else ()
 
 
@@ -129,7 +129,7 @@ class _Reader:
         self._store = store
         self._started_calls: dict[str, str] = {}
         self.written: dict[str, NetChange] = {}
-        self.standing: dict[str, NetChange] = {}
+        self.net_changes: dict[str, NetChange] = {}
         self._commands: set[str] = set()
         self.lost: list[str] = []
 
@@ -151,7 +151,7 @@ class _Reader:
                     self.lost.append(event.call)
             case e.FilesRestored():
                 for change in event.files:
-                    _add(self.standing, _change(change, event.host))
+                    _add(self.net_changes, _change(change, event.host))
             case _:
                 pass
 
@@ -161,7 +161,7 @@ class _Reader:
         return len(self._commands)
 
     def _add(self, change: NetChange) -> None:
-        for files in (self.written, self.standing):
+        for files in (self.written, self.net_changes):
             _add(files, change)
 
 

@@ -62,7 +62,7 @@ class CommandPart:
         """Whether it is a plain command: known words, without redirections or input."""
         invocation = self.invocation
         return (
-            invocation.written[:1] == (invocation.program,)
+            invocation.words[:1] == (invocation.program,)
             and not invocation.given
             and not invocation.input
             and all(map(_is_harmless, invocation.redirects))
@@ -92,13 +92,13 @@ class CommandPart:
         invocation = self.invocation
         words = calls.pattern.split()
         return any(
-            _fits(words, text) for text in (invocation.written, (invocation.name, *invocation.arguments))
+            _fits(words, text) for text in (invocation.words, (invocation.name, *invocation.arguments))
         )
 
     def is_covered_by(self, calls: CallPattern, context: CommandContext) -> bool:
         """Whether the pattern allows it with all its questions."""
         invocation = self.invocation
-        if not self.is_plain or not _fits(calls.pattern.split(), invocation.written):
+        if not self.is_plain or not _fits(calls.pattern.split(), invocation.words):
             return False
         if not NOT_BY_PATTERN.isdisjoint(self.asks):
             return False
@@ -155,7 +155,7 @@ class CommandLine:
     @property
     def _is_known(self) -> bool:
         has_only_known_words = all(
-            UNKNOWN not in word for part in self.parts for word in part.invocation.written
+            UNKNOWN not in word for part in self.parts for word in part.invocation.words
         )
         return bool(self.parts) and has_only_known_words and not self.asks and not self.unreadable
 
@@ -171,7 +171,7 @@ class CommandLine:
         if len(self.parts) != 1 or not self._is_known:
             return ""
         (part,) = self.parts
-        begins = _beginning(part.invocation.written)
+        begins = _beginning(part.invocation.words)
         return f"{begins} *" if begins and part.is_plain and OFFERED.issuperset(part.asks) else ""
 
 

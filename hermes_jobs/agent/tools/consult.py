@@ -57,7 +57,7 @@ class Consult:
         return (on(self.consult),)
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def all_names(self) -> tuple[str, ...]:
         """The valid names: ensembles, and their models."""
         members = (member for members in self._ensembles.values() for member in members)
         return tuple(dict.fromkeys((*self._ensembles, *members, *self._other_names)))
@@ -106,11 +106,11 @@ class Consult:
     def members(self, models: Sequence[str]) -> tuple[str, ...]:
         """The models for these names. Raises `ToolFailed` for an unknown one, or too many."""
         first = next(iter(self._ensembles), "")
-        unknown = [model for model in models if model not in self.known]
+        unknown = [model for model in models if model not in self.all_names]
         if unknown:
-            all_names = ", ".join(self.known)
+            all_names = ", ".join(self.all_names)
             raise ToolFailed(
-                f"there is no model `{unknown[0]}` to ask{did_you_mean(unknown[0], self.known)} "
+                f"there is no model `{unknown[0]}` to ask{did_you_mean(unknown[0], self.all_names)} "
                 f"These can be asked: {all_names}."
             )
         names = [name for model in models or (first,) for name in self._ensembles.get(model, (model,))]

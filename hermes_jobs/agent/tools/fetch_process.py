@@ -134,7 +134,7 @@ def _read(
         url=f"{url.scheme}://{url.netloc.decode()}{url.path}",
         status=response.status,
         content_type=content_type or "no type named",
-        text=text[request.offset : request.offset + request.room],
+        text=text[request.offset : request.offset + request.limit_chars],
         length=len(text),
     )
 

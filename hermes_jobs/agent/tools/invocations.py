@@ -31,7 +31,7 @@ class Invocation:
 
     name: str
     arguments: tuple[str, ...]
-    written: tuple[str, ...]
+    words: tuple[str, ...]
     folder: str
     redirects: tuple[ShellRedirect, ...] = ()
     piped: bool = False
@@ -43,7 +43,7 @@ class Invocation:
     @property
     def program(self) -> str:
         """The program as it is written, with its path."""
-        return next((word for word in self.written if ASSIGNMENT.fullmatch(word) is None), "")
+        return next((word for word in self.words if ASSIGNMENT.fullmatch(word) is None), "")
 
     @property
     def operands(self) -> tuple[str, ...]:

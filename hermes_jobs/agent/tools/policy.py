@@ -127,7 +127,7 @@ class CommandPolicy:
         """Whether one pattern matches the command as written; its program must be known."""
         if UNKNOWN in invocation.name:
             return False
-        text = " ".join(invocation.written)
+        text = " ".join(invocation.words)
         return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
 
 
@@ -170,4 +170,4 @@ def _raw_denial(text: str, *, parsed: bool) -> str | None:
 
 
 def _shown(invocation: Invocation) -> str:
-    return clip(" ".join(invocation.written).replace(UNKNOWN, "…"), 80)
+    return clip(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)

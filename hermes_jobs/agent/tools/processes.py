@@ -47,7 +47,7 @@ class Completed:
     interrupted: bool = False
     cut: int = 0
     lost: bool = False
-    left: int = 0
+    num_left: int = 0
 
 
 def run(  # noqa: PLR0913 - what a process is started with
@@ -228,7 +228,7 @@ def _completed(status: dict[str, list[str]], collected: BoundedOutput) -> Comple
         timed_out=how == "timeout",
         interrupted=how in ("cancel", "parent", "lease"),
         cut=cut,
-        left=int(num_left),
+        num_left=int(num_left),
     )
 
 

@@ -93,7 +93,7 @@ class FileSearch:
             ignore_case=ignore_case,
             offset=offset,
             limit=limit,
-            room=PAGE_CHARS - HEADER_CHARS,
+            limit_chars=PAGE_CHARS - HEADER_CHARS,
             seconds=self._seconds,
         )
         completed = request(

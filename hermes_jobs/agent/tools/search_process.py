@@ -50,7 +50,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool
     offset: int
     limit: int
-    room: int
+    limit_chars: int
     seconds: int
 
 
@@ -81,7 +81,7 @@ class Page:
     query: Query
     passed: int = 0
     shown: int = 0
-    room: int = 0
+    remaining_chars: int = 0
     files: int = 0
     now_in: str = ""
     large: list[str] = field(default_factory=list)
@@ -91,9 +91,9 @@ class Page:
         if self.passed < self.query.offset:
             self.passed += 1
             return False
-        if self.shown >= self.query.limit or len(text) + 1 > self.room:
+        if self.shown >= self.query.limit or len(text) + 1 > self.remaining_chars:
             raise PageFull
-        self.room -= len(text) + 1
+        self.remaining_chars -= len(text) + 1
         self.shown += 1
         respond(text)
         return True
@@ -118,7 +118,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _on_alarm)
     signal.alarm(query.seconds)
-    page = Page(query, room=query.room)
+    page = Page(query, remaining_chars=query.limit_chars)
     try:
         ending = _search(query, page)
     except SearchOutOfTime:

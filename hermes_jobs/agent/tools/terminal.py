@@ -274,8 +274,8 @@ def _notes(completed: Completed, timeout: float) -> list[str]:
         )
     elif completed.exit_code:
         notes.append(f"[exit code {completed.exit_code}{_signal_note(completed.exit_code)}]")
-    if completed.left:
-        notes.append(f"[{completed.left} of its processes could not be killed and may still run.]")
+    if completed.num_left:
+        notes.append(f"[{completed.num_left} of its processes could not be killed and may still run.]")
     return notes
 
 

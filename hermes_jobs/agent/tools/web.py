@@ -44,7 +44,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int
     seconds: int
     offset: int
-    room: int
+    limit_chars: int
 
 
 class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class Web:
             max_bytes=self._options.max_bytes,
             seconds=self._options.seconds,
             offset=offset,
-            room=PAGE_CHARS - HEADER_CHARS,
+            limit_chars=PAGE_CHARS - HEADER_CHARS,
         )
         completed = request(
             "hermes_jobs.agent.tools.fetch_process",

@@ -82,7 +82,7 @@ class ResourceLister(Protocol):
     def names(self) -> Sequence[str]:
         """The names of enabled servers."""
 
-    def known(self, server: str) -> Sequence[McpResource]:
+    def cached_resources(self, server: str) -> Sequence[McpResource]:
         """The server's last known resources, without a request."""
 
     def is_running(self, server: str, workdir: str) -> bool:
@@ -117,7 +117,7 @@ class OfferedResources:
         if server not in reader.names:
             return []
         self._ask_again(reader, server, folder)
-        resources = reader.known(server)
+        resources = reader.cached_resources(server)
         if not resources:
             return [(f"@{server}:", f"not known yet: hermes-jobs mcp resources {server}")] if not rest else []
         return list(_fitting(resources, rest.casefold()))[:OFFERED]

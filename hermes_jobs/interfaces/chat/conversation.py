@@ -253,7 +253,7 @@ class Conversation:
             raise Rejected(f"This is answered with {', '.join(KEYS)}.", kind="usage")
         if key != "y":
             return self._execute_answer(question, "decline" if key == "n" else "cancel")
-        entry = FormEntry(question.asked)
+        entry = FormEntry(question.input_request)
         if entry.field is None:
             return self._execute_answer(question, "accept")
         self._entry = (question.id, entry)

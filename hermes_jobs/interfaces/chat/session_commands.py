@@ -100,7 +100,7 @@ def undo(chat: ChatContext, rest: str) -> None:
     turn = chat.conversation.last_turn()
     rewind = TurnRewind(chat.application, chat.application.views.turn(turn))
     turn_files = rewind.files()
-    if rest and turn_files.standing:
+    if rest and turn_files.net_changes:
         for line in rewound_lines(rewind, rewind.run()):
             chat.print_line(line)
     text = chat.conversation.undo()

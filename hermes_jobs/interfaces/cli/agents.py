@@ -40,7 +40,7 @@ def _listed(role: RoleJson) -> str:
 ROLES = Resource[RoleJson](
     columns=(
         Column("name", lambda role: role.name),
-        Column("for", lambda role: role.description, telling=True),
+        Column("for", lambda role: role.description, is_main=True),
         Column("toolsets", _listed, rank=1),
         Column("model", lambda role: role.model or AS_PARENT, rank=3),
         Column("from", lambda role: role.origin, rank=2),

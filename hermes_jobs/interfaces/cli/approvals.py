@@ -250,7 +250,7 @@ RULES: Resource[RuleJson] = Resource(
     (
         Column("N", lambda rule: str(rule.number), right=True),
         Column("RULING", lambda rule: rule.ruling),
-        Column("CALLS", _shown, telling=True),
+        Column("CALLS", _shown, is_main=True),
         Column("WHERE", lambda rule: _place(rule.folder, FOLDER_SHOWN if terminal_width() else None)),
         moment_column("WHEN", lambda rule: rule.at, rank=1),
         Column("BY", lambda rule: rule.by, rank=2),

@@ -138,7 +138,7 @@ DELIVERIES: Resource[DeliveryView] = Resource(
         moment_column("WHEN", lambda item: item.requested_at),
         Column("TARGET", lambda item: item.target, rank=1),
         Column("FROM", lambda item: item.source, rank=2),
-        Column("TEXT", _message_of, telling=True),
+        Column("TEXT", _message_of, is_main=True),
     ),
     "Nothing unread.",
     _listed,

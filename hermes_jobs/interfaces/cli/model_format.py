@@ -20,7 +20,7 @@ def model_label(settings: Settings, model: str) -> str:
     choice = settings.choice(model)
     if choice.rehearsal:
         return "no language model; `hermes-jobs setup` connects one"
-    return f"{endpoint_label(settings, choice)}; prompt caching: {caching_of(settings, choice).told}"
+    return f"{endpoint_label(settings, choice)}; prompt caching: {caching_of(settings, choice).description}"
 
 
 def tokens_label(usage: Usage) -> str:

@@ -118,7 +118,7 @@ def _price(amount: Callable[[Price], float | None]) -> Callable[[OfferedModel], 
 
 MODELS: Resource[OfferedModel] = Resource(
     (
-        Column("MODEL", lambda row: f"{row.name} *" if row.configured else row.name, telling=True),
+        Column("MODEL", lambda row: f"{row.name} *" if row.configured else row.name, is_main=True),
         Column("WINDOW", lambda row: f"{row.window:,}" if row.window else "", right=True),
         Column("INPUT", _price(lambda price: price.input), rank=1, right=True),
         Column("OUTPUT", _price(lambda price: price.output), rank=2, right=True),
@@ -273,7 +273,7 @@ def _name(row: KnownModel) -> str:
 
 KNOWN_MODELS: Resource[KnownModel] = Resource(
     (
-        Column("MODEL", _name, telling=True),
+        Column("MODEL", _name, is_main=True),
         Column("ROLE", lambda row: ROLES[row.role]),
         Column("AT", lambda row: row.place, rank=2),
         Column("WINDOW", lambda row: f"{row.window:,}", right=True),

@@ -174,7 +174,7 @@ PROCESSES: Resource[BackgroundProcess] = Resource(
         Column("STATE", lambda item: item.describe_state()),
         Column("FOR", _since),
         Column("ENDS WITH", lambda item: ENDS[item.record.life], rank=2),
-        Column("COMMAND", lambda item: item.record.command, telling=True),
+        Column("COMMAND", lambda item: item.record.command, is_main=True),
     ),
     "No background processes.",
     _json,

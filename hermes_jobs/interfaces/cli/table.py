@@ -31,7 +31,7 @@ class Column(NamedTuple, Generic[T]):
     header: str
     cell: Callable[[T], str]
     rank: int = 0
-    telling: bool = False
+    is_main: bool = False
     right: bool = False
     moment: Callable[[T], str | None] | None = None
 
@@ -59,7 +59,7 @@ def print_table(
             header,
             itemgetter(index),
             rank=1 + ranks.index(header) if header in ranks else 0,
-            telling=header == main,
+            is_main=header == main,
             right=header in figures,
         )
         for index, header in enumerate(headers)
@@ -94,7 +94,7 @@ class Table(Generic[T]):
         self._columns = columns
         self._width = width
         self._telling = next(
-            (index for index, column in enumerate(columns) if column.telling), len(columns) - 1
+            (index for index, column in enumerate(columns) if column.is_main), len(columns) - 1
         )
         natural = {
             index: max(map(line_width, (column.header, *(row[index] for row in cells))))

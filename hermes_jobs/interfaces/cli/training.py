@@ -117,7 +117,7 @@ def _share_gpt(conversation: ConversationTurns) -> TrainingConversation:
 
 
 def _example(application: Application, conversation: ConversationTurns) -> dict[str, Any]:
-    calling = is_calling(message for turn in conversation.chosen for message in turn.said)
+    calling = is_calling(message for turn in conversation.chosen for message in turn.messages)
     return example(
         conversation.system, conversation.chosen, _tools(application, conversation.stream) if calling else ()
     )
@@ -144,13 +144,13 @@ def _pairs(application: Application, conversations: Iterable[ConversationTurns])
 def _before(conversation: ConversationTurns, index: int) -> Sequence[Message]:
     """The messages before the turn's answer."""
     return [
-        *(message for turn in conversation.turns[:index] for message in turn.said),
-        conversation.turns[index].said[0],
+        *(message for turn in conversation.turns[:index] for message in turn.messages),
+        conversation.turns[index].messages[0],
     ]
 
 
 def _answer(turn: TrainingTurn) -> str:
-    last = turn.said[-1]
+    last = turn.messages[-1]
     return last.content if isinstance(last, AssistantMessage) else ""
 
 

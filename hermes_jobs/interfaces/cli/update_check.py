@@ -32,7 +32,7 @@ class KnownVersions(NamedTuple):
     installed: str
     newest: str
     is_newer: bool
-    told: str
+    comparison: str
 
 
 @click.command(epilog=example("hermes-jobs update-check", "hermes-jobs update-check --json"))
@@ -65,7 +65,7 @@ def update_check(index: str | None, timeout: float, as_json: bool) -> None:
         "upgrade": installed.upgrade if answer.is_newer else None,
     }
     last = f"To upgrade: {installed.upgrade}" if answer.is_newer else "There is nothing newer."
-    print_result(lambda: fields, f"{answer.told}\n{last}", as_json=as_json)
+    print_result(lambda: fields, f"{answer.comparison}\n{last}", as_json=as_json)
 
 
 def newest_commit(git: GitSource, timeout: float) -> KnownVersions:

@@ -70,7 +70,7 @@ def usage(
 def _spending(by: SpendingKey, rows: Sequence[Spending], labels: Mapping[str, str]) -> Resource[Spending]:
     """Usage by that key; estimates have a column if there are some, and so have `labels`."""
     columns: list[Column[Spending]] = [
-        Column(by.upper(), lambda row: format_day(row.key) if by == "day" else row.key, telling=not labels),
+        Column(by.upper(), lambda row: format_day(row.key) if by == "day" else row.key, is_main=not labels),
         Column("REQUESTS", lambda row: f"{row.requests:,}", rank=2, right=True),
         Column("INPUT", lambda row: f"{row.usage.prompt_tokens:,}", right=True),
         Column("CACHED", lambda row: f"{row.cached_share:.0%}", rank=3, right=True),
@@ -83,7 +83,7 @@ def _spending(by: SpendingKey, rows: Sequence[Spending], labels: Mapping[str, st
         columns.append(Column("ESTIMATED BESIDES", _estimate, rank=1))
     if labels:
         name = {"session": "TITLE", "schedule": "NAME"}.get(by, "TEXT")
-        columns.append(Column(name, lambda row: labels.get(row.key, ""), telling=True))
+        columns.append(Column(name, lambda row: labels.get(row.key, ""), is_main=True))
     return Resource(columns, "Nothing was used.", lambda row: _as_object(row, by))
 
 
@@ -126,7 +126,7 @@ ESTIMATES: Resource[Estimate] = Resource(
         Column("OUTPUT", lambda item: f"{item.output_tokens:,}", rank=2, right=True),
         Column("COST", lambda item: money(item.cost_usd), right=True),
         Column("MODEL", lambda item: item.model, rank=1),
-        Column("WHY", lambda item: f"{item.reason} ({item.worker})", telling=True),
+        Column("WHY", lambda item: f"{item.reason} ({item.worker})", is_main=True),
     ),
     "Every call reported its usage.",
 )

@@ -79,7 +79,7 @@ GENERATIONS: Resource[GenerationStatus] = Resource(
         Column("POSITION", lambda item: f"{item.position:,}", right=True),
         Column("BEHIND", lambda item: f"{item.behind:,}", right=True),
         Column("SIZE", lambda item: f"{item.size / 1e6:.1f} MB", rank=1, right=True),
-        Column("ROWS", _rows, telling=True),
+        Column("ROWS", _rows, is_main=True),
     ),
     "There are none yet; the next command that needs them builds them.",
 )

@@ -35,14 +35,14 @@ def form_mode(question: AnyQuestion) -> Mode:
 
 def address(question: AnyQuestion) -> str:
     """The address to be opened; empty for another question."""
-    return "" if isinstance(question, ApprovalQuestion) else question.asked.url
+    return "" if isinstance(question, ApprovalQuestion) else question.input_request.url
 
 
 def form(question: AnyQuestion) -> dict[str, Any]:
     """The schema of the answer."""
     if isinstance(question, ApprovalQuestion):
         return _approval(question)
-    fields = question.asked.fields
+    fields = question.input_request.fields
     return {
         "type": "object",
         "properties": {field.name: _property(field) for field in fields},
@@ -66,7 +66,7 @@ def command(
         if action != "accept" or key is None:
             return None
         return question.command(key, reason.strip() if isinstance(reason, str) else "", now)
-    if action == "accept" and question.asked.url:
+    if action == "accept" and question.input_request.url:
         return question.answer("accept", now)
     if action == "accept":
         return question.answer("accept", now, msgspec.json.encode(dict(values)).decode())

@@ -272,7 +272,7 @@ def _open_question(turn: str, question: AnyQuestion) -> Iterator[str]:
         yield f"A person answers it: hermes-jobs turns approve {turn}{flags} (or: turns deny)"
     else:
         yield _plain(question).partition("\n")[0]
-        yield from how_to_answer(question.asked, turn, flags)
+        yield from how_to_answer(question.input_request, turn, flags)
 
 
 def _plain(question: AnyQuestion) -> str:

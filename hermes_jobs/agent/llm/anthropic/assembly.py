@@ -33,7 +33,7 @@ class MessageAssembler:
     """
 
     def __init__(self) -> None:
-        self.begun = False
+        self.has_begun = False
         self.stop_reason = ""
         self.details: Mapping[str, object] = {}
         self.model = ""
@@ -50,7 +50,7 @@ class MessageAssembler:
 
     def feed(self, event: Mapping[str, object]) -> str:
         """Handle the next event, or a complete message; returns the text to show."""
-        self.begun = True
+        self.has_begun = True
         match event.get("type"):
             case "message_start":
                 self._start(mapping_of(event.get("message")))

@@ -137,14 +137,14 @@ class MessagesClient:
                 raise
             except Exception as error:
                 raise self._failing.error(
-                    error, has_begun=message.begun, usage=message.usage, expired=limit.expired()
+                    error, has_begun=message.has_begun, usage=message.usage, expired=limit.expired()
                 ) from error
 
     def _adapted(
         self, request: ModelRequest, conduct: RequestOptions, refusal: ApiRefusal, message: MessageAssembler
     ) -> str | None:
         """The options without the refused feature; None if that would not help."""
-        if message.begun or refusal.status not in {400, 422}:
+        if message.has_begun or refusal.status not in {400, 422}:
             return None
         sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]
         if sent and is_about_thoughts(refusal.message):
@@ -226,7 +226,7 @@ class MessagesClient:
                 if event.get("type") == "message_stop":
                     await drain(events)
                     break
-        if not message.begun:
+        if not message.has_begun:
             raise self._garbage("is an empty stream", message)
         if not message.stop_reason:
             raise self._garbage("ended before it was complete", message)

@@ -130,7 +130,7 @@ def sets_program(invocation: Invocation, context: CommandContext) -> bool:
 
 
 def _assignments(invocation: Invocation, *, exports: bool) -> Iterator[str]:
-    for word in invocation.written:
+    for word in invocation.words:
         if ASSIGNMENT.fullmatch(word) is None:
             break
         yield word

@@ -79,7 +79,7 @@ class Brave:
         headers = {"accept": "application/json", "x-subscription-token": self._key}
         return HttpRequest(path="/web/search", params=params, headers=headers)
 
-    def found(self, body: bytes) -> SearchResults:
+    def parse_results(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=described(_Answer))
         results = answer.web.results if answer.web is not None else []

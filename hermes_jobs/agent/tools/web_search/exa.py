@@ -60,7 +60,7 @@ class Exa:
             body["includeDomains"] = [query.site]
         return HttpRequest(path="/search", headers={"x-api-key": self._key}, body=body)
 
-    def found(self, body: bytes) -> SearchResults:
+    def parse_results(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=described(_Answer))
         return SearchResults(tuple(map(_hit, answer.results)))

@@ -93,7 +93,7 @@ class HttpSearcher:
         if not 200 <= response.status < 300:
             raise self._failure(response)
         try:
-            results = self._api.found(response.body)
+            results = self._api.parse_results(response.body)
         except msgspec.DecodeError as error:
             text = f"What {self._host} answers are not search results: {self._safe(str(error))}."
             hint = f"Is this the address of {self.title}? See {self._provider.docs}"
@@ -151,7 +151,7 @@ class HttpSearcher:
             text = f"{self._host} points elsewhere ({status}: {self._safe(there)}), which is not followed."
             return SearchFailed("format", text, hint="Set web.search.base_url to where it really is.")
         refusal = self._api.refusal(status, response.body)
-        message = f"{status}: {self._safe(refusal.said)}" if refusal.said else str(status)
+        message = f"{status}: {self._safe(refusal.message)}" if refusal.message else str(status)
         return _failure_of(refusal, f"({message})", title, key, self._provider.keys_at, response.pause)
 
     @property

@@ -90,7 +90,7 @@ class SearchRefusal(msgspec.Struct, frozen=True):
     """Why an API returned no results: the kind, and its own message."""
 
     kind: FailureKind
-    said: str = ""
+    message: str = ""
 
 
 class SearchApi(Protocol):
@@ -99,7 +99,7 @@ class SearchApi(Protocol):
     def request(self, query: SearchQuery) -> HttpRequest:
         """The request. Raises `SearchFailed` for a query that the provider refuses."""
 
-    def found(self, body: bytes) -> SearchResults:
+    def parse_results(self, body: bytes) -> SearchResults:
         """The results in a successful answer. Raises `msgspec.DecodeError`."""
 
     def refusal(self, status: int, body: bytes) -> SearchRefusal:

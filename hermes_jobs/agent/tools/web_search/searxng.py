@@ -42,7 +42,7 @@ class SearXNG:
             params["time_range"] = query.newer_than
         return HttpRequest(path="/search", params=params, headers={"accept": "application/json"})
 
-    def found(self, body: bytes) -> SearchResults:
+    def parse_results(self, body: bytes) -> SearchResults:
         """See `SearchApi.found`."""
         answer = msgspec.json.decode(body, type=described(_Answer))
         hits = [

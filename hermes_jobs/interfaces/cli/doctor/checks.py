@@ -195,8 +195,8 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
         )
     except OSError as error:
         return fail("commands", f"cannot be started: {error}")
-    if completed.output.strip() != "ready" or completed.lost or completed.left:
-        ended = f"a test command ended with {completed.exit_code}, {completed.left} processes left"
+    if completed.output.strip() != "ready" or completed.lost or completed.num_left:
+        ended = f"a test command ended with {completed.exit_code}, {completed.num_left} processes left"
         text = f"{ended}: {completed.output[:200]!r}"
         return fail("commands", text, "The agent's terminal tool would not be safe to use here.")
     if sys.platform != "linux":

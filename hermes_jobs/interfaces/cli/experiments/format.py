@@ -174,7 +174,7 @@ EXPERIMENTS: Resource[Experiment] = Resource(
         Column("EXPERIMENT", lambda item: item.stream.removeprefix(PREFIX)),
         Column("STATUS", status),
         Column("TURNS", lambda item: str(len(required_plan(item).turns)), right=True),
-        Column("VARIANTS", _variants, telling=True),
+        Column("VARIANTS", _variants, is_main=True),
         Column("ANSWERS", lambda item: str(len(item.answers)), right=True),
     ),
     "No experiments yet: hermes-jobs experiments new --help",

@@ -294,7 +294,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
 SERVERS: Resource[ServerRow] = Resource(
     (
         Column("SERVER", lambda row: row.name),
-        Column("STANDS", lambda row: row.stands, telling=True),
+        Column("STANDS", lambda row: row.stands, is_main=True),
         Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),
     ),
@@ -308,7 +308,7 @@ TOOLS: Resource[ToolRow] = Resource(
         Column("TOOL", lambda row: row.name),
         Column("EFFECT", lambda row: effect_of(row.tool, row.config), rank=2),
         Column("ASKS", lambda row: "yes" if needs_approval(row.tool, row.config) else "no", rank=1),
-        Column("WHAT IT DOES", lambda row: one_line(row.tool.description or row.tool.title), telling=True),
+        Column("WHAT IT DOES", lambda row: one_line(row.tool.description or row.tool.title), is_main=True),
     ),
     "No tools.",
     lambda row: {

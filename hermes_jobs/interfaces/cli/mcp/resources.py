@@ -116,7 +116,7 @@ RESOURCES: Resource[McpResource] = Resource(
         Column("SERVER", lambda item: item.server),
         Column("URI", lambda item: item.uri),
         Column("TYPE", lambda item: item.mime_type, rank=1),
-        Column("WHAT IT IS", lambda item: one_line(item.description or item.name), telling=True),
+        Column("WHAT IT IS", lambda item: one_line(item.description or item.name), is_main=True),
     ),
     "No resources.",
 )

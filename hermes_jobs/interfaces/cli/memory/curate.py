@@ -96,7 +96,7 @@ def _proposals() -> Resource[tuple[int, MemoryProposal]]:
         (
             Column("N", lambda item: str(item[0]), right=True),
             Column("RULE", lambda item: item[1].rule),
-            Column("ENTRY", lambda item: one_line(item[1].entry.text), telling=True),
+            Column("ENTRY", lambda item: one_line(item[1].entry.text), is_main=True),
             Column("WHY", lambda item: one_line(item[1].why), rank=1),
         ),
         "There is nothing to propose.",

@@ -81,7 +81,7 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
             Column("BY", lambda write: write.event.author, rank=1),
             Column("TARGET", lambda write: write.event.target, rank=2),
             Column("TURN", lambda write: (write.event.evidence and write.event.evidence.turn) or "", rank=3),
-            Column("WHAT", what, telling=True),
+            Column("WHAT", what, is_main=True),
         ),
         "Nothing has been written yet.",
         lambda write: write_json(write, undone, forgotten),

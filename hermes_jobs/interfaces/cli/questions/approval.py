@@ -63,7 +63,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A call that waits for approval; `folder` is the session's. `asker`: the sub-agent of the call."""
 
     request: e.ApprovalRequested
-    asked: ToolCall
+    tool_call: ToolCall
     folder: str
     asker: Asker | None = None
 
@@ -84,8 +84,8 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self, width: int | None) -> list[str]:
         """The whole question; the sentence above it in lines of `width` columns."""
-        command = _command(self.asked)
-        text = "to run a command" if command else f"to use {printable(self.asked.name)}"
+        command = _command(self.tool_call)
+        text = "to run a command" if command else f"to use {printable(self.tool_call.name)}"
         asker = "A sub-agent" if self.asker else "The agent"
         first = click.style(f"? {asker} asks {text}", fg=COLOURS["waiting"], bold=True)
         reason = click.style(f" ({printable(self.request.rule)})", dim=True)
@@ -99,13 +99,13 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         if command:
             limit = None if width is None else width - 4
             return [click.style(line, fg="cyan") for line in whole_lines(printable(command), limit)]
-        return self._diff() or call_details(self.asked.name, self.asked.arguments).splitlines()
+        return self._diff() or call_details(self.tool_call.name, self.tool_call.arguments).splitlines()
 
     def _diff(self) -> list[str]:
         """The diff of an edit, if this process can read the file; else none."""
-        arguments = _arguments(self.asked)
+        arguments = _arguments(self.tool_call)
         path = arguments.get("path")
-        if self.asked.name not in {"write_file", "patch_file"} or not isinstance(path, str):
+        if self.tool_call.name not in {"write_file", "patch_file"} or not isinstance(path, str):
             return []
         before = _content(Path(self.folder, path).expanduser())
         try:

@@ -62,7 +62,7 @@ def own_questions(
                 offer=call.offer,
             )
             yield ApprovalQuestion(
-                request=request, asked=call.request, folder=workdir_of(session), asker=asker
+                request=request, tool_call=call.request, folder=workdir_of(session), asker=asker
             )
         if call.input is not None and call.waits_for_input:
             requested = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)

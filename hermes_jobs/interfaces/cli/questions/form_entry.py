@@ -29,7 +29,7 @@ class FormEntry:
     """The values so far. `field` is the next one; None at the end."""
 
     def __init__(self, request: InputRequest) -> None:
-        self.asked = request
+        self.request = request
         self._open_fields = list(request.fields)
         self._values: dict[str, Any] = {}
 

@@ -32,14 +32,14 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """One request of a server. `tool` is the called tool. `asker`: the sub-agent of the call."""
 
     request: e.InputRequested
-    asked: e.InputRequest
+    input_request: e.InputRequest
     tool: str
     asker: Asker | None = None
 
     @property
     def id(self) -> str:
         """A key unique among questions."""
-        return f"{self.request.call} {self.asked.key}"
+        return f"{self.request.call} {self.input_request.key}"
 
     @property
     def call(self) -> str:
@@ -58,7 +58,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self, width: int | None) -> list[str]:
         """The question; the sentence above it in lines of `width` columns."""
-        text = "you to open an address" if self.asked.url else "for input"
+        text = "you to open an address" if self.input_request.url else "for input"
         heading = f"? The server {self.request.server} asks {text}"
         first = click.style(heading, fg=COLOURS["waiting"], bold=True)
         above = flowed(f"{first}{click.style(f' ({printable(self.tool)})', dim=True)}", width).split("\n")
@@ -68,25 +68,31 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return [*above, *(f"    {line}" for line in self._shown(width))]
 
     def _shown(self, width: int | None) -> Iterator[str]:
-        for line in printable(self.asked.message).splitlines():
+        for line in printable(self.input_request.message).splitlines():
             yield from flowed(line, None if width is None else width - 4).split("\n")
-        if self.asked.url:
-            yield click.style(printable(self.asked.url), fg="cyan")
-            yield f"It leads to the host {click.style(host_of(self.asked.url), bold=True)}."
+        if self.input_request.url:
+            yield click.style(printable(self.input_request.url), fg="cyan")
+            yield f"It leads to the host {click.style(host_of(self.input_request.url), bold=True)}."
 
     def notes(self) -> str:
         """The time left, and a warning about secrets."""
         until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
         what = (
             "it is never opened automatically"
-            if self.asked.url
+            if self.input_request.url
             else "your answer is sent to the server: no secrets"
         )
         return f"{what}; without an answer it is cancelled at {until:%H:%M:%S}"
 
     def legend(self) -> str:
         """The keys that answer it, with their meanings, on one line."""
-        yes = "I have opened it" if self.asked.url else "answer" if self.asked.fields else "accept"
+        yes = (
+            "I have opened it"
+            if self.input_request.url
+            else "answer"
+            if self.input_request.fields
+            else "accept"
+        )
         answers = (("y", yes), ("n", "decline"), ("c", "cancel"))
         return " · ".join(f"{click.style(key, bold=True)} {meaning}" for key, meaning in answers)
 
@@ -96,7 +102,7 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
         return c.AnswerInput(
             turn=request.turn,
             call=request.call,
-            key=self.asked.key,
+            key=self.input_request.key,
             action=action,
             content=content,
             by="user",
@@ -116,7 +122,7 @@ def input_questions(
     """The questions of a call."""
     for request in requested.requests:
         if not request.refusal:
-            yield InputQuestion(request=requested, asked=request, tool=tool, asker=asker)
+            yield InputQuestion(request=requested, input_request=request, tool=tool, asker=asker)
 
 
 def ask_for_input(
@@ -142,7 +148,7 @@ def ask_for_input(
         click.echo(key or "", err=True)
         if key != "y":
             return question.answer("decline" if key == "n" else "cancel", now()) if key else None
-        content = _filled_in(question.asked, is_open)
+        content = _filled_in(question.input_request, is_open)
     except (EOFError, KeyboardInterrupt):
         click.echo("", err=True)
         raise

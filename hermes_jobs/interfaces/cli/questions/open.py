@@ -51,7 +51,7 @@ class OpenQuestions:
         """The questions, approvals first; `folder` is the session's."""
         for request in self._approvals.values():
             if request.call in self._calls:
-                yield ApprovalQuestion(request=request, asked=self._calls[request.call], folder=folder)
+                yield ApprovalQuestion(request=request, tool_call=self._calls[request.call], folder=folder)
         for requested in self._inputs.values():
             if requested.call in self._calls:
                 yield from input_questions(requested, self._calls[requested.call].name)

@@ -72,13 +72,13 @@ def _answer(
         return None
     content = command.content
     try:
-        if command.action == "accept" and not question.asked.url:
-            content = forms.checked(question.asked.fields, content)
+        if command.action == "accept" and not question.input_request.url:
+            content = forms.checked(question.input_request.fields, content)
         require_no_secret(content, application.settings.secrets.redact_known)
     except Rejected as rejection:
         note(rejection.message)
         return None
-    key = question.asked.key
+    key = question.input_request.key
     return e.InputAnswered(
         turn="", call=question.call, key=key, action=command.action, by="user", content=content
     )

@@ -187,7 +187,7 @@ REVIEWS: Resource[ReviewView] = Resource(
         moment_column("WHEN", lambda review: review.requested_at),
         Column("SESSION", lambda review: review.lineage, rank=2),
         Column("COST", lambda review: money(review.cost_usd), rank=3, right=True),
-        Column("SAVED", _saved, telling=True),
+        Column("SAVED", _saved, is_main=True),
     ),
     "No reviews yet. One is due every few turns: see memory.nudge_interval in `config show`.",
     review_json,

@@ -83,7 +83,7 @@ SCHEDULES: Resource[ScheduleView] = Resource(
         Column("SCHEDULE", lambda schedule: schedule.id),
         Column("STATUS", lambda schedule: "running" if schedule.running else schedule.status),
         Column("NEXT", _next),
-        Column("NAME", lambda schedule: schedule.plan.name, telling=True),
+        Column("NAME", lambda schedule: schedule.plan.name, is_main=True),
         Column("WHEN", lambda schedule: timing_words(schedule.plan), rank=1),
         Column("LAST", _last, rank=2),
         Column("DELIVERY", lambda schedule: _delivery_status(schedule.last), rank=3),
@@ -117,7 +117,7 @@ def _runs(rule: TimingInZone) -> Resource[RunView]:
                 "COST", lambda run: money(run.cost_usd) if run.turn is not None else "", rank=2, right=True
             ),
             Column("DELIVERY", deliveries_line, rank=1),
-            Column("WHY", lambda run: REASONS.get(run.reason, run.message), telling=True),
+            Column("WHY", lambda run: REASONS.get(run.reason, run.message), is_main=True),
         ),
         "It has not run yet.",
         lambda run: run_json(rule, run),

@@ -234,7 +234,7 @@ SESSIONS: Resource[SessionView] = Resource(
             right=True,
         ),
         Column("FOLDER", _folder, rank=1),
-        Column("TITLE", lambda session: session.label, telling=True),
+        Column("TITLE", lambda session: session.label, is_main=True),
     ),
     "No sessions.",
     _listed,

@@ -182,7 +182,7 @@ class ModelDialog:
         if name is not None:
             return self._checked(setup, listing, name)
         default = setup.provider.default_model
-        if default is not None and listing.models and listing.named(default) is None:
+        if default is not None and listing.models and listing.find(default) is None:
             default = None
         if default is None and len(listing.models) == 1:
             default = listing.models[0].name
@@ -212,7 +212,7 @@ class ModelDialog:
         )
 
     def _checked(self, setup: ModelSetup, listing: Listing, name: str) -> ModelSetup:
-        model = listing.named(name)
+        model = listing.find(name)
         if model is None and listing.models:
             similar = listing.nearest(name)
             nearest = f" The nearest: {', '.join(similar)}." if similar else f" {_which(listing)}"

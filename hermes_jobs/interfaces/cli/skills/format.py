@@ -191,7 +191,7 @@ SKILLS: Resource[SkillRow] = Resource(
         Column("STATUS", lambda row: row.standing),
         Column("USES", lambda row: str(row.use.uses), rank=2, right=True),
         moment_column("LAST USED", lambda row: row.use.last_used_at, rank=1),
-        Column("DESCRIPTION", lambda row: row.description or row.reason, telling=True),
+        Column("DESCRIPTION", lambda row: row.description or row.reason, is_main=True),
     ),
     "No skills.",
 )
@@ -202,7 +202,7 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
         moment_column("WHEN", lambda write: write.at),
         Column("BY", lambda write: write.author, rank=1),
         Column("TURN", lambda write: write.turn or "", rank=2),
-        Column("WHAT", WriteRow.description, telling=True),
+        Column("WHAT", WriteRow.description, is_main=True),
     ),
     "Nothing was written.",
     by_day=True,

@@ -92,14 +92,14 @@ def _question(context: CliContext, asker: Submitted, call: str | None, key: str 
     questions = [
         question
         for question in questions
-        if call in {None, question.call} and key in {None, question.asked.key}
+        if call in {None, question.call} and key in {None, question.input_request.key}
     ]
     if not questions:
         hint = f"It waits for your approval: hermes-jobs turns approve {asker.turn}" if open_ else ""
         raise Rejected(f"Turn {asker.turn} waits for no such answer.", kind="not_waiting", hint=hint)
     if len(questions) > 1:
         choices = ", ".join(
-            f"--call {question.call} --request {question.asked.key}" for question in questions
+            f"--call {question.call} --request {question.input_request.key}" for question in questions
         )
         raise Rejected(
             f"Turn {asker.turn} waits for several answers.", kind="ambiguous", hint=f"One of: {choices}"
@@ -123,8 +123,8 @@ def _given(
     now = context.application.clock.now()
     if decline or cancel:
         return question.answer("decline" if decline else "cancel", now)
-    if question.asked.url and (fields or content is not None):
-        lines = "\n".join(how_to_answer(question.asked, question.request.turn))
+    if question.input_request.url and (fields or content is not None):
+        lines = "\n".join(how_to_answer(question.input_request, question.request.turn))
         raise click.UsageError(f"There is no field to fill in: open the address, then use --accept.\n{lines}")
     if content is not None:
         return question.answer("accept", now, content)
@@ -137,9 +137,9 @@ def _given(
     if twice is not None:
         raise click.UsageError(f"The field {twice} is given twice.")
     texts = {name: value for name, _, value in pairs}
-    if question.asked.url:
+    if question.input_request.url:
         return question.answer("accept", now)
-    return question.answer("accept", now, from_texts(question.asked.fields, texts))
+    return question.answer("accept", now, from_texts(question.input_request.fields, texts))
 
 
 def _ask_here(context: CliContext, question: InputQuestion) -> AnswerInput:
@@ -149,7 +149,7 @@ def _ask_here(context: CliContext, question: InputQuestion) -> AnswerInput:
 
     clock = context.application.clock
     if not can_ask():
-        lines = "\n".join(how_to_answer(question.asked, question.request.turn))
+        lines = "\n".join(how_to_answer(question.input_request, question.request.turn))
         raise click.UsageError(f"There is no terminal: give the answer with flags.\n{lines}")
 
     def show(lines: Sequence[str]) -> None:

@@ -112,7 +112,7 @@ TURNS: Resource[TurnView] = Resource(
         Column(
             "COST", lambda turn: money(turn.totals.cost_usd, turn.totals.known_cost_usd), rank=2, right=True
         ),
-        Column("TEXT", _about, telling=True),
+        Column("TEXT", _about, is_main=True),
     ),
     "No turns.",
     listed_json,

@@ -106,13 +106,13 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
         return [f"Nothing to do: {_all_are(rewind, rewound)} before the {'rewind' if undo else 'turn'}."]
     would = "Would restore" if rewound.dry_run else "Put there again" if undo else "Taken back"
     lines = [f"{would}: {pluralize(len(rewound.files), 'file')} of turn {rewound.turn}"]
-    for judged in (*rewound.files, *rewound.left):
-        was_left = judged in rewound.left
+    for judged in (*rewound.files, *rewound.skipped):
+        was_left = judged in rewound.skipped
         reason = f" ({judged.reason})" if was_left else ""
         did = _action(judged, was_left=was_left)
         if rewound.dry_run:
             did = DRY_RUN_VERBS.get(did, did)
-        lines += [f"  {did:<8}  {printable(rewind.shown(judged.change.path))}{reason}"]
+        lines += [f"  {did:<8}  {printable(rewind.display_path(judged.change.path))}{reason}"]
     return lines
 
 
@@ -120,7 +120,7 @@ def _all_are(rewind: TurnRewind, rewound: Rewound) -> str:
     from hermes_jobs.domain.session.titles import printable
 
     if len(rewound.files) == 1:
-        return f"{printable(rewind.shown(rewound.files[0].change.path))} is as it was"
+        return f"{printable(rewind.display_path(rewound.files[0].change.path))} is as it was"
     return f"all {len(rewound.files)} files are as they were"
 
 
@@ -158,7 +158,7 @@ def _state_json(state: FileState | None) -> dict[str, object] | None:
 def _diff_json(
     rewind: TurnRewind, turn_files: TurnFiles, changes: Sequence[NetChange], diffs: Sequence[FileDiff]
 ) -> dict[str, object]:
-    by_path = {change.path: change for change in turn_files.standing}
+    by_path = {change.path: change for change in turn_files.net_changes}
     standing_changes = [by_path[change.path] for change in changes]
     files = [
         {
@@ -206,7 +206,7 @@ def _rewound_json(rewound: Rewound) -> dict[str, object]:
             {"path": judged.change.path, "did": _action(judged, was_left=False), "was": judged.judgement}
             for judged in rewound.files
         ],
-        "left": [{"path": judged.change.path, "why": judged.reason} for judged in rewound.left],
+        "left": [{"path": judged.change.path, "why": judged.reason} for judged in rewound.skipped],
     }
 
 
@@ -217,7 +217,7 @@ def _print_diffs(
 
     for change, diff in zip(changes, diffs, strict=True):
         if diff.note:
-            click.secho(f"{rewind.shown(change.path)}: {_status(change)}", bold=True)
+            click.secho(f"{rewind.display_path(change.path)}: {_status(change)}", bold=True)
         for line in colour([context.redact(line) for line in (*diff.lines, *filter(None, [diff.note]))]):
             click.echo(line)
 
@@ -229,7 +229,7 @@ def _print_stat(rewind: TurnRewind, changes: Sequence[NetChange], diffs: Sequenc
 
     if not changes:
         return
-    names = [printable(rewind.shown(change.path)) for change in changes]
+    names = [printable(rewind.display_path(change.path)) for change in changes]
     width = min(max(map(len, names)), max(20, (terminal_width() or 80) - 30))
     largest = max(diff.added + diff.removed for diff in diffs)
     bar_width = max(10, (terminal_width() or 80) - width - 12)
@@ -254,7 +254,7 @@ def _print_notes(rewind: TurnRewind, files: TurnFiles) -> None:
         note(f"Turn {turn} has changed no files with file tools.")
     for change in files.files:
         if change.unsure:
-            note(f"{rewind.shown(change.path)}: the last write was killed, and may not have happened.")
+            note(f"{rewind.display_path(change.path)}: the last write was killed, and may not have happened.")
     for call in files.lost:
         note(f"{call} was killed; what it wrote, if anything, is not known here.")
     if files.commands:

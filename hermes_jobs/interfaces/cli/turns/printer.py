@@ -156,11 +156,11 @@ class TurnPrinter:
         turn = question.request.turn
         if isinstance(question, InputQuestion):
             self.print_line(f"{asker} for you ({question.request.server} asks):")
-            for line in how_to_answer(question.asked, turn, flag):
+            for line in how_to_answer(question.input_request, turn, flag):
                 self.print_line(line)
             self.print_line(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
             return
-        details = call_details(question.asked.name, question.asked.arguments)
+        details = call_details(question.tool_call.name, question.tool_call.arguments)
         self.print_line(f"{asker} for you ({question.request.rule}): {details}")
         self.print_line(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
         self.print_line(f"  refuse it: hermes-jobs turns deny {turn}{flag}")

@@ -35,13 +35,13 @@ class Rewound(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     dry_run: bool
     files: tuple[Judged, ...]
-    left: tuple[Judged, ...] = ()
+    skipped: tuple[Judged, ...] = ()
     recorded: bool = False
 
     @property
     def is_nothing(self) -> bool:
         """Whether all files already have the wanted content."""
-        return not self.left and all(judged.judgement == "already" for judged in self.files)
+        return not self.skipped and all(judged.judgement == "already" for judged in self.files)
 
 
 class TurnRewind:
@@ -61,7 +61,7 @@ class TurnRewind:
         turn = self.turn
         return turn_files(self._application.log, turn.stream, turn.position, turn.id, self._store)
 
-    def shown(self, path: str) -> str:
+    def display_path(self, path: str) -> str:
         """The path relative to the session's folder, or absolute outside of it."""
         folder = os.path.realpath(self.workdir) if self.workdir else ""
         return path.removeprefix(f"{folder}/") if folder and path.startswith(f"{folder}/") else path
@@ -74,7 +74,7 @@ class TurnRewind:
             places = [os.path.realpath(Path(base, name)) for base in (Path.cwd(), self.workdir) if base]
             path = next((place for place in places if place in by_path), None)
             if path is None:
-                names = ", ".join(self.shown(path) for path in by_path) or "none"
+                names = ", ".join(self.display_path(path) for path in by_path) or "none"
                 raise Rejected(
                     f"Turn {self.turn.id} has not changed {name}.", kind="usage", hint=f"Its files: {names}."
                 )
@@ -91,7 +91,7 @@ class TurnRewind:
             (state, None if state is None else self._store.load(state.digest))
             for state in (change.before, change.after)
         )
-        return diff_of(self.shown(change.path), before, after, protected=change.protected)
+        return diff_of(self.display_path(change.path), before, after, protected=change.protected)
 
     def run(
         self, *, undo: bool = False, force: bool = False, dry_run: bool = False, paths: Sequence[str] = ()
@@ -108,7 +108,7 @@ class TurnRewind:
             blocked = tuple(file for file in refused_files if file.judgement not in FORCEABLE)
             files = tuple(file for file in judged if file not in blocked)
             recorded = not dry_run and self._restore(files, forced=bool(refused_files), undo=undo)
-        return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, left=blocked, recorded=recorded)
+        return Rewound(turn=self.turn.id, dry_run=dry_run, files=files, skipped=blocked, recorded=recorded)
 
     def _changes(self, *, undo: bool) -> tuple[NetChange, ...]:
         files = self.files()
@@ -124,29 +124,29 @@ class TurnRewind:
                 kind="nothing_to_do",
                 hint="Changes by commands are not recorded." if files.commands else "",
             )
-        return files.standing
+        return files.net_changes
 
     def _restore(self, files: Sequence[Judged], *, forced: bool, undo: bool) -> bool:
         """Restore the files and record it; returns whether anything was recorded. Raises `Rejected`."""
         outcome = self._rewind.restore(files)
-        if outcome.done:
+        if outcome.changes:
             record = c.RecordRestored(
                 turn=self.turn.id,
                 by="user",
-                files=outcome.done,
+                files=outcome.changes,
                 host=socket.gethostname(),
                 forced=forced,
                 undo=undo,
             )
             self._application.engine().execute(self.turn.stream, record)
         if outcome.failed:
-            others = ", ".join(self.shown(change.path) for change in outcome.done) or "no file"
+            others = ", ".join(self.display_path(change.path) for change in outcome.changes) or "no file"
             raise Rejected(
-                f"{self.shown(outcome.failed)} could not be restored: {outcome.reason}.",
+                f"{self.display_path(outcome.failed)} could not be restored: {outcome.reason}.",
                 kind="not_restored",
                 hint=f"Restored before it: {others}.",
             )
-        return bool(outcome.done)
+        return bool(outcome.changes)
 
     def _refusal(self, refused_files: Sequence[Judged], total: int) -> Rejected:
         here = socket.gethostname()
@@ -154,7 +154,7 @@ class TurnRewind:
         for file in refused_files:
             host = file.change.host
             where = f" (written on {host})" if host not in ("", here) else ""
-            lines.append(f"  {self.shown(file.change.path)}: {file.reason}{where}")
+            lines.append(f"  {self.display_path(file.change.path)}: {file.reason}{where}")
         others = total > len(refused_files)
         hints = ["Name the files to restore"] * others
         if any(file.judgement in FORCEABLE for file in refused_files):
