@@ -45,10 +45,10 @@ def test_a_worker_s_look_imports_nothing_of_mcp(tmp_path: Path) -> None:
         "from hermes_jobs.agent.mcp.servers import Servers\n"
         "from hermes_jobs.runtime.connector_preparation import ConnectorPreparation\n"
         "servers = Servers(Path(sys.argv[1], 'none'))\n"
-        "ConnectorPreparation(lambda: {}, servers).look()\n"
+        "ConnectorPreparation(lambda: {}, servers).poll()\n"
         "servers.close()\n"
         "servers = Servers(Path(sys.argv[1], 'one'))\n"
-        "ConnectorPreparation(lambda: {'a': McpServer(command='true')}, servers).look()\n"
+        "ConnectorPreparation(lambda: {'a': McpServer(command='true')}, servers).poll()\n"
         "servers.close()\n"
         "sys.exit('mcp' in sys.modules)"
     )

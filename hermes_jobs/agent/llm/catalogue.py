@@ -204,16 +204,16 @@ def _price(pricing: Any) -> Price | None:
     if not isinstance(pricing, Mapping):
         return None
     if "prompt" in pricing:
-        names, each = ("prompt", "completion", "input_cache_read", "input_cache_write"), _MILLION
+        names, scale = ("prompt", "completion", "input_cache_read", "input_cache_write"), _MILLION
     else:
-        names, each = ("input", "output", "cached_input", "cache_write"), 1
-    paid, output, cache_read, cache_write = (_amount(pricing.get(name), each) for name in names)
+        names, scale = ("input", "output", "cached_input", "cache_write"), 1
+    paid, output, cache_read, cache_write = (_amount(pricing.get(name), scale) for name in names)
     return None if paid is None or output is None else Price(paid, output, cache_read, cache_write)
 
 
-def _amount(value: Any, each: int) -> float | None:
+def _amount(value: Any, scale: int) -> float | None:
     try:
-        amount = round(float(value) * each, 9)
+        amount = round(float(value) * scale, 9)
     except (TypeError, ValueError):
         return None
     return amount if 0 <= amount < float("inf") else None

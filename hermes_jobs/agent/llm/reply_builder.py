@@ -26,7 +26,7 @@ from hermes_jobs.engine.ports import ModelRequest, Reply
 class ReplyBuilder:
     """Takes the pieces of one reply in order. One instance per reply, for one thread.
 
-    `calls_in_text`: calls are parsed from the text too; `used_ids` are ids used in the history. `begun`: some
+    `calls_in_text`: calls are parsed from the text too; `used_ids` are ids of the history. `has_begun`: some
     data has arrived. `finish_reason`, in canonical form, is empty until the answer is complete. `attached`
     and `items` are the payload: fields of the message, or the output items of the Responses API.
     """

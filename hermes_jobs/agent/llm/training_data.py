@@ -28,7 +28,7 @@ ANSWERING = "turn"  # the purpose of replies that are part of the conversation
 
 
 class TrainingTurn(msgspec.Struct, kw_only=True):
-    """A turn so far. `reasoning` is that of the replies in `said`, by their index. `rated`: the last rating.
+    """A turn so far. `reasoning` is that of the replies in `messages`, by index. `rated`: the last rating.
 
     `calls` are the provider's id and the tool of each call, by our id.
     """

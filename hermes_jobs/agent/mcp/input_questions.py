@@ -21,7 +21,7 @@ from hermes_jobs.errors import HermesJobsError
 
 POLL_SECONDS = 0.2
 """Seconds between two polls for an answer to a live question."""
-MAX_WORDS = 200
+MAX_TEXT_CHARS = 200
 CANCELLED = b'{"action":"cancel"}'
 
 
@@ -113,7 +113,7 @@ class InputQuestions(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def words(self, text: str) -> str:
         """A server's text as one printable line."""
-        return " ".join(clean(self.redact(text)).split())[:MAX_WORDS]
+        return " ".join(clean(self.redact(text)).split())[:MAX_TEXT_CHARS]
 
     def _requests(self, requests_by_key: Mapping[str, Any]) -> tuple[InputRequest, ...]:
         return requests_of(requests_by_key, self.redact)

@@ -67,7 +67,7 @@ class McpReader(msgspec.Struct, frozen=True, eq=False):
         return tuple(sorted(self.launches.config))
 
     def resources(self, server: str, workdir: str) -> tuple[McpResource, ...]:
-        """The server's resources, then its templates, each by address; stored for `known`. Raises
+        """The server's resources, then its templates, each by address; stored for `cached_resources`. Raises
         `Rejected`."""
         answer = self._ask(server, workdir, "resources", {}, "resources")
         entries = [

@@ -121,8 +121,8 @@ def _parts(schema: Any) -> Iterator[Schema]:
         return part
 
     _with_parts(schema, noted)
-    for each in direct:
-        yield from _parts(each)
+    for child in direct:
+        yield from _parts(child)
 
 
 def _check_references(root: Schema) -> None:

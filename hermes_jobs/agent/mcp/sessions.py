@@ -127,8 +127,8 @@ class McpSessions:
     @property
     def toolsets(self) -> dict[str, tuple[str, ...]]:
         """The toolset of all servers, and that of each."""
-        each = {toolset_of(name): () for name in self.config}
-        return {"mcp": tuple(each), **each} if each else {"mcp": ()}
+        by_toolset = {toolset_of(name): () for name in self.config}
+        return {"mcp": tuple(by_toolset), **by_toolset} if by_toolset else {"mcp": ()}
 
     @property
     def rule_names(self) -> tuple[str, ...]:

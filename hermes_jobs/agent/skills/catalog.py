@@ -101,10 +101,10 @@ class SkillCatalog:
         entries = {name: _of_home(home, skill) for name, skill in home.sync().items()}
         problems = [*home.problems]
         for folder in self._folders:
-            for volume in _in_folder(folder, problems):
-                entries.setdefault(volume.name, volume)
-        for volume in self._bundled_skills():
-            entries.setdefault(volume.name, volume)
+            for skill_entry in _in_folder(folder, problems):
+                entries.setdefault(skill_entry.name, skill_entry)
+        for skill_entry in self._bundled_skills():
+            entries.setdefault(skill_entry.name, skill_entry)
         problems += [Problem(str(entry.place), entry.problem) for entry in entries.values() if entry.problem]
         return tuple(entries[name] for name in sorted(entries)), tuple(problems)
 

@@ -21,7 +21,7 @@ FORCEABLE: frozenset[Judgement] = frozenset({"changed"})
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, whether it can be restored, and why not. `found`: its present state."""
+    """A file, whether it can be restored, and why not. `current`: its present state."""
 
     change: NetChange
     judgement: Judgement

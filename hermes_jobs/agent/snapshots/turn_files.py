@@ -37,7 +37,7 @@ class NetChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a turn in the order of their paths; `standing` are the same, after later
+    """The files of a turn in the order of their paths; `net_changes` are the same, after later
     restorations.
 
     `commands` counts commands that ran. `lost` are killed calls whose planned changes are not on this

@@ -118,7 +118,7 @@ def _listed(item: inspect.Type, value: Any) -> Any:
     if isinstance(value, str):
         value = _decoded(value, list | dict)
     if isinstance(value, list):
-        return [_value(item, each) for each in value]
+        return [_value(item, element) for element in value]
     single = _value(item, value)
     if isinstance(single, dict):
         return [single]

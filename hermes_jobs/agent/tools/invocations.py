@@ -24,7 +24,7 @@ MAX_WRAPPED = 100  # nesting of programs that run others
 class Invocation:
     """A program with its arguments, in the folder where it would run.
 
-    `name` is without its path; `written` are all words as in the text. `piped`: it reads another's output,
+    `name` is without its path; `words` are all words as in the text. `piped`: it reads another's output,
     `echoed` where that is what `echo` prints. `input`: its here-documents and here-strings. `given`: `xargs`
     or the like adds arguments. `inner`: a project's runner such as `uv run` starts it.
     """

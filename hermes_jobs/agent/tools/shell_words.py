@@ -281,13 +281,13 @@ def _expanded(field: str) -> list[str]:
     results: list[str] = []
     open_fields = [field]
     while open_fields:
-        each = open_fields.pop(0)
-        match = _BRACES.search(each)
+        current = open_fields.pop(0)
+        match = _BRACES.search(current)
         if match is None:
-            results.append(each)
+            results.append(current)
         else:
             open_fields.extend(
-                each[: match.start()] + part + each[match.end() :] for part in match[1].split(",")
+                current[: match.start()] + part + current[match.end() :] for part in match[1].split(",")
             )
         if len(results) + len(open_fields) > MAX_BRACES:
             raise Unparsable("its braces stand for too many words")

@@ -96,8 +96,8 @@ def _help(chat: ChatContext, rest: str) -> None:
         for title, entries in sections.items()
         if entries
     ]
-    for each in _two_columns(columns) if line_room >= HALF else chain.from_iterable(columns):
-        chat.print_line(each)
+    for row in _two_columns(columns) if line_room >= HALF else chain.from_iterable(columns):
+        chat.print_line(row)
 
 
 def _two_columns(sections: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -89,7 +89,7 @@ class ResourceLister(Protocol):
         """Whether the server is running."""
 
     def resources(self, server: str, workdir: str) -> Sequence[McpResource]:
-        """The server's resources; stored for `known`. Raises `Rejected`."""
+        """The server's resources; stored for `cached_resources`. Raises `Rejected`."""
 
 
 class OfferedResources:

@@ -58,10 +58,10 @@ def session(chat: ChatContext, rest: str) -> None:
     views = chat.application.views
     if not rest:
         here = chat.conversation.lineage
-        for each in views.sessions(limit=MAX_LISTED):
-            mark = "*" if each.lineage == here else " "
-            when, label = format_time(each.last_at), cut(one_line(each.label), 50)
-            chat.print_line(f"{mark} {each.id}  {when:<16}  {label}")
+        for listed in views.sessions(limit=MAX_LISTED):
+            mark = "*" if listed.lineage == here else " "
+            when, label = format_time(listed.last_at), cut(one_line(listed.label), 50)
+            chat.print_line(f"{mark} {listed.id}  {when:<16}  {label}")
         chat.print_line("/session ID or TITLE continues with one.")
         return
     chosen_session = views.session(views.find_session(rest))

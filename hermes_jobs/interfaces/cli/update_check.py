@@ -27,7 +27,7 @@ SHORT = 10  # shown characters of a commit
 
 
 class KnownVersions(NamedTuple):
-    """The versions at a source. `told`: the comparison in words."""
+    """The versions at a source. `comparison`: the comparison in words."""
 
     installed: str
     newest: str

@@ -28,7 +28,7 @@ REASONS = {"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls"
 class MessageAssembler:
     """Takes the events of one reply in order, over several responses if the model paused. For one thread.
 
-    `begun`: some data has arrived. `stop_reason` and `details` are the provider's, empty until the end of the
+    `has_begun`: data has arrived. `stop_reason` and `details` are the provider's, empty until the end of the
     message.
     """
 

@@ -104,15 +104,15 @@ def _awk_programs(invocation: Invocation) -> Iterator[str]:
         yield "system("  # another program is taken in
     rest = list(invocation.arguments)
     while rest:
-        each = rest.pop(0)
-        if each in ("-v", "-F", "--assign", "--field-separator"):
+        argument = rest.pop(0)
+        if argument in ("-v", "-F", "--assign", "--field-separator"):
             del rest[:1]
-        elif each in ("-e", "--source"):
+        elif argument in ("-e", "--source"):
             yield next(iter(rest), "")
-        elif each.startswith(("-f", "--file")):
+        elif argument.startswith(("-f", "--file")):
             return
-        elif not each.startswith("-"):
-            yield each
+        elif not argument.startswith("-"):
+            yield argument
             return
 
 

@@ -156,7 +156,7 @@ def _acts(statement: str, *, local: bool) -> bool:
         return acting.search(re.sub(r"\b(?:update|alter)\b", "", statement, flags=re.IGNORECASE)) is not None
     if not re.match(r"\s*db\.", statement):
         statement = re.sub(r"'[^'\\]*'", "''", statement)
-    parts = [each for each in re.split(r"[;\n]", statement) if each.strip()]
+    parts = [part for part in re.split(r"[;\n]", statement) if part.strip()]
     return acting.search(statement) is not None or not all(map(reading.match, parts))
 
 

@@ -361,12 +361,14 @@ def _print(
 
     def print_text() -> None:
         marks = _marks(context, places)
-        for number, each in enumerate(reversed(targets)):
+        for number, shown_target in enumerate(reversed(targets)):
             limits = context.application.memory_limits
-            heading = f"{TITLES[each]} [{fill(places.in_prompt(each), limits.of(each))}]"
+            heading = (
+                f"{TITLES[shown_target]} [{fill(places.in_prompt(shown_target), limits.of(shown_target))}]"
+            )
             _print_part(
                 heading,
-                [entry for entry in places.prompt if entry.target == each],
+                [entry for entry in places.prompt if entry.target == shown_target],
                 places,
                 limit,
                 number,

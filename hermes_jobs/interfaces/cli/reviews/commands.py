@@ -55,10 +55,10 @@ def show_review(context: CliContext, review_id: str, limit: int | None, as_json:
     turn = views.turn(review.work) if review.work else None
     steps = newest(turn.steps, limit) if turn else ()
 
-    def whole(each: ReviewView) -> dict[str, object]:
+    def whole(view: ReviewView) -> dict[str, object]:
         from hermes_jobs.views.turn_json import step_json
 
-        return {**details_json(context, each), "steps": [step_json(step) for step in steps]}
+        return {**details_json(context, view), "steps": [step_json(step) for step in steps]}
 
     REVIEWS._replace(to_json=whole).print_one(
         review, as_json=as_json, details=lambda: _print_work(context, review, steps)
