@@ -136,8 +136,8 @@ def parse_pattern(text: str, folder: str = "") -> e.CallPattern:
 def parse_call(text: str, folder: str = "") -> e.CallPattern:
     """The same for exactly one call, in which `*` is an ordinary character. Raises `Rejected` for an empty
     one."""
-    found = _OF_TOOL.fullmatch(text.strip())
-    tool, pattern = (found["tool"], found["pattern"].strip()) if found else (COMMANDS, text.strip())
+    match = _OF_TOOL.fullmatch(text.strip())
+    tool, pattern = (match["tool"], match["pattern"].strip()) if match else (COMMANDS, text.strip())
     if not pattern:
         raise Rejected("The pattern is empty.", kind="usage", hint="Such as 'npm test *' or 'edit:src/*'.")
     return e.CallPattern(tool=tool, pattern=pattern, exact=not re.search(r"[*?[]", pattern), folder=folder)

@@ -82,17 +82,17 @@ def warnings(
     if session.is_review or session.delegation_of(turn) is not None:
         return ()
     talks = session.started is None or session.started.kind == "conversation"
-    found = []
+    events = []
     for limit in limits:
         charged = spent(limit.account)
         value = float(charged.tokens) if limit.tokens is not None else charged.nano_usd / NANO
         if value >= WARNING_SHARE * limit.value and (talks or not limit.account.startswith(DAY)):
-            found.append(
+            events.append(
                 e.BudgetWarned(
                     turn=turn, account=limit.account, setting=limit.setting, limit=limit.value, spent=value
                 )
             )
-    return tuple(found)
+    return tuple(events)
 
 
 def warning_key(warned: e.BudgetWarned) -> UniqueKey:

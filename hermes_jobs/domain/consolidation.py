@@ -193,7 +193,7 @@ def failed(stream: str, event: e.ConsolidationFailed, responses: Sequence[e.Resp
 def ended(
     stream: str,
     event: e.ConsolidationEnded,
-    found: Sequence[Observation] = (),
+    new_observations: Sequence[Observation] = (),
     responses: Sequence[e.ResponseBooked] = (),
     limit: int = 0,
 ) -> Decision:
@@ -206,7 +206,7 @@ def ended(
         state: Consolidation = load(stream)
         _required(state, event.step)
         session: Session = load(session_stream_of(state.lineage))
-        observations = () if session.ended_because == ENDED_BECAUSE else found
+        observations = () if session.ended_because == ENDED_BECAUSE else new_observations
         outcome = written(load, observations, limit, event.review)
         text = replace(
             event,

@@ -163,10 +163,10 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
     after = children.evolve(parent, event)
     if not child.waits:
         return _as_text(parent, child, event)
-    found = children.waiting_call(after, event.turn, event.call)
-    if found is None or len(found[1].child_ends) < len(found[1].children):
+    waiting = children.waiting_call(after, event.turn, event.call)
+    if waiting is None or len(waiting[1].child_ends) < len(waiting[1].children):
         return DecisionResult.of(parent.stream, event)
-    turn, call = found
+    turn, call = waiting
     finished, large_results = children.joined(turn, call)
     writes = [StreamEvents(parent.stream, (event, finished))]
     place = parent.delegation_of(turn.id)

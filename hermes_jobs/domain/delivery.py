@@ -87,17 +87,17 @@ def _file(text: str, path: str) -> Target:
 
 
 def _webhook(text: str, url: str) -> Target:
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise _refused(text, "a webhook is an http or https URL", "webhook:https://example.com/hook")
-    if "@" in found["authority"] or _SECRET_QUERY.search(found["rest"]):
+    if "@" in match["authority"] or _SECRET_QUERY.search(match["rest"]):
         # Not shown, because the message may not contain the secret either.
         raise Rejected(
             "This webhook's URL holds a password or a token, which would stay in the log forever.",
             kind="usage",
             hint="Use a URL without it: every delivery is signed with WEBHOOK_SECRET instead.",
         )
-    host = _HOST.fullmatch(found["authority"])
+    host = _HOST.fullmatch(match["authority"])
     if host is None or int((host[2] or ":1")[1:]) not in range(1, 65_536):
         raise _refused(text, "its host or port is not valid", "webhook:https://example.com/hook")
     return Target("webhook", url)

@@ -126,14 +126,14 @@ def scrubbed(event: E, text: Replace) -> E:
 
 def texts_of(event: Event) -> Iterator[str]:
     """The texts of the event."""
-    found: list[str] = []
+    texts: list[str] = []
 
     def collect(text: str) -> str:
-        found.append(text)
+        texts.append(text)
         return text
 
     _scrubbed(event, collect)
-    yield from found
+    yield from texts
 
 
 def text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -148,13 +148,13 @@ def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
 
     described = inspect.type_info(kind)
     assert isinstance(described, inspect.StructType)
-    found = {}
+    kinds = {}
     for field in described.fields:
         at = (kind.__name__, field.name)
         is_name = field.name in NAMES and at not in _TEXTS
         if not is_name and at not in _MORE_NAMES and _holds_text(field.type):
-            found[field.name] = at in _ARGUMENTS
-    return found
+            kinds[field.name] = at in _ARGUMENTS
+    return kinds
 
 
 def _holds_text(described: inspect.Type) -> bool:
@@ -290,13 +290,13 @@ class Pattern:
                 hint="Write one that needs at least one character.",
             )
         marks = (mark, "[...]", "[ ]", "_", "#", "*")
-        found = next((candidate for candidate in marks if not pattern.search(candidate)), None)
-        if found is None:
+        unmatched = next((candidate for candidate in marks if not pattern.search(candidate)), None)
+        if unmatched is None:
             raise Rejected(
                 "The pattern matches every text.", kind="usage", hint="Write one that matches less."
             )
         self._pattern = pattern
-        self.mark = found
+        self.mark = unmatched
 
     def __call__(self, text: str) -> str:
         """See `Replace`."""

@@ -56,8 +56,8 @@ def base_of(
     if by_hand and by_hand[-1] == saved.value:
         return saved.value  # the same text was saved again
     older = [content.value for content in before[:-1] if content.value != saved.value]
-    found = nearest(older, saved.value) if older else newest.value
-    return newest.value if shares(newest.value, found, saved.value) else found
+    base = nearest(older, saved.value) if older else newest.value
+    return newest.value if shares(newest.value, base, saved.value) else base
 
 
 def _is_earlier(saved_at: int, at: int) -> bool:

@@ -44,8 +44,8 @@ def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> Decisio
             cascade.large_results.extend(reaction.large_results)
             for write in reaction.writes:
                 cascade.add(write)
-    found = tuple(StreamEvents(stream, recorded) for stream, recorded in cascade.events.items())
-    return DecisionResult(writes=found, large_results=tuple(cascade.large_results))
+    combined = tuple(StreamEvents(stream, recorded) for stream, recorded in cascade.events.items())
+    return DecisionResult(writes=combined, large_results=tuple(cascade.large_results))
 
 
 class _Cascade:

@@ -15,10 +15,10 @@ PATTERN_SECONDS = 5.0
 def answer_faults(schema: str, answer: str, seconds: float = PATTERN_SECONDS) -> tuple[str, ...]:
     """The violations of the schema by an answer, found within the time limit; empty if it is valid."""
     try:
-        found = _faults_within(schema, document_in(answer), seconds)
+        faults = _faults_within(schema, document_in(answer), seconds)
     except ValueError as error:
         return (str(error),)
-    return (f"the schema's patterns take more than {seconds:g} seconds",) if found is None else found
+    return (f"the schema's patterns take more than {seconds:g} seconds",) if faults is None else faults
 
 
 def _faults_within(schema: str, document: str, seconds: float) -> tuple[str, ...] | None:

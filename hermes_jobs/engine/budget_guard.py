@@ -227,8 +227,8 @@ class BudgetGuard:
             return command
         limits = limits_of(self._budgets, session, turn, self.today())
         used = billed(session, outcome)
-        found = warnings(session, turn.id, limits, lambda account: log.account(account).spent + used)
-        fresh = (warning for warning in found if not log.key(WARNING_SCOPE, warning_key(warning).key))
+        due_warnings = warnings(session, turn.id, limits, lambda account: log.account(account).spent + used)
+        fresh = (warning for warning in due_warnings if not log.key(WARNING_SCOPE, warning_key(warning).key))
         changed: Finished = replace(command, warnings=tuple(fresh))
         return changed
 

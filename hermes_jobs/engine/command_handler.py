@@ -279,11 +279,11 @@ class _ReadSet:
 
     def writes(self, changed: DecisionResult) -> list[_StreamChange]:
         """The decision's writes, each with the state that it was decided on."""
-        found = []
+        changes = []
         for write in changed.writes:
             before = self(write.stream)
-            found.append(_StreamChange(before, write.events, self._repository.fold(before, write.events)))
-        return found
+            changes.append(_StreamChange(before, write.events, self._repository.fold(before, write.events)))
+        return changes
 
 
 def _answered(

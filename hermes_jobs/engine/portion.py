@@ -25,7 +25,7 @@ def portion(
     """
     session = ""
     prompts: defaultdict[str, list[str]] = defaultdict(list)
-    found: list[PortionTurn] = []
+    turns: list[PortionTurn] = []
     for recorded in events:
         match recorded.event:
             case e.SessionStarted(session=session):
@@ -36,7 +36,7 @@ def portion(
             case e.TurnMerged(turn=turn, into=into):
                 prompts[into] += prompts.pop(turn, [])
             case e.TurnCompleted(turn=turn, answer=answer) if after < recorded.version <= until:
-                found.append(
+                turns.append(
                     PortionTurn(
                         id=turn,
                         session=session,
@@ -49,18 +49,18 @@ def portion(
                 )
             case _:
                 pass
-    return tuple(found)
+    return tuple(turns)
 
 
 def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
     """The first turns, as many as one request holds; at least one."""
-    available, found = CHARS, list[PortionTurn]()
+    available, chosen = CHARS, list[PortionTurn]()
     for turn in turns:
         available -= len(turn.prompt) + len(turn.answer)
-        if found and available < 0:
+        if chosen and available < 0:
             break
-        found.append(turn)
-    return tuple(found)
+        chosen.append(turn)
+    return tuple(chosen)
 
 
 def _shown(text: str) -> str:

@@ -55,10 +55,12 @@ def sent_request(
     ]
     calls = [(recorded, event) for recorded, event in begun if isinstance(event, ModelCallStarted)]
     steps = list(dict.fromkeys(event.step for _, event in calls))
-    found = [(recorded, event) for recorded, event in (begun if step else calls) if step in {"", event.step}]
-    if not found:
+    candidates = [
+        (recorded, event) for recorded, event in (begun if step else calls) if step in {"", event.step}
+    ]
+    if not candidates:
         raise _no_call(turn, step, list(dict.fromkeys(event.step for _, event in begun)))
-    recorded, event = found[-1]
+    recorded, event = candidates[-1]
     session = sessions.load_at(recorded.stream, recorded.version)
     if session.current is None or session.started is None:
         raise Rejected(f"The log does not have the prompt of {event.step}.", kind="usage")
@@ -189,10 +191,10 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
         """The results of the turn's tool calls, as the model got them, by `normalised` call."""
         first = len(self.recorded(turn, 1).messages)
         last = self.varied(turn, len(turn.calls), variant).messages
-        found: dict[tuple[str, str], str] = {}
+        results: dict[tuple[str, str], str] = {}
         for tool_call, content in _answered(last[first:]):
-            found.setdefault(normalised(tool_call), content)
-        return found
+            results.setdefault(normalised(tool_call), content)
+        return results
 
 
 def _answered(messages: tuple[Message, ...]) -> Iterator[tuple[ToolCall, str]]:

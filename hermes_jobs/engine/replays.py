@@ -80,11 +80,11 @@ def comparisons(
     """The outcomes so far of that turn in that variant, each beside the recorded answer."""
     plan = required_plan(replay)
     steps = plan.turns[turn].calls
-    found = []
+    compared = []
     for sample in range(plan.samples):
         for number, outcome in _outcomes(replay, variant, turn, sample):
             is_recorded = number <= len(recorded)
-            found.append(
+            compared.append(
                 compare(
                     steps[number - 1].step if is_recorded else "",
                     sample + 1,
@@ -92,7 +92,7 @@ def comparisons(
                     answer_of(outcome),
                 )
             )
-    return found
+    return compared
 
 
 def _outcomes(replay: Replay, variant: int, turn: int, sample: int) -> Iterator[tuple[int, Outcome]]:

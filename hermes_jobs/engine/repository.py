@@ -59,12 +59,12 @@ class StreamRepository:
         before = max(past, key=lambda state: state.version, default=Session(stream=stream))
         if before.version == version:
             return before
-        found = cast(Session, self._folded(before, version))
+        session = cast(Session, self._folded(before, version))
         with self._lock:
-            self._past[stream, found.version] = found
+            self._past[stream, session.version] = session
             while len(self._past) > PAST:
                 self._past.popitem(last=False)
-        return found
+        return session
 
     def fold(self, state: StreamState, events: Sequence[Event]) -> StreamState:
         """The state after those events; a fork begins with its parent's history. Raises what `state` does."""

@@ -151,9 +151,9 @@ class VerifiedTurns:
 
     def _replayed(self, turns: Sequence[PastTurn], most: int) -> Iterator[e.ReplayedTurn]:
         """The first turns that can be repeated."""
-        found = 0
+        num_replayed = 0
         for candidate in turns:
-            if found == most:
+            if num_replayed == most:
                 return
             try:
                 turn = replayed_turn(
@@ -161,7 +161,7 @@ class VerifiedTurns:
                 )
             except Rejected:
                 continue
-            found += 1
+            num_replayed += 1
             yield replace(turn, calls=turn.calls[-1:])
 
 

@@ -72,8 +72,10 @@ def candidates(
     ways = alternatives(expression)
     most = max(FEWEST, CANDIDATES // len(ways))
     where = Where(scope, echoes=echoes)
-    found = {candidate.position: candidate for way in ways for candidate in _of_way(index, way, where, most)}
-    return [found[position] for position in sorted(found, reverse=True)]
+    by_position = {
+        candidate.position: candidate for way in ways for candidate in _of_way(index, way, where, most)
+    }
+    return [by_position[position] for position in sorted(by_position, reverse=True)]
 
 
 def alternatives(expression: Expression) -> tuple[Expression, ...]:
@@ -102,13 +104,13 @@ def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) ->
         plan = _plan(way, reading=True)
         if where.echoes:
             return _read(plan, matches(index, plan, where, most=ECHOES), most) or []
-        found = _read(plan, matches(index, plan, where), min(most, READ), impatient=True)
-        if found is not None:
-            return found
+        matching = _read(plan, matches(index, plan, where), min(most, READ), impatient=True)
+        if matching is not None:
+            return matching
     plan = _plan(way, reading=False)
-    found = _read(plan, _likeliest(index, plan, where, most), most)
-    assert found is not None, "only an impatient read ends without a result"
-    return found
+    matching = _read(plan, _likeliest(index, plan, where, most), most)
+    assert matching is not None, "only an impatient read ends without a result"
+    return matching
 
 
 def _likeliest(index: IndexedMessages, plan: SearchPlan, where: Where, most: int) -> Iterator[Candidate]:
@@ -136,8 +138,8 @@ def _positions(rows: Connection, plan: SearchPlan, where: Where, most: int) -> l
         WHERE entries MATCH ? AND entries.rowid BETWEEN ? AND ? {others}
         ORDER BY entries.rowid DESC LIMIT ?
     """
-    found = rows.execute(query, (_fts_query(plan, where), first, last, *values, most)).fetchall()
-    return [position for (position,) in found]
+    newest = rows.execute(query, (_fts_query(plan, where), first, last, *values, most)).fetchall()
+    return [position for (position,) in newest]
 
 
 def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: int) -> list[int]:
@@ -155,14 +157,14 @@ def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: in
             SELECT id FROM entries_docsize WHERE id IN (SELECT value FROM json_each(?1))
             ORDER BY length(sz), sz, id DESC LIMIT ?2
         """  # the sizes are variable-length integers, the most significant byte first
-        found = rows.execute(query, (str(list(positions)), most))
+        rows_by_rank = rows.execute(query, (str(list(positions)), most))
     else:
         query = """
             SELECT rowid FROM entries
             WHERE entries MATCH ?2 AND +rowid IN (SELECT value FROM json_each(?1)) ORDER BY rank LIMIT ?3
         """  # + for the index to give its rows in the order of their rank
-        found = rows.execute(query, (str(list(positions)), fts_query(ranked), most))
-    return [position for (position,) in found.fetchall()]
+        rows_by_rank = rows.execute(query, (str(list(positions)), fts_query(ranked), most))
+    return [position for (position,) in rows_by_rank.fetchall()]
 
 
 def _is_rare(rows: Connection, part: Expression) -> bool:
@@ -255,17 +257,17 @@ def _read(
     matcher = Matcher((*plan.required, *plan.excluded))
     expected = [True] * len(plan.required) + [False] * len(plan.excluded)
     patience = 1 if plan.indexed is None else NARROWED
-    found: list[Candidate] = []
+    matching: list[Candidate] = []
     for read, candidate in enumerate(among, start=1):
         if candidate.is_preview or all(
             matcher.holds(at, candidate.folded) == is_expected for at, is_expected in enumerate(expected)
         ):
-            found.append(candidate)
-        if len(found) == most:
+            matching.append(candidate)
+        if len(matching) == most:
             break
-        if impatient and read >= TRIED * patience and len(found) * ONE_IN * patience < read:
+        if impatient and read >= TRIED * patience and len(matching) * ONE_IN * patience < read:
             return None
-    return found
+    return matching
 
 
 def matches(

@@ -66,6 +66,6 @@ def _references(connection: sqlite3.Connection, what: What, prefix: str) -> list
     if what not in _REFERRED or not LAST.startswith(prefix[: len(LAST)]):
         return []
     most = REFERENCES if prefix else 1
-    found = connection.execute(f"{LISTS[_REFERRED[what]]} LIMIT {most}").fetchall()
-    named = [(f"{LAST}~{back}" if back else LAST, text) for back, (_, text) in enumerate(found)]
+    newest = connection.execute(f"{LISTS[_REFERRED[what]]} LIMIT {most}").fetchall()
+    named = [(f"{LAST}~{back}" if back else LAST, text) for back, (_, text) in enumerate(newest)]
     return [name for name in named if name[0].startswith(prefix)]

@@ -92,8 +92,8 @@ def select_finished_unread(rows: Connection, before: str, limit: int | None = No
         SELECT lineage, done, {until}, failures, failed_at {UNREAD} AND {until} > done
         ORDER BY c.at DESC, lineage LIMIT ?
     """
-    found = rows.execute(query, (before, before, -1 if limit is None else limit))
-    return tuple(Unread(*row) for row in found)
+    selected = rows.execute(query, (before, before, -1 if limit is None else limit))
+    return tuple(Unread(*row) for row in selected)
 
 
 def select_unread(rows: Connection, lineage: str) -> Unread | None:

@@ -100,8 +100,8 @@ def select_exchanges_without(
                 SELECT 1 FROM exchanges n WHERE n.lineage = x.lineage AND n.exchange > x.exchange))
         GROUP BY digest ORDER BY min(exchange) LIMIT ?
     """
-    found = rows.execute(query, (model, before, limit))
-    return tuple(_exchange(*row) for row in found)
+    selected = rows.execute(query, (model, before, limit))
+    return tuple(_exchange(*row) for row in selected)
 
 
 def select_exchanges(rows: Connection, digests: Iterable[str]) -> Mapping[str, Exchange]:
@@ -161,8 +161,8 @@ def _nearest(
         query = "SELECT number, vector FROM embeddings WHERE number IN (SELECT value FROM json_each(?))"
         return dict(rows.execute(query, (_json(numbers),)).fetchall())
 
-    found = nearest(vector, [(number, bits) for number, _, bits in candidates], vectors, most)
-    return tuple(NearVector(digests[number], cosine) for number, cosine in found)
+    neighbours = nearest(vector, [(number, bits) for number, _, bits in candidates], vectors, most)
+    return tuple(NearVector(digests[number], cosine) for number, cosine in neighbours)
 
 
 def _json(values: Iterable[object]) -> str:

@@ -32,8 +32,8 @@ class Exchange(NamedTuple):
 
     def texts(self, texts: Texts) -> tuple[str, ...]:
         """The texts, in order."""
-        found = texts(self.positions)
-        return tuple(found[position] for position in self.positions)
+        by_position = texts(self.positions)
+        return tuple(by_position[position] for position in self.positions)
 
 
 class Exchanges:

@@ -42,8 +42,8 @@ class Generations:
 
     def all(self) -> list[Path]:
         """Every generation's file, oldest first."""
-        found = [path for path in self.folder.glob("generation-*.db") if _number(path) is not None]
-        return sorted(found, key=lambda path: _number(path) or 0)
+        files = [path for path in self.folder.glob("generation-*.db") if _number(path) is not None]
+        return sorted(files, key=lambda path: _number(path) or 0)
 
     def next(self) -> Path:
         """The file of a generation newer than all others."""

@@ -33,7 +33,7 @@ def passages(
     """
     chosen = [answer for answer in answers(index, query, scope) if answer.coverage >= least][:limit]
     shown = {answer.message.position for answer in chosen}
-    found = hits(index.rows, chosen, query, large_results)
+    shown_hits = hits(index.rows, chosen, query, large_results)
     around = [_around(index, answer.message) for answer in chosen]
     return tuple(
         Passage(
@@ -42,7 +42,7 @@ def passages(
             before=_once(near["before"], shown),
             after=_once(near["after"], shown),
         )
-        for hit, answer, near in zip(found, chosen, around, strict=True)
+        for hit, answer, near in zip(shown_hits, chosen, around, strict=True)
     )
 
 
@@ -58,8 +58,8 @@ def passages_at(
     index: IndexedMessages, positions: Sequence[int], large_results: LargeResults
 ) -> tuple[Passage, ...]:
     """The messages at these positions, in that order, each with the messages around it."""
-    found = {message.position: message for message in messages_at(index, positions, echo=False)}
-    messages = [found[position] for position in positions if position in found]
+    by_position = {message.position: message for message in messages_at(index, positions, echo=False)}
+    messages = [by_position[position] for position in positions if position in by_position]
     around = [_around(index, message) for message in messages]
     return tuple(
         Passage(hit=hit, text=message.text[:TEXT_CHARS], before=near["before"], after=near["after"])
@@ -113,8 +113,8 @@ def _neighbours(
     return (row for row in neighbours if texts[row[0]].strip())
 
 
-def _near(texts: Texts, found: Sequence[tuple[int, Role]]) -> Near | None:
-    for position, role in found:
+def _near(texts: Texts, neighbours: Sequence[tuple[int, Role]]) -> Near | None:
+    for position, role in neighbours:
         text = texts((position,))[position]
         return Near(role=role, position=position, text=text[:NEAR_CHARS] + CUT * (len(text) > NEAR_CHARS))
     return None

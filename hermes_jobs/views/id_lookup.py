@@ -70,11 +70,11 @@ def find_turn(connection: Connection, name: str, *, within: str | None = None) -
     if dash and _exists(connection, "SELECT 1 FROM turns WHERE turn = ?", turn):
         return turn
     query = "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY turn LIMIT ?"
-    found = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
-    if len(found) == 1:
-        return str(found[0][0])
-    if found:
-        raise _ambiguous(name, "turns", [_named(turn, text) for turn, text in found], "more of its id")
+    turns = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
+    if len(turns) == 1:
+        return str(turns[0][0])
+    if turns:
+        raise _ambiguous(name, "turns", [_named(turn, text) for turn, text in turns], "more of its id")
     newest = connection.execute("SELECT turn FROM turns ORDER BY position DESC LIMIT ?", (NEAR,))
     raise _unknown(name, "turn", [turn for (turn,) in newest], "hermes-jobs turns list")
 
@@ -86,11 +86,13 @@ def find_delivery(connection: Connection, name: str) -> str:
     if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", name):
         return name
     query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
-    found = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
-    if len(found) == 1:
-        return str(found[0][0])
-    if found:
-        raise _ambiguous(name, "deliveries", [_named(id_, text) for id_, text in found], "more of its id")
+    deliveries = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
+    if len(deliveries) == 1:
+        return str(deliveries[0][0])
+    if deliveries:
+        raise _ambiguous(
+            name, "deliveries", [_named(id_, text) for id_, text in deliveries], "more of its id"
+        )
     newest = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
     raise _unknown(name, "delivery", [id_ for (id_,) in newest], "hermes-jobs inbox list --all")
 
@@ -117,13 +119,13 @@ def find_schedule(connection: Connection, text: str, *, removed: bool = False) -
 
 def _schedule_among(there: Sequence[tuple[str, str]], given: str) -> str:
     key = title_key(given)
-    found = {id_ for id_, name in there if title_key(name) == key} or {
+    ids = {id_ for id_, name in there if title_key(name) == key} or {
         id_ for id_, name in there if key and (id_.startswith(given) or title_key(name).startswith(key))
     }
-    if len(found) == 1:
-        return str(found.pop())
-    if found:
-        named = [_named(id_, name) for id_, name in there if id_ in found]
+    if len(ids) == 1:
+        return str(ids.pop())
+    if ids:
+        named = [_named(id_, name) for id_, name in there if id_ in ids]
         raise _ambiguous(given, "schedules", named, "more of its id")
     names = [text for row in there for text in row]
     raise _unknown(given, "schedule", names, "hermes-jobs schedule list")
@@ -144,12 +146,12 @@ def find_session(connection: Connection, text: str) -> str:
         "SELECT DISTINCT lineage FROM sessions WHERE session >= ? AND session < ? ORDER BY session LIMIT ?",
         (*_range(text), MAX_CANDIDATES + 1),
     )
-    found = {lineage for (lineage,) in begun} if text else set()
-    found |= set(_titled(connection, text))
-    if len(found) == 1:
-        return str(found.pop())
-    if found:
-        raise _ambiguous(text, "sessions", _labels(connection, sorted(found)), "more of its id")
+    lineages = {lineage for (lineage,) in begun} if text else set()
+    lineages |= set(_titled(connection, text))
+    if len(lineages) == 1:
+        return str(lineages.pop())
+    if lineages:
+        raise _ambiguous(text, "sessions", _labels(connection, sorted(lineages)), "more of its id")
     newest = connection.execute(
         "SELECT lineage FROM lineages ORDER BY last_position DESC LIMIT ?", (NEAR,)
     ).fetchall()
@@ -197,9 +199,9 @@ def _named(identity: str, text: str) -> str:
     return f"{identity} “{one_line(text, 40)}”"
 
 
-def _ambiguous(name: str, what: str, found: Sequence[str], remedy: str) -> Rejected:
-    more = " and more" if len(found) > MAX_CANDIDATES else ""
-    names = ", ".join(found[:MAX_CANDIDATES])
+def _ambiguous(name: str, what: str, candidates: Sequence[str], remedy: str) -> Rejected:
+    more = " and more" if len(candidates) > MAX_CANDIDATES else ""
+    names = ", ".join(candidates[:MAX_CANDIDATES])
     message = f"{name!r} fits several {what}: {names}{more}."
     return Rejected(message, kind="ambiguous", hint=f"Give {remedy}.")
 

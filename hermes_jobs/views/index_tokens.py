@@ -139,8 +139,8 @@ def is_exact(term: Term) -> bool:
 
     For words next to runs, a match contains both in order, but they may not be adjacent.
     """
-    found = list(pieces(term.text))
-    return len(found) == 1 or all(piece.kind == "word" for piece in found) or all(map(_is_run, found))
+    parts = list(pieces(term.text))
+    return len(parts) == 1 or all(piece.kind == "word" for piece in parts) or all(map(_is_run, parts))
 
 
 def quoted(tokens: str) -> str:
@@ -151,26 +151,26 @@ def quoted(tokens: str) -> str:
 def _term(term: Term) -> str:
     if term.text.isascii() and term.text.isalnum():  # the usual case; questions have many terms
         return quoted(term.text) + (" *" if term.prefix else "")
-    found = list(pieces(term.text))
-    phrases = [quoted(_signed(piece.text)) for piece in found if piece.kind == "signed"]
-    if any(piece.kind == "word" for piece in found):
-        ends_in_word = found[-1].kind == "word"
+    parts = list(pieces(term.text))
+    phrases = [quoted(_signed(piece.text)) for piece in parts if piece.kind == "signed"]
+    if any(piece.kind == "word" for piece in parts):
+        ends_in_word = parts[-1].kind == "word"
         phrases.append(quoted(_words(_parts(term.text))) + (" *" if term.prefix and ends_in_word else ""))
-    runs = [at for at, piece in enumerate(found) if _is_run(piece)]
+    runs = [at for at, piece in enumerate(parts) if _is_run(piece)]
     if runs:
-        phrases.append(quoted(" ".join(_phrase(found, runs[0], runs[-1]))))
+        phrases.append(quoted(" ".join(_phrase(parts, runs[0], runs[-1]))))
     return phrases[0] if len(phrases) == 1 else f"({' AND '.join(phrases)})"
 
 
-def _phrase(found: Sequence[Piece], first: int, last: int) -> Iterator[str]:
+def _phrase(parts: Sequence[Piece], first: int, last: int) -> Iterator[str]:
     """The runs of a term in order. Its outer ends may lie within longer runs, the others may not."""
-    alone = first == last and len(found) == 1
-    if alone and len(found[0].text) == 1:
-        yield SINGLE + found[0].text
+    alone = first == last and len(parts) == 1
+    if alone and len(parts[0].text) == 1:
+        yield SINGLE + parts[0].text
         return
     after_words = False
     for at in range(first, last + 1):
-        piece = found[at]
+        piece = parts[at]
         if not _is_run(piece):
             if not after_words:
                 yield BETWEEN
@@ -180,7 +180,7 @@ def _phrase(found: Sequence[Piece], first: int, last: int) -> Iterator[str]:
         if at > 0:
             yield FIRST + piece.text[0]
         yield from (PAIR + one + other for one, other in pairwise(piece.text))
-        if at < len(found) - 1:
+        if at < len(parts) - 1:
             yield LAST + piece.text[-1]
 
 

@@ -50,9 +50,9 @@ def search(
     Each lineage's best hit is shown before any second one, among the hits with all terms. Those of schedules
     come last.
     """
-    found = answers(index, query, scope)
-    relaxed = any(answer.relaxed for answer in found)
-    groups = list(_by_lineage(_first_page(found, limit) if relaxed else found).values())
+    ranked = answers(index, query, scope)
+    relaxed = any(answer.relaxed for answer in ranked)
+    groups = list(_by_lineage(_first_page(ranked, limit) if relaxed else ranked).values())
     return hits(index.rows, _shares(groups, limit), query, large_results)
 
 
@@ -106,32 +106,32 @@ def answers(index: IndexedMessages, query: str, scope: Scope) -> list[Answer]:
             loose = _ranked_for_question(index, parsed.without_must, scope)
     exact = {candidate.position: Answer(candidate) for candidate in (*first, *second, *echoes)}
     loose = [exact.get(answer.message.position, answer) for answer in loose]
-    found = [
+    all_answers = [
         *map(Answer, first),
         *(answer for answer in loose if not answer.message.echo),
         *map(Answer, second),
         *map(Answer, echoes),
         *(answer for answer in loose if answer.message.echo),
     ]
-    distinct = {answer.message.position: answer for answer in reversed(found)}
+    distinct = {answer.message.position: answer for answer in reversed(all_answers)}
     ranked = [
-        distinct.pop(answer.message.position) for answer in found if answer.message.position in distinct
+        distinct.pop(answer.message.position) for answer in all_answers if answer.message.position in distinct
     ]
     lineages = _lineages(index.rows, (answer.message.lineage for answer in ranked))
     return sorted(ranked, key=lambda answer: lineages[answer.message.lineage].kind == "scheduled")
 
 
 def _ranked(
-    index: IndexedMessages, found: Sequence[Candidate], terms: Sequence[Term]
+    index: IndexedMessages, messages: Sequence[Candidate], terms: Sequence[Term]
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Original messages, and those of turns that searched the past.
 
     Each best first: by score and role; the newer one of equals.
     """
-    values = _weighed(found, scores([candidate.folded for candidate in found], terms))
-    order = sorted(range(len(found)), key=lambda at: (-values[at], -found[at].position))
-    second = _second_hand(index.rows, found)
-    best = [found[at] for at in order]
+    values = _weighed(messages, scores([candidate.folded for candidate in messages], terms))
+    order = sorted(range(len(messages)), key=lambda at: (-values[at], -messages[at].position))
+    second = _second_hand(index.rows, messages)
+    best = [messages[at] for at in order]
     return [candidate for candidate in best if candidate.turn not in second], [
         candidate for candidate in best if candidate.turn in second
     ]
@@ -147,16 +147,16 @@ def _ranked_for_question(index: IndexedMessages, parsed: Question, scope: Scope)
         zip((candidate.position for candidate in read), coverages(counts, weights), strict=True)
     )
     worth = {candidate.position: value for candidate, value in zip(read, values, strict=True) if value > 0}
-    found = [candidate for candidate in read if candidate.position in worth]
+    scored = [candidate for candidate in read if candidate.position in worth]
     total = _in_context(index.rows, worth, passages)
     if asks_for_now(parsed):
         _prefer_newer(total)
-    second = _second_hand(index.rows, found)
-    for candidate in found:
+    second = _second_hand(index.rows, scored)
+    for candidate in scored:
         total[candidate.position] *= SECOND_HAND if candidate.turn in second else 1.0
     rarest = sorted(zip(rarities, parsed.parts, strict=True), key=lambda pair: -pair[0])[:MARKED]
     looked_for = tuple(word for rare, word in rarest if rare >= rarest[0][0] * MARKED_SHARE)
-    best = sorted(found, key=lambda candidate: (-total[candidate.position], -candidate.position))
+    best = sorted(scored, key=lambda candidate: (-total[candidate.position], -candidate.position))
     return [Answer(candidate, looked_for, coverage_at[candidate.position]) for candidate in best]
 
 
@@ -185,24 +185,24 @@ def _prefer_newer(total: dict[int, float]) -> None:
         total[position] *= 1 + NEWEST * rank / max(len(comparable) - 1, 1)
 
 
-def _weighed(found: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
+def _weighed(messages: Sequence[Candidate], fitting: Sequence[float]) -> list[float]:
     """The score of each, weighted by its role."""
     usual = sum(fitting) / max(len(fitting), 1) or 1.0
     return [
         (fit or (usual * UNREAD if candidate.is_preview or len(candidate.folded) > READ else 0.0))
         * BY_ROLE[candidate.role]
-        for candidate, fit in zip(found, fitting, strict=True)
+        for candidate, fit in zip(messages, fitting, strict=True)
     ]
 
 
-def _second_hand(rows: Connection, found: Iterable[Candidate]) -> set[str]:
+def _second_hand(rows: Connection, messages: Iterable[Candidate]) -> set[str]:
     """The turns that searched the past."""
     if not are_echoes(rows):
         return set()
     marks = ", ".join("?" * len(OF_THE_PAST))
     # A call's id is its turn's, its step's and a number.
     query = f"SELECT 1 FROM calls WHERE call > ? || '-' AND call < ? || '.' AND name IN ({marks})"
-    turns = {candidate.turn for candidate in found}
+    turns = {candidate.turn for candidate in messages}
     return {turn for turn in turns if rows.execute(query, (turn, turn, *OF_THE_PAST)).fetchone()}
 
 
@@ -239,10 +239,10 @@ def _lineages(connection: Connection, lineages: Iterable[str]) -> dict[str, _Lin
 
 
 def hits(
-    rows: Connection, found: Iterable[Answer], query: str, large_results: LargeResults
+    rows: Connection, chosen: Iterable[Answer], query: str, large_results: LargeResults
 ) -> tuple[SearchHit, ...]:
     """The answers as hits, in the same order."""
-    shown = list(found)
+    shown = list(chosen)
     lineages = _lineages(rows, (answer.message.lineage for answer in shown))
     return tuple(
         _hit(lineages[answer.message.lineage], answer, answer.matcher(query), large_results)
@@ -251,8 +251,8 @@ def hits(
 
 
 def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, large_results: LargeResults) -> SearchHit:
-    found = answer.message
-    result = large_results(found.call) if found.is_preview and found.call is not None else None
+    message = answer.message
+    result = large_results(message.call) if message.is_preview and message.call is not None else None
     return SearchHit(
         session=lineage.tip,
         lineage=lineage.lineage,
@@ -260,11 +260,11 @@ def _hit(lineage: _Lineage, answer: Answer, matcher: Matcher, large_results: Lar
         source=lineage.source,
         title=lineage.title,
         label=lineage.title or lineage.preview,
-        turn=found.turn,
-        role=found.role,
-        position=found.position,
-        snippet=snippet(found.text if result is None else result, matcher),
-        at=found.at,
+        turn=message.turn,
+        role=message.role,
+        position=message.position,
+        snippet=snippet(message.text if result is None else result, matcher),
+        at=message.at,
         relaxed=answer.relaxed,
     )
 
@@ -273,8 +273,8 @@ def within(rows: Connection, scope: Scope) -> Scope:
     """The scope with the lineage of the excluded session."""
     if scope.outside is None:
         return scope
-    found = rows.execute("SELECT lineage FROM sessions WHERE session = ?", (scope.outside,)).fetchone()
-    return replace(scope, outside=found[0] if found else scope.outside)
+    row = rows.execute("SELECT lineage FROM sessions WHERE session = ?", (scope.outside,)).fetchone()
+    return replace(scope, outside=row[0] if row else scope.outside)
 
 
 def count_messages(connection: Connection, scope: Scope) -> int:

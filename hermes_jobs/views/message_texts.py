@@ -33,9 +33,11 @@ def texts_of(log: EventLog) -> Texts:
 
     def texts(positions: Iterable[int]) -> Mapping[int, str]:
         requested = frozenset(positions)
-        found = {record.position: text_of(record.event) for record in log.at(requested)} if requested else {}
-        if missing := requested - found.keys():
+        by_position = (
+            {record.position: text_of(record.event) for record in log.at(requested)} if requested else {}
+        )
+        if missing := requested - by_position.keys():
             raise Corrupt(f"The log has no event at position {min(missing)}, where there was one.")
-        return found
+        return by_position
 
     return texts

@@ -92,10 +92,10 @@ def select_turns(
 
 def select_turn(connection: Connection, texts: Texts, turn: str) -> TurnView:
     """One turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`."""
-    found = _find_turn(connection, texts, turn)
-    if found is None:
+    row = _find_turn(connection, texts, turn)
+    if row is None:
         raise _unknown_turn(turn)
-    return replace(_with_end(connection, texts, found), steps=_steps(connection, turn))
+    return replace(_with_end(connection, texts, row), steps=_steps(connection, turn))
 
 
 def select_turns_below(connection: Connection, texts: Texts, turn: str) -> tuple[TurnView, ...]:
@@ -106,10 +106,10 @@ def select_turns_below(connection: Connection, texts: Texts, turn: str) -> tuple
     query = "SELECT root_turn FROM children WHERE turn = ?"
     (root,) = connection.execute(query, (turn,)).fetchone() or (turn,)
     chosen = "SELECT ?1 UNION ALL SELECT turn FROM ancestors WHERE above = ?1"
-    found = _turns(connection, texts, chosen, (root,))
-    if not found:
+    turns = _turns(connection, texts, chosen, (root,))
+    if not turns:
         raise _unknown_turn(turn)
-    return tuple(reversed(found))
+    return tuple(reversed(turns))
 
 
 def select_waiting_calls(connection: Connection, turns: Sequence[str]) -> list[tuple[str, StepView]]:
@@ -222,14 +222,14 @@ def select_newest_conversation(connection: Connection, workdir: str | None = Non
 def select_session(connection: Connection, session: str) -> SessionView:
     """The lineage of any of its sessions' whole ids. Raises `Rejected`, kind `unknown_session`."""
     chosen = "SELECT lineage FROM sessions WHERE session = ?"
-    found = _sessions(connection, chosen, (session,))
-    if not found:
+    sessions = _sessions(connection, chosen, (session,))
+    if not sessions:
         raise Rejected(
             f"There is no session {session!r}.",
             kind="unknown_session",
             hint="See `hermes-jobs sessions list`.",
         )
-    return found[0]
+    return sessions[0]
 
 
 def _sessions(connection: Connection, chosen: str, values: Sequence[object]) -> tuple[SessionView, ...]:

@@ -53,7 +53,7 @@ class WeightedTerm(NamedTuple):
     passages: list[int]
 
 
-class Found(NamedTuple):
+class QuestionCandidates(NamedTuple):
     """Candidates, the rarity and the weight of each term, and the best passages in order."""
 
     candidates: list[Candidate]
@@ -62,7 +62,7 @@ class Found(NamedTuple):
     passages: dict[int, float]
 
 
-def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> Found:
+def question_candidates(index: IndexedMessages, question: Question, scope: Scope) -> QuestionCandidates:
     """The candidates of a question."""
     (newest,) = index.rows.execute("SELECT coalesce(max(passage), 0) FROM passages").fetchone()
     weighted = [_weighted(index.rows, word, newest) for word in question.parts]
@@ -70,17 +70,17 @@ def question_candidates(index: IndexedMessages, question: Question, scope: Scope
     parts = [part for part in (_affordable(index.rows, weighted), question.must) if part is not None]
     plan = SearchPlan.of(every(parts))
     few = min((word.places for word in weighted if word.places), default=0.0) <= RANKABLE
-    found = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
+    messages = list(matches(index, plan, Where(scope), best=few, most=RANKED)) if parts else []
     everything = SearchPlan.of(question.must)
     for lineage, first, last in _places(index.rows, list(order)[:BEST]):
         near = Where(scope, lineage=lineage, first=first, last=min(last, first + WIDEST))
-        found += matches(index, everything, near, most=OF_EACH)
-    found += matches(index, plan, Where(scope, echoes=True), best=few, most=ECHOES) if parts else ()
+        messages += matches(index, everything, near, most=OF_EACH)
+    messages += matches(index, plan, Where(scope, echoes=True), best=few, most=ECHOES) if parts else ()
     must = Matcher(positive_terms(question.must) if question.must is not None else ())
-    return Found(
+    return QuestionCandidates(
         [
             candidate
-            for candidate in {candidate.position: candidate for candidate in found}.values()
+            for candidate in {candidate.position: candidate for candidate in messages}.values()
             if _holds_all(must, candidate)
         ],
         [word.rarity for word in weighted],
@@ -115,11 +115,11 @@ def _estimated_passages(rows: Connection, word: QuestionWord, newest: int) -> fl
     """
     query = "SELECT rowid FROM entries WHERE entries MATCH ? ORDER BY rowid DESC LIMIT ?"
     prefix = any(term.prefix for term in word.terms)  # FTS5 lists all of its words before the first entry
-    found = [] if prefix else rows.execute(query, (fts_query(word.expression), LISTED)).fetchall()
-    if len(found) < LISTED:
-        return float(len(found))
+    listed = [] if prefix else rows.execute(query, (fts_query(word.expression), LISTED)).fetchall()
+    if len(listed) < LISTED:
+        return float(len(listed))
     (last,) = rows.execute("SELECT max(last) FROM days").fetchone()
-    return newest * min(1.0, LISTED * MESSAGES / max(int(last) - int(found[-1][0]) + 1, 1))
+    return newest * min(1.0, LISTED * MESSAGES / max(int(last) - int(listed[-1][0]) + 1, 1))
 
 
 def _listed(rows: Connection, token: str) -> list[int]:

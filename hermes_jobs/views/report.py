@@ -137,11 +137,11 @@ def select_report(
 
 def periods(first: date, last: date, period: Period) -> tuple[str, ...]:
     """The periods that hold the days from the first to the last."""
-    start, found = _start(first, period), []
+    start, days = _start(first, period), []
     while start <= last:
-        found.append(start.isoformat())
+        days.append(start.isoformat())
         start = _start(start + timedelta(days={"day": 1, "week": 7, "month": 31}[period]), period)
-    return tuple(found)
+    return tuple(days)
 
 
 def _start(day: date, period: Period) -> date:
@@ -211,9 +211,9 @@ def _waits(
     for at, queue, seconds in rows:
         by_period[bisect_right(begins, at) - 1, queue].append(seconds)
     all_waits: dict[str, list[float]] = defaultdict(list)
-    for (_, queue), found in by_period.items():
-        found.sort()
-        all_waits[queue] += found
+    for (_, queue), waits in by_period.items():
+        waits.sort()
+        all_waits[queue] += waits
     waiting = tuple(_waited(names[at], queue, by_period[at, queue]) for at, queue in sorted(by_period))
     return waiting, tuple(_waited("", queue, sorted(all_waits[queue])) for queue in sorted(all_waits))
 

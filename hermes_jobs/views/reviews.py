@@ -155,13 +155,13 @@ def select_reviews(connection: Connection, limit: int | None = None) -> tuple[Re
 def select_review(connection: Connection, name: str) -> ReviewView:
     """The review with that id or unique prefix, or `last`. Raises `Rejected`."""
     name = find_reference(connection, "review", name) or name
-    found = _reviews(
+    matching = _reviews(
         connection,
         "v.review >= ? AND v.review < ? GROUP BY v.review"
         " ORDER BY v.review = ? DESC, v.position DESC LIMIT 3",
         (name, name + "\U0010ffff", name),
     )
-    exact = [review for review in found if review.id == name] or list(found)
+    exact = [review for review in matching if review.id == name] or list(matching)
     if len(exact) == 1 and name:
         return exact[0]
     if not exact or not name:

@@ -189,8 +189,8 @@ def select_schedules(connection: Connection, *, removed: bool = False) -> tuple[
     """Schedules, the next that is due first, then those that are not due; with `removed` those too."""
     condition = "TRUE" if removed else "NOT removed"
     rows = fetched(connection, f"SELECT * FROM schedules WHERE {condition} ORDER BY position", ())
-    found = [_schedule(connection, row) for row in rows]
-    return tuple(sorted(found, key=_place))
+    schedules = [_schedule(connection, row) for row in rows]
+    return tuple(sorted(schedules, key=_place))
 
 
 def _place(schedule: ScheduleView) -> tuple[bool, float]:

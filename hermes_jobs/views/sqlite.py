@@ -95,8 +95,8 @@ def create(file: Path, schema: int, log_id: str, projections: Iterable[Projectio
 
 def checkpoint(connection: Connection, schema: int, log_id: str) -> tuple[int, str] | None:
     """Position and hash of the newest applied event; None in a file of another schema or another log."""
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found != schema:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != schema:
         return None
     row = connection.execute("SELECT position, hash FROM checkpoint WHERE log = ?", (log_id,)).fetchone()
     return row and (row[0], row[1])

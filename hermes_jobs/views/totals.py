@@ -35,13 +35,13 @@ class SpendingTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 def totals_by(rows: Iterable[PeriodSpending], key: SpentKey) -> Sequence[SpendingTotal]:
     """The usage by key: periods in order, others by cost, highest first."""
-    found: dict[str, SpendingTotal] = {}
+    totals: dict[str, SpendingTotal] = {}
     for row in rows:
         name = getattr(row, key) or "unknown"
-        found[name] = _plus(found.get(name, SpendingTotal(key=name)), row)
+        totals[name] = _plus(totals.get(name, SpendingTotal(key=name)), row)
     if key == "period":
-        return sorted(found.values(), key=lambda total: total.key)
-    return sorted(found.values(), key=lambda total: (-total.cost_usd, -total.usage.total_tokens, total.key))
+        return sorted(totals.values(), key=lambda total: total.key)
+    return sorted(totals.values(), key=lambda total: (-total.cost_usd, -total.usage.total_tokens, total.key))
 
 
 def total_of(rows: Iterable[PeriodSpending]) -> SpendingTotal:
@@ -54,14 +54,14 @@ def total_of(rows: Iterable[PeriodSpending]) -> SpendingTotal:
 
 def runs_by_schedule(rows: Iterable[ScheduleRuns]) -> Sequence[ScheduleRuns]:
     """The outcomes of each schedule's due times, by its name; `period` is empty."""
-    found: dict[str, ScheduleRuns] = {}
+    by_name: dict[str, ScheduleRuns] = {}
     for row in rows:
-        before = found.get(row.schedule)
+        before = by_name.get(row.schedule)
         counts = ("on_time", "late", "missed", "failed", "cancelled", "by_hand")
         sums = {name: getattr(row, name) + (getattr(before, name) if before else 0) for name in counts}
         latest = max(row.latest, before.latest if before else 0.0)
-        found[row.schedule] = msgspec.structs.replace(row, period="", latest=latest, **sums)
-    return sorted(found.values(), key=lambda total: (total.name, total.schedule))
+        by_name[row.schedule] = msgspec.structs.replace(row, period="", latest=latest, **sums)
+    return sorted(by_name.values(), key=lambda total: (total.name, total.schedule))
 
 
 def _plus(total: SpendingTotal, row: PeriodSpending) -> SpendingTotal:

@@ -51,7 +51,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
         if turn == self.turn.id:
             return (self.turn,)
         below = (child.path(turn) for child in self.children)
-        return next(((self.turn, *found) for found in below if found), ())
+        return next(((self.turn, *path) for path in below if path), ())
 
     def find(self, turn: str) -> Tree | None:
         """The subtree of that turn."""
@@ -62,8 +62,8 @@ def select_tree(connection: Connection, texts: Texts, turn: str) -> Tree:
     """The whole tree that the turn belongs to, from its root. Raises `Rejected`, kind `unknown_turn`."""
     turns = select_turns_below(connection, texts, turn)
     waiting: dict[str, list[StepView]] = {}
-    for found, step in select_waiting_calls(connection, [row.id for row in turns]):
-        waiting.setdefault(found, []).append(step)
+    for turn_id, step in select_waiting_calls(connection, [row.id for row in turns]):
+        waiting.setdefault(turn_id, []).append(step)
     below: dict[str, list[TurnView]] = {}
     for descendant in turns[1:]:
         assert descendant.place is not None

@@ -18,15 +18,15 @@ def events_of(log: EventLog, turn: TurnView) -> Sequence[RecordedEvent]:
 
     Raises `LogUnavailable`.
     """
-    found: list[RecordedEvent] = []
+    events: list[RecordedEvent] = []
     after = turn.position - 1
     while batch := log.tail(after, BATCH, stream=turn.stream):
-        found.extend(batch)
+        events.extend(batch)
         after = batch[-1].position
         if len(batch) < BATCH or any(_is_end(record, turn) for record in batch):
             break
-    last = max((at for at, record in enumerate(found) if concerns(record.event, turn.id)), default=-1)
-    return found[: last + 1]
+    last = max((at for at, record in enumerate(events) if concerns(record.event, turn.id)), default=-1)
+    return events[: last + 1]
 
 
 def concerns(event: e.Event, turn: str) -> bool:

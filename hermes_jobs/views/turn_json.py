@@ -160,8 +160,8 @@ def references_of(turn: TurnView) -> tuple[ReferenceJson, ...]:
 
 def as_object(turn: TurnJson) -> dict[str, object]:
     """The turn as a dict, to be encoded with more keys."""
-    found: dict[str, object] = msgspec.to_builtins(turn, builtin_types=(msgspec.Raw,))
-    return found
+    fields: dict[str, object] = msgspec.to_builtins(turn, builtin_types=(msgspec.Raw,))
+    return fields
 
 
 def structured(answer: str) -> msgspec.Raw | UnsetType:

@@ -77,22 +77,30 @@ class Verifications:
                 )
 
 
-_FOUND = (*("standing", "why", "pairs", "better", "worse", "unknown"), *("tokens_with", "tokens_without"))
+_FINDING_FIELDS = (
+    *("standing", "why", "pairs", "better", "worse", "unknown"),
+    *("tokens_with", "tokens_without"),
+)
 _VALUES = f"""
-    INTO verifications (review, kind, name, experiment, at, position, {", ".join(_FOUND)})
-    VALUES ({", ".join("?" * (6 + len(_FOUND)))})
+    INTO verifications (review, kind, name, experiment, at, position, {", ".join(_FINDING_FIELDS)})
+    VALUES ({", ".join("?" * (6 + len(_FINDING_FIELDS)))})
 """
 _INSERT_NEW = f"INSERT OR IGNORE {_VALUES}"
 _INSERT = f"""
     INSERT {_VALUES}
     ON CONFLICT (review, kind, name) DO UPDATE SET experiment = excluded.experiment, at = excluded.at,
-        position = excluded.position, {", ".join(f"{name} = excluded.{name}" for name in _FOUND)}
+        position = excluded.position, {", ".join(f"{name} = excluded.{name}" for name in _FINDING_FIELDS)}
 """
 
 
-def _row(recorded: RecordedEvent, review: str, found: e.Finding) -> tuple[object, ...]:
-    own = (review, found.kind, found.name, recorded.stream.removeprefix(PREFIX))
-    return (*own, recorded.recorded_at, recorded.position, *(getattr(found, name) for name in _FOUND))
+def _row(recorded: RecordedEvent, review: str, finding: e.Finding) -> tuple[object, ...]:
+    own = (review, finding.kind, finding.name, recorded.stream.removeprefix(PREFIX))
+    return (
+        *own,
+        recorded.recorded_at,
+        recorded.position,
+        *(getattr(finding, name) for name in _FINDING_FIELDS),
+    )
 
 
 def select_verifications(connection: Connection, review: str | None = None) -> tuple[VerificationView, ...]:

@@ -281,8 +281,8 @@ class Views:
         self, model: str, vector: bytes, digests: Collection[str], *, least: float, limit: int
     ) -> tuple[str, ...]:
         """See `VectorSearch`."""
-        found = self._store.read(lambda rows: nearest_texts(rows, model, vector, digests, limit))
-        return tuple(neighbour.digest for neighbour in found if neighbour.cosine >= least)
+        neighbours = self._store.read(lambda rows: nearest_texts(rows, model, vector, digests, limit))
+        return tuple(neighbour.digest for neighbour in neighbours if neighbour.cosine >= least)
 
     def nearest_passages(
         self, model: str, vector: bytes, *, outside: str, least: float, limit: int

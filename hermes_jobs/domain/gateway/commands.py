@@ -115,12 +115,12 @@ class _MessageHandler:
         """The events of all streams that the message changes."""
         if self._message.text is None:
             return self._note(TEXT_ALONE)
-        found = _COMMAND.fullmatch(self._message.text.strip())
+        match = _COMMAND.fullmatch(self._message.text.strip())
         try:
-            if found is None:
+            if match is None:
                 return self._submit(self._message.text)
-            _, act = COMMANDS.get(found["name"].lower(), ("", _MessageHandler.explain))
-            return act(self, (found["rest"] or "").strip())
+            _, act = COMMANDS.get(match["name"].lower(), ("", _MessageHandler.explain))
+            return act(self, (match["rest"] or "").strip())
         except Rejected as refused:
             return self._note(f"{refused.message} {refused.hint}".rstrip())
 

@@ -106,10 +106,10 @@ def rating_now(press: ButtonPress, load: StateLoader) -> tuple[str, e.Rating]:
 
 
 def _rating_of(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:
-    found = _DATA.fullmatch(press.data)
-    if found is None:
+    match = _DATA.fullmatch(press.data)
+    if match is None:
         raise Rejected(NOT_HERE, kind="usage")
-    delivery: Delivery = load(deliveries.stream_of(found["delivery"]))
+    delivery: Delivery = load(deliveries.stream_of(match["delivery"]))
     if delivery.requested is None or delivery.requested.target != press.target or not can_be_rated(delivery):
         raise Rejected(NOT_HERE, kind="usage")
-    return cast(e.Rating, found["rating"]), delivery.requested
+    return cast(e.Rating, match["rating"]), delivery.requested

@@ -58,7 +58,7 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     """At most one for each entry, in the order of the rules. `harmful`: why entries make answers worse, by
     the versions of the writes that made them."""
     entries = in_order(places)
-    found: dict[Entry, MemoryProposal] = {}
+    by_entry: dict[Entry, MemoryProposal] = {}
     why = harmful or {}
     worse = [
         MemoryProposal("harmful", entry, why[entry.version]) for entry in entries if entry.version in why
@@ -66,11 +66,13 @@ def proposals(places: Placement, harmful: Mapping[int, str] | None = None) -> tu
     safe = (*_same(entries), *_expired(places), *_crowded(places))
     for proposal in (*worse, *safe, *_by_slots(entries), *_by_words(entries)):
         is_removed = (
-            proposal.other is not None and proposal.other in found and found[proposal.other].rule != "crowded"
+            proposal.other is not None
+            and proposal.other in by_entry
+            and by_entry[proposal.other].rule != "crowded"
         )
-        if proposal.entry not in found and not is_removed:
-            found[proposal.entry] = proposal
-    return tuple(found.values())
+        if proposal.entry not in by_entry and not is_removed:
+            by_entry[proposal.entry] = proposal
+    return tuple(by_entry.values())
 
 
 def _same(entries: Iterable[Entry]) -> Iterator[MemoryProposal]:
@@ -153,9 +155,9 @@ class Curate:
     `curation` an id by which they can be undone together."""
 
     def __init__(
-        self, proposals_: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
+        self, chosen: Sequence[MemoryProposal], version: int, curation: str, author: e.Author
     ) -> None:
-        self._proposals = proposals_
+        self._proposals = chosen
         self._version = version
         self._curation = curation
         self._author = author
@@ -196,11 +198,11 @@ class Curate:
 
 def curations(events: Sequence[e.MemoryEvent]) -> Mapping[str, tuple[int, ...]]:
     """The versions of the writes of each curation, by its id, the first one first."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    by_id: defaultdict[str, list[int]] = defaultdict(list)
     for version, event in enumerate(events, start=1):
         if isinstance(event, e.MemoryRemoved | e.MemoryReplaced) and event.curation:
-            found[event.curation].append(version)
-    return {curation: tuple(versions) for curation, versions in found.items()}
+            by_id[event.curation].append(version)
+    return {curation: tuple(versions) for curation, versions in by_id.items()}
 
 
 class UndoCuration:

@@ -208,12 +208,12 @@ def fold(memory: Memory, events: Iterable[e.MemoryEvent]) -> Memory:
 
 def states_at(events: Sequence[e.MemoryEvent], versions: Iterable[int]) -> dict[int, Memory]:
     """The memory at each of those versions that exists, in one pass over the events."""
-    found: dict[int, Memory] = {}
+    states: dict[int, Memory] = {}
     memory = Memory()
     for version in sorted(set(versions)):
         if version <= len(events):
-            memory = found[version] = fold(memory, events[memory.version : version])
-    return found
+            memory = states[version] = fold(memory, events[memory.version : version])
+    return states
 
 
 def history(events: Sequence[e.MemoryEvent], after: int = 0) -> tuple[Memory, ...]:
@@ -270,5 +270,5 @@ def entries_of(text: str) -> tuple[str, ...]:
             entries.append([])
         else:
             entries[-1].append(line)
-    found = ("\n".join(lines).strip() for lines in entries)
-    return tuple(dict.fromkeys(entry for entry in found if entry))
+    texts = ("\n".join(lines).strip() for lines in entries)
+    return tuple(dict.fromkeys(entry for entry in texts if entry))

@@ -90,24 +90,24 @@ def observations(
     `answers` are the elements of its list, `turns` those that it was shown.
     """
     by_id = {turn.id: turn for turn in turns}
-    found: list[Observation] = []
+    valid: list[Observation] = []
     refused: list[e.RefusedObservation] = []
     for number, answer in enumerate(answers, start=1):
         try:
-            found.append(_observation(number, answer, by_id))
+            valid.append(_observation(number, answer, by_id))
         except _Refused as why:
             kind = str(why)
             refused.append(e.RefusedObservation(number, kind, REASONS[kind]))
-    return tuple(_with_single_slots(found)), tuple(refused)
+    return tuple(_with_single_slots(valid)), tuple(refused)
 
 
-def _with_single_slots(found: Sequence[Observation]) -> Iterable[Observation]:
+def _with_single_slots(all_observations: Sequence[Observation]) -> Iterable[Observation]:
     """The observations; a slot that several of them share is dropped, because the model states all of them as
     true."""
-    counts = Counter(named(observation.slot) for observation in found)
+    counts = Counter(named(observation.slot) for observation in all_observations)
     return (
         replace(observation, slot="") if counts[named(observation.slot)] > 1 else observation
-        for observation in found
+        for observation in all_observations
     )
 
 
@@ -175,7 +175,7 @@ def _slot(value: object) -> str:
     return slot if len(slot) <= LONGEST_SLOT else ""
 
 
-def written(load: StateLoader, found: Sequence[Observation], limit: int, review: str) -> Written:
+def written(load: StateLoader, new: Sequence[Observation], limit: int, review: str) -> Written:
     """The new observations as writes to the memory, the oldest first. One replaces older ones that it
     contradicts. `limit` is that of an entry, in characters, `review` the id of the consolidation.
     """
@@ -185,7 +185,7 @@ def written(load: StateLoader, found: Sequence[Observation], limit: int, review:
     already_known = 0
     there = {reading(text) for target in TARGETS for text in memory.entries(target)}
     slots, saved = Slots(memory.observations), 0
-    for observation in sorted(found, key=lambda one: (one.day, one.said_at, one.number)):
+    for observation in sorted(new, key=lambda one: (one.day, one.said_at, one.number)):
         if reading(observation.text) in there:
             already_known += 1
             continue

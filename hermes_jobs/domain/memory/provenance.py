@@ -87,15 +87,15 @@ def forms_of(number: int, events: Sequence[e.MemoryEvent]) -> tuple[str, ...]:
             kind="usage",
             hint="Give the number of a write that added, replaced or removed it.",
         )
-    found = {event.old if isinstance(event, e.MemoryRemoved | e.MemoryConflicted) else event.content}
+    texts = {event.old if isinstance(event, e.MemoryRemoved | e.MemoryConflicted) else event.content}
     size = 0
-    while size != len(found):
-        size = len(found)
+    while size != len(texts):
+        size = len(texts)
         for record in events:
             forms = _forms(record) if record.target == event.target else set()
-            if forms & found:
-                found |= forms
-    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+            if forms & texts:
+                texts |= forms
+    return tuple(sorted(texts, key=lambda text: (-len(text), text)))
 
 
 def _forms(event: e.MemoryEvent) -> set[str]:

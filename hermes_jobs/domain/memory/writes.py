@@ -143,7 +143,7 @@ def _check_seen(memory: Memory, operation: Operation, unseen: frozenset[tuple[e.
         return
     entries = memory.entries(operation.target)
     try:
-        affected: Sequence[str] = (found(entries, operation.old_text),)
+        affected: Sequence[str] = (only_match(entries, operation.old_text),)
     except Rejected:
         affected = nearest(entries, operation.old_text or "")
     changed = [entry for entry in affected if (operation.target, entry) in unseen]
@@ -163,7 +163,7 @@ def _decide(memory: Memory, operation: Operation, origin: Origin, limits: Limits
         case "add":
             return _added(memory, operation, origin, limits)
         case "replace":
-            old = found(entries, operation.old_text)
+            old = only_match(entries, operation.old_text)
             if operation.content is None and (operation.kind or operation.tags):
                 return _Done(_described(operation, old, origin), "changed")
             content = checked(operation.content, limits.of(target), longest=len(old))
@@ -184,7 +184,7 @@ def _decide(memory: Memory, operation: Operation, origin: Origin, limits: Limits
             )
             return _Done(replaced, "replaced")
         case "remove":
-            old = found(entries, operation.old_text)
+            old = only_match(entries, operation.old_text)
             removed = e.MemoryRemoved(target=target, old=old, author=author, evidence=evidence)
             return _Done(removed, "removed")
         case _:
@@ -269,7 +269,7 @@ def checked(content: str | None, limit: int, *, longest: int = 0, anyway: bool =
     return entry
 
 
-def found(entries: Sequence[str], old_text: str | None) -> str:
+def only_match(entries: Sequence[str], old_text: str | None) -> str:
     """The only entry that contains the text, or equals it. Raises `Rejected` for none or several."""
     text = (old_text or "").replace("\r\n", "\n").strip()
     if not text:

@@ -76,9 +76,9 @@ def next_steps(experiment: Experiment) -> tuple[Step, ...]:
         Step(id=f"{call}-check", stream=experiment.stream, kind="experiment.check")
         for call in experiment.unchecked[:WINDOW]
     )
-    found = (*replays.next_steps(experiment), *checks)
-    if found or experiment.request is None or experiment.is_concluded:
-        return found
+    steps = (*replays.next_steps(experiment), *checks)
+    if steps or experiment.request is None or experiment.is_concluded:
+        return steps
     kind: StepKind = "verification.plan" if experiment.plan is None else "verification.conclude"
     name = experiment.request.experiment
     return (Step(id=f"{name}-{kind.partition('.')[2]}", stream=experiment.stream, kind=kind),)
@@ -167,9 +167,9 @@ def shows_first(seed: int, cell: Cell) -> bool:
 def verdict_of(answer: str, *, first: bool) -> e.Verdict | None:
     """The judge's verdict on a cell whose answer was shown `first` or second; None if the reply has no
     verdict."""
-    found = _OBJECT.search(answer)
+    match = _OBJECT.search(answer)
     try:
-        better = json.loads(found[0]).get("better") if found else None
+        better = json.loads(match[0]).get("better") if match else None
     except (ValueError, AttributeError, RecursionError):
         return None
     verdicts: dict[str, e.Verdict] = {

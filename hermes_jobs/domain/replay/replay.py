@@ -86,8 +86,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     def before(self, call: ReplayCall) -> tuple[e.ReplayCallEnded, ...]:
         """The new answers that a followed call continues from."""
         steps = (step_id(self, replace(call, number=number)) for number in range(1, call.number))
-        found = (self.outcomes[step] for step in steps)
-        return tuple(outcome for outcome in found if isinstance(outcome, e.ReplayCallEnded))
+        outcomes = (self.outcomes[step] for step in steps)
+        return tuple(outcome for outcome in outcomes if isinstance(outcome, e.ReplayCallEnded))
 
 
 def stream_of(replay: str) -> str:

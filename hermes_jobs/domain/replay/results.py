@@ -129,11 +129,11 @@ def _differences(experiment: Experiment, number: int) -> dict[str, Difference]:
         "output_tokens": _output_tokens,
         "seconds": _seconds,
     }
-    found = {name: _paired(experiment, number, measure) for name, measure in measures.items()}
-    found[JUDGED] = _by_turn(experiment, number, _verdict_of_model)
-    found[PERSON] = _by_turn(experiment, number, _verdict_of_person)
+    by_measure = {name: _paired(experiment, number, measure) for name, measure in measures.items()}
+    by_measure[JUDGED] = _by_turn(experiment, number, _verdict_of_model)
+    by_measure[PERSON] = _by_turn(experiment, number, _verdict_of_person)
     seed = definition.seed
-    return {name: paired(differences, seed) for name, differences in found.items() if differences}
+    return {name: paired(differences, seed) for name, differences in by_measure.items() if differences}
 
 
 def _paired(experiment: Experiment, number: int, measure: Measure) -> list[float]:
@@ -192,8 +192,8 @@ def _calls(experiment: Experiment, cell: Cell) -> list[e.ReplayCallEnded]:
         )
         for number in range(1, last.number + 1)
     )
-    found = (experiment.outcomes.get(step) for step in steps)
-    return [answer for answer in found if isinstance(answer, e.ReplayCallEnded)]
+    outcomes = (experiment.outcomes.get(step) for step in steps)
+    return [answer for answer in outcomes if isinstance(answer, e.ReplayCallEnded)]
 
 
 def _cost(experiment: Experiment, cell: Cell) -> float | None:

@@ -135,9 +135,11 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
     plan = required_plan(experiment)
     item = plan.variants[variant].including[0]
     cells = [Cell(variant, turn, at) for turn in range(len(plan.turns)) for at in range(plan.samples)]
-    found = {cell: compared(experiment, cell) for cell in cells}
-    verdicts = {cell: pair.verdict for cell, pair in found.items() if pair.verdict is not None}
-    text = Counter(pair.why for pair in found.values() if pair.verdict is None or pair.verdict == "worse")
+    comparisons = {cell: compared(experiment, cell) for cell in cells}
+    verdicts = {cell: pair.verdict for cell, pair in comparisons.items() if pair.verdict is not None}
+    text = Counter(
+        pair.why for pair in comparisons.values() if pair.verdict is None or pair.verdict == "worse"
+    )
     standing, why = _standing(experiment, verdicts, len(cells), next(iter(text.most_common(1)), ("", 0))[0])
     return e.Finding(
         kind=item.kind,
@@ -227,9 +229,9 @@ def _output(answer: e.ReplayCallEnded) -> int:
 
 
 def _tokens(experiment: Experiment, cells: Sequence[Cell]) -> float:
-    found = (_outcome(experiment, cell) for cell in cells)
+    outcomes = (_outcome(experiment, cell) for cell in cells)
     return fmean(
-        [float(_output(answer)) for answer in found if isinstance(answer, e.ReplayCallEnded)] or [0.0]
+        [float(_output(answer)) for answer in outcomes if isinstance(answer, e.ReplayCallEnded)] or [0.0]
     )
 
 
@@ -245,8 +247,8 @@ def decide(
 
     def change(load: StateLoader) -> DecisionResult:
         experiment: Experiment = load(stream)
-        found = any((kind, name) == (finding.kind, finding.name) for finding in experiment.findings)
-        if experiment.request is None or not found:
+        has_finding = any((kind, name) == (finding.kind, finding.name) for finding in experiment.findings)
+        if experiment.request is None or not has_finding:
             raise Rejected(f"Nothing was found of {kind}:{name} yet.", kind="not_verified")
         decided = experiment.decided.get((kind, name))
         if decided is not None:

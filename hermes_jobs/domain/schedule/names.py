@@ -27,7 +27,7 @@ def chosen(name: str, schedules: Sequence[Schedule]) -> Schedule:
     names = {
         schedule.id: title_key(schedule.plan.name) for schedule in schedules if schedule.plan is not None
     }
-    found = (
+    matching = (
         [schedule for schedule in schedules if schedule.id == name]
         or [schedule for schedule in schedules if names[schedule.id] == key]
         or [
@@ -38,15 +38,15 @@ def chosen(name: str, schedules: Sequence[Schedule]) -> Schedule:
     )
     named = ", ".join(
         f"{schedule.id} “{schedule.plan.name}”"
-        for schedule in found or schedules
+        for schedule in matching or schedules
         if schedule.plan is not None
     )
-    if not found:
+    if not matching:
         there = f"There are {named}." if named else "There are none."
         raise Rejected(f"There is no schedule {name!r}.", kind="unknown_schedule", hint=there)
-    if len(found) > 1:
+    if len(matching) > 1:
         raise Rejected(f"{name!r} fits several schedules: {named}.", kind="ambiguous", hint="Give an id.")
-    return found[0]
+    return matching[0]
 
 
 def describe(schedule: Schedule) -> str:

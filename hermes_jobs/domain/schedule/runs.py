@@ -57,9 +57,9 @@ def _newest(rule: TimingInZone, first: float, now: float) -> tuple[float, ...]:
     while True:
         start = max(first, now - seconds)
         begun = first if start == first else rule.after(start, since=first)
-        found = tuple(takewhile(lambda due: due <= now, rule.following(begun)))
-        if len(found) >= MOST_NEWEST or start == first:
-            return found[-MOST_NEWEST:]
+        due_times = tuple(takewhile(lambda due: due <= now, rule.following(begun)))
+        if len(due_times) >= MOST_NEWEST or start == first:
+            return due_times[-MOST_NEWEST:]
         seconds *= 2
 
 
@@ -119,22 +119,22 @@ def due_events(schedule: Schedule, due: float, now: float, run: Run) -> Iterator
         yield _fired(schedule, due, run, schedule.next_due)
         return
     rule = rule_of(schedule.plan)
-    found = backlog(rule, due, now)
-    chosen = _chosen(schedule.plan, rule, found, now)
+    missed = backlog(rule, due, now)
+    chosen = _chosen(schedule.plan, rule, missed, now)
     if chosen is None:
-        yield _missed(schedule, due, found.newest[-1], found.count, _after(rule, found.newest[-1]))
+        yield _missed(schedule, due, missed.newest[-1], missed.count, _after(rule, missed.newest[-1]))
         return
-    earlier = [due_at for due_at in found.newest if due_at < chosen]
+    earlier = [due_at for due_at in missed.newest if due_at < chosen]
     if earlier:
-        yield _missed(schedule, due, earlier[-1], found.count - len(found.newest) + len(earlier), chosen)
+        yield _missed(schedule, due, earlier[-1], missed.count - len(missed.newest) + len(earlier), chosen)
     yield _decided(schedule, schedule.plan, chosen, now, run, _after(rule, chosen))
 
 
-def _chosen(plan: e.Plan, rule: TimingInZone, found: Backlog, now: float) -> float | None:
+def _chosen(plan: e.Plan, rule: TimingInZone, missed: Backlog, now: float) -> float | None:
     """The due time that gets a run or is queued; None where all were missed."""
-    newest = found.newest[-1]
+    newest = missed.newest[-1]
     if plan.missed == "all":
-        return found.newest[-CATCH_UP:][0]
+        return missed.newest[-CATCH_UP:][0]
     late = now - newest
     if late <= ON_TIME:
         return newest

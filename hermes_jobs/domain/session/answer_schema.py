@@ -30,9 +30,9 @@ def judged(session: Session, faults_found: tuple[str, ...] | None = None) -> Ite
     turn = session.current
     if turn is None or turn.answer is None or not turn.answer_schema:
         return
-    found = _faults(turn.answer_schema, turn.answer) if faults_found is None else faults_found
-    if found:
-        yield e.AnswerRejected(turn=turn.id, step=turn.step_id, faults=found)
+    faults = _faults(turn.answer_schema, turn.answer) if faults_found is None else faults_found
+    if faults:
+        yield e.AnswerRejected(turn=turn.id, step=turn.step_id, faults=faults)
 
 
 def _faults(schema: str, answer: str) -> tuple[str, ...]:

@@ -57,10 +57,10 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
         case e.ChildEnded():
             remaining = tuple(child for child in session.children if child.ref.session != event.child)
             session = replace(session, children=remaining)
-            found = waiting_call(session, event.turn, event.call)
-            if found is None:
+            parent_call = waiting_call(session, event.turn, event.call)
+            if parent_call is None:
                 return session
-            turn, call = found
+            turn, call = parent_call
             text = replace(call, child_ends=(*call.child_ends, event))
             return replace_turn(session, with_call(turn, text))
         case e.TurnReleased():
@@ -71,10 +71,10 @@ def evolve(session: Session, event: e.DelegationEvent) -> Session:
 def waiting_call(session: Session, turn: str, call: str) -> tuple[Turn, Call] | None:
     """The running turn and its call that waits for children; None if it no longer waits."""
     current = session.current
-    found = current.call(call) if current is not None and current.id == turn else None
-    if current is None or found is None or not found.waits_for_children:
+    waiting = current.call(call) if current is not None and current.id == turn else None
+    if current is None or waiting is None or not waiting.waits_for_children:
         return None
-    return current, found
+    return current, waiting
 
 
 def start(command: c.StartChildren, session: Session) -> Iterator[e.SessionEvent]:

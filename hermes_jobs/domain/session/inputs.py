@@ -126,23 +126,23 @@ def _under_way(command: c.RequestInput, session: Session) -> tuple[Turn, Call]:
 
 def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputRequest]:
     turn = require_open_turn(session, command.turn)
-    found = [
+    waiting_calls = [
         (call, unanswered)
         for call in turn.calls
         if call.input is not None and call.waits_for_input
         for unanswered in call.input.unanswered
         if command.call in {None, call.id} and command.key in {None, unanswered.key}
     ]
-    if not found:
+    if not waiting_calls:
         raise Rejected(f"Turn {turn.id} has no such call waiting for input.", kind="not_waiting")
-    if len({call.id for call, _ in found}) > 1:
-        names = ", ".join(dict.fromkeys(call.id for call, _ in found))
+    if len({call.id for call, _ in waiting_calls}) > 1:
+        names = ", ".join(dict.fromkeys(call.id for call, _ in waiting_calls))
         raise Rejected(
             f"Several calls of turn {turn.id} wait for input: {names}.",
             kind="ambiguous",
             hint="Name one with --call.",
         )
-    return found[0]
+    return waiting_calls[0]
 
 
 def as_mcp(answered: OpenInput) -> bytes:

@@ -38,11 +38,11 @@ def normal(label: str) -> str:
 
 def checked_label(label: str) -> str:
     """The label as it is stored. Raises `Rejected` for an invalid label."""
-    found = normal(label)
-    if not _LABEL.fullmatch(found):
+    stored = normal(label)
+    if not _LABEL.fullmatch(stored):
         raise Rejected(
             f"{label[:60]!r} cannot be a label.",
             kind="usage",
             hint="A label is one word of up to 40 letters, digits, hyphens, dots and underscores.",
         )
-    return found
+    return stored

@@ -145,8 +145,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     def delegation_of(self, turn: str | None) -> Delegation | None:
         """The delegated turn's place below its parent; None for turns that users sent."""
-        found = self.opening.delegation if self.opening else None
-        return found if found is not None and found.turn == turn else None
+        delegation = self.opening.delegation if self.opening else None
+        return delegation if delegation is not None and delegation.turn == turn else None
 
     @property
     def is_under_review(self) -> bool:

@@ -53,7 +53,7 @@ NO_HOLDINGS: Mapping[str, Holding] = {}
 
 def import_edits(
     skill: Skill,
-    found: FolderFiles | None,
+    folder: FolderFiles | None,
     *,
     past: Sequence[Skill],
     laid_out: Skill | None,
@@ -63,27 +63,27 @@ def import_edits(
     each of its versions, `laid_out` the one that was last written into this home, None if none was;
     `holdings` are the known former contents of each file.
     """
-    if found is None:
+    if folder is None:
         is_deleted = laid_out is not None and laid_out.files == skill.files
         return changes(skill, {}, author="hand_edit") if is_deleted else ()
     if not skill.exists:
-        fresh = [path for path, file in found.files.items() if _base(path, file, past, holdings) != file]
-        files = found.files if fresh else {}
-        return changes(skill, files, author="hand_edit", category=found.category)
+        fresh = [path for path, file in folder.files.items() if _base(path, file, past, holdings) != file]
+        files = folder.files if fresh else {}
+        return changes(skill, files, author="hand_edit", category=folder.category)
     merges = {
-        path: _file(path, skill, found, past, laid_out, holdings) for path in {*skill.files, *found.files}
+        path: _file(path, skill, folder, past, laid_out, holdings) for path in {*skill.files, *folder.files}
     }
     files = {path: merge.file for path, merge in merges.items() if merge.file is not None}
     conflicts = [path for path, merge in merges.items() if merge.conflict]
-    category = found.category if _was_moved(found, past, laid_out) else None
+    category = folder.category if _was_moved(folder, past, laid_out) else None
     return changes(skill, files, author="hand_edit", category=category, conflicts=conflicts)
 
 
-def _was_moved(found: FolderFiles, past: Sequence[Skill], laid_out: Skill | None) -> bool:
+def _was_moved(folder: FolderFiles, past: Sequence[Skill], laid_out: Skill | None) -> bool:
     """Whether a person moved the folder; else it is where the skill once was."""
     if laid_out is not None and laid_out.exists:
-        return found.category != laid_out.category
-    return all(earlier.category != found.category for earlier in past if earlier.exists)
+        return folder.category != laid_out.category
+    return all(earlier.category != folder.category for earlier in past if earlier.exists)
 
 
 class _Merge(msgspec.Struct, frozen=True):
@@ -96,12 +96,12 @@ class _Merge(msgspec.Struct, frozen=True):
 def _file(
     path: str,
     skill: Skill,
-    found: FolderFiles,
+    folder: FolderFiles,
     past: Sequence[Skill],
     laid_out: Skill | None,
     holdings: Mapping[str, Holding],
 ) -> _Merge:
-    now, there = skill.files.get(path), found.files.get(path)
+    now, there = skill.files.get(path), folder.files.get(path)
     if there == now:
         return _Merge(now)
     if there is None:

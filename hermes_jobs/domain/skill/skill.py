@@ -234,9 +234,9 @@ def restored(skill: Skill, then: Skill) -> e.SkillWritten:
 def back_to(skill: Skill, before: Past | Skill) -> e.SkillWritten:
     """The event that restores the former skill. One from a `Past` undoes that write."""
     undoes = before.version if isinstance(before, Past) else None
-    found = changes(skill, before.files, author="user", category=before.category, undoes=undoes)
-    if MAIN_FILE not in before.files or (len(found) == 1 and skill.origin == before.origin):
-        return found[0]
+    events = changes(skill, before.files, author="user", category=before.category, undoes=undoes)
+    if MAIN_FILE not in before.files or (len(events) == 1 and skill.origin == before.origin):
+        return events[0]
     return e.SkillInstalled(
         name=skill.name,
         files=before.files,
@@ -276,10 +276,10 @@ def changes(
             ),
         )
     moved = None if category in (None, skill.category) else category
-    found: list[e.SkillWritten] = []
+    events: list[e.SkillWritten] = []
     if moved is not None or skill.files[MAIN_FILE] != files[MAIN_FILE]:
         content = files[MAIN_FILE].content
-        found.append(
+        events.append(
             e.SkillEdited(
                 name=skill.name,
                 content=content,
@@ -290,8 +290,8 @@ def changes(
             )
         )
     for path in sorted({*skill.files, *files} - {MAIN_FILE}):
-        found.extend(_change_of(skill, path, files.get(path), author, undoes, conflict=path in conflicts))
-    return tuple(found)
+        events.extend(_change_of(skill, path, files.get(path), author, undoes, conflict=path in conflicts))
+    return tuple(events)
 
 
 def _change_of(

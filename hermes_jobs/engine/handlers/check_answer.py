@@ -41,7 +41,7 @@ class CheckAnswer:
                 late = f"there is no match within {PATTERN_SECONDS:.0f} seconds"
                 return e.CheckResult(passed is True, late if passed is None else "")
             case "schema":
-                found = answer_faults(check.rule, answer)
-                return e.CheckResult(not found, "; ".join(found)[:MESSAGE_CHARACTERS])
+                faults = answer_faults(check.rule, answer)
+                return e.CheckResult(not faults, "; ".join(faults)[:MESSAGE_CHARACTERS])
             case "command":
                 return self._run(check.rule, answer, cancel)

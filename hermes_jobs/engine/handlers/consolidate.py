@@ -85,9 +85,9 @@ def consolidation_request(
 
 def answers_of(content: str) -> Sequence[object] | None:
     """The elements of the list in the model's answer; None if it has no such list."""
-    found = _OBJECT.search(content)
+    match = _OBJECT.search(content)
     try:
-        answer = json.loads(found[0]) if found else None
+        answer = json.loads(match[0]) if match else None
     except (ValueError, RecursionError):
         return None
     listed = answer.get("observations") if isinstance(answer, dict) else None
@@ -165,9 +165,9 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         answers = answers_of(content)
         if answers is None:
             return failed(state.stream, self._nonsense(state), usage)
-        found, refused = observations(answers, turns)
+        valid, refused = observations(answers, turns)
         outcome = replace(_end(state, usage[-1].model), refused=refused)
-        return ended(state.stream, outcome, found, usage, self.limit)
+        return ended(state.stream, outcome, valid, usage, self.limit)
 
     def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
         text = "\n".join(f"{turn.prompt}\n{turn.answer}" for turn in turns)

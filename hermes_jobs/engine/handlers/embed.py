@@ -47,8 +47,8 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return self._give_up(state, step, "off", f"Embeddings are not made with {plan.model} any more.")
         if state.starts >= MAX_STARTS:
             return self._give_up(state, step, "worker_lost", f"{state.starts} workers in a row died with it.")
-        found = self.texts(plan.texts)
-        return self.reserve(state, sum(map(tokens, found.values())))
+        stored = self.texts(plan.texts)
+        return self.reserve(state, sum(map(tokens, stored.values())))
 
     def begun(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
@@ -65,13 +65,13 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """Ask. Raises `StepInterrupted`."""
         assert self.embedder is not None, "the step was not approved"
         plan = _plan(state)
-        found = self.texts(plan.texts)
-        if not found:
+        stored = self.texts(plan.texts)
+        if not stored:
             nothing = e.EmbeddingEnded(
                 step=step.id, attempt=state.attempt, model=plan.model, dimensions=0, cost_usd=0.0
             )
             return ended(state.stream, nothing)
-        texts = list(dict.fromkeys(found.values()))
+        texts = list(dict.fromkeys(stored.values()))
         try:
             answer = self.embedder.embed(texts, cancel)
         except ModelError as error:

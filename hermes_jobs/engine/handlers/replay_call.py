@@ -186,16 +186,16 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return ()
         turn, variant = plan.turns[call.turn], plan.variants[call.variant]
         results = self.requests.recorded_results(turn, variant)
-        found: list[e.FollowedCall] = []
+        followed: list[e.FollowedCall] = []
         for tool_call in reply.tool_calls:
             if normalised(tool_call) in results:
-                found.append(e.FollowedCall("recorded"))
+                followed.append(e.FollowedCall("recorded"))
                 continue
             read = self.read(self.requests.session(turn, 1), tool_call, cancel) if plan.allow_reads else None
             if read is None:
                 return ()
-            found.append(e.FollowedCall("read", read))
-        return tuple(found)
+            followed.append(e.FollowedCall("read", read))
+        return tuple(followed)
 
     def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
         sent = call.reserved.input_tokens if call.reserved is not None else 0
