@@ -105,8 +105,8 @@ def _toolsets(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
     names = [re.sub(r"\(.*", "", str(item)).strip() for item in items]
     if own is not None:
         return tuple(dict.fromkeys(name for name in names if name))
-    found = (_TOOLSETS.get(name.lower(), "") for name in names)
-    return tuple(dict.fromkeys(toolset for toolset in found if toolset))
+    toolsets = (_TOOLSETS.get(name.lower(), "") for name in names)
+    return tuple(dict.fromkeys(toolset for toolset in toolsets if toolset))
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:

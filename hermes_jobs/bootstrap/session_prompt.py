@@ -76,13 +76,13 @@ def _servers(
     model: str,
 ) -> FrozenServers:
     """The MCP servers of a session with these toolsets. Raises `NotYet` without a required one."""
-    found = mcp.freeze(lambda toolset: toolbox.is_on(toolset, toolsets), workdir, window_of(model))
-    if found.required:
-        why = next(reason for reason in found.away if reason.startswith(f"{found.required[0]}: "))
+    servers = mcp.freeze(lambda toolset: toolbox.is_on(toolset, toolsets), workdir, window_of(model))
+    if servers.required:
+        why = next(reason for reason in servers.away if reason.startswith(f"{servers.required[0]}: "))
         raise NotYet(
             f"An MCP server that is required is away: {why}.",
             kind="mcp",
-            hint=f"hermes-jobs mcp test {found.required[0]}",
-            what=f"MCP server {found.required[0]}",
+            hint=f"hermes-jobs mcp test {servers.required[0]}",
+            what=f"MCP server {servers.required[0]}",
         )
-    return found
+    return servers

@@ -32,8 +32,8 @@ def granted_secrets(settings: Settings) -> dict[str, str]:
     """The secrets that the user grants to commands, by variable; never one that hermes-jobs uses
     itself."""
     names = [name for name in settings.terminal.grant if name not in known_secrets()]
-    found = {name: settings.secrets.get(name) for name in names}
-    return {name: value for name, value in found.items() if value}
+    secrets = {name: settings.secrets.get(name) for name in names}
+    return {name: value for name, value in secrets.items() if value}
 
 
 def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:

@@ -54,13 +54,13 @@ def meets(requires: Mapping[str, str], has: Mapping[str, str]) -> bool:
 
 def statuses(log: EventLog) -> Mapping[str, WorkerStatus]:
     """The statuses of the registered processes, by id. Raises `LogUnavailable`."""
-    found = {}
+    by_worker = {}
     for worker, text in log.statuses().items():
         try:
-            found[worker] = msgspec.json.decode(text, type=described(WorkerStatus))
+            by_worker[worker] = msgspec.json.decode(text, type=described(WorkerStatus))
         except msgspec.DecodeError:  # of another build
             continue
-    return found
+    return by_worker
 
 
 def of_tools(requires: Mapping[str, str]) -> Mapping[str, str]:

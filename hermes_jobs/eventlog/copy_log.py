@@ -118,8 +118,8 @@ def _write(lines: Sequence[AnyLine], connection: Connection) -> None:
         if isinstance(line, KeyLine):
             _write_key(line, connection)
         elif isinstance(line, ResultLine):
-            found = connection.execute(sql.SELECT_RESULT, {"name": escaped(line.call)}).fetchone()
-            if found is None:
+            row = connection.execute(sql.SELECT_RESULT, {"name": escaped(line.call)}).fetchone()
+            if row is None:
                 connection.execute(sql.UPSERT_RESULT, result_values(line.call, line.content))
 
 

@@ -141,8 +141,8 @@ def _events(
         pages(connection, statement, {"position": 0, **names}, lambda row: {"position": row[0]}),
     ):
         version, previous = ends.get(row.stream, (0, ""))
-        found = row_hash(previous, row._asdict())
-        is_written = found == row.hash or tombstones.covers(row.stream, row.version, found)
+        computed_hash = row_hash(previous, row._asdict())
+        is_written = computed_hash == row.hash or tombstones.covers(row.stream, row.version, computed_hash)
         if row.version != version + 1 or not is_written:
             raise Corrupt(
                 f"{row.stream} is not what was written, at its version {row.version} (position "

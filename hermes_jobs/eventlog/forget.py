@@ -104,13 +104,13 @@ def forget(
     """
 
     def act(connection: Connection) -> int:
-        found = _Search(connection, log.codec, removal).since(matches)
-        if not found:
+        found_now = _Search(connection, log.codec, removal).since(matches)
+        if not found_now:
             return 0
         if not force:
-            _check_rest(connection, removal, found)
-        _rewrite(connection, found)
-        recorded_event = replace(event, tombstones=_tombstones(found), results=tuple(found.results))
+            _check_rest(connection, removal, found_now)
+        _rewrite(connection, found_now)
+        recorded_event = replace(event, tombstones=_tombstones(found_now), results=tuple(found_now.results))
         write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(recorded_event,), expected=0)
         change = Append(meta=meta, recorded_at=recorded_at, writes=(write,))
         [recorded] = PreparedAppend(change, log.codec).execute(connection)
@@ -136,7 +136,7 @@ def erase_remains(log: SqlEventLog) -> bool:
     return True
 
 
-def _rewrite(connection: Connection, found: Matches) -> None:
+def _rewrite(connection: Connection, matches: Matches) -> None:
     rows = [
         {
             "stream": escaped(rewrite.stream),
@@ -144,19 +144,19 @@ def _rewrite(connection: Connection, found: Matches) -> None:
             "data": rewrite.data,
             "schema": rewrite.schema,
         }
-        for rewrite in found.rewrites
+        for rewrite in matches.rewrites
     ]
     if rows:
         connection.executemany(sql.REWRITE_EVENT, rows)
-    for call, content in found.results.items():
+    for call, content in matches.results.items():
         connection.execute(sql.UPSERT_RESULT, result_values(call, content))
-    for scope, key in found.keys:
+    for scope, key in matches.keys:
         connection.execute(sql.DELETE_KEY, {"scope": escaped(scope), "key": escaped(key)})
 
 
-def _tombstones(found: Matches) -> Mapping[str, tuple[Tombstone, ...]]:
+def _tombstones(matches: Matches) -> Mapping[str, tuple[Tombstone, ...]]:
     by_stream: dict[str, list[Tombstone]] = {}
-    for rewrite in found.rewrites:
+    for rewrite in matches.rewrites:
         by_stream.setdefault(rewrite.stream, []).append(Tombstone(rewrite.version, rewrite.hash))
     return {stream: tuple(tombstones) for stream, tombstones in by_stream.items()}
 
@@ -313,11 +313,11 @@ class _Search:
                 yield key.scope, key.key
 
 
-def _check_rest(connection: Connection, removal: Removal, found: Matches) -> None:
+def _check_rest(connection: Connection, removal: Removal, matches: Matches) -> None:
     """Raises `Rejected` if a changed stream has a claimed step, or a removed stream a due one."""
     statement = sql.SELECT_CLAIMED if removal.streams is None else sql.SELECT_STREAMS_OF_STEPS
     working = {unescaped(row[0]) for row in connection.execute(statement).fetchall()}
-    busy = [stream for stream in found.streams if stream in working]
+    busy = [stream for stream in matches.streams if stream in working]
     if busy:
         raise Rejected(
             f"Work is under way in {', '.join(busy[:SHOWN])}{' …' * (len(busy) > SHOWN)}.",

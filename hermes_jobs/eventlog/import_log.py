@@ -223,10 +223,10 @@ class _Import:
                 number, f"version {line.version} of {line.stream} follows on version {end.version}"
             )
         row = event_row(line, self._position + 1)
-        found = row_hash(end.hash, {**row, "stream": line.stream})
+        computed_hash = row_hash(end.hash, {**row, "stream": line.stream})
         unreadable = self._unreadable(number, line, row["data"])
-        if line.hash != found:
-            self._changed.append(_Changed(number, line.stream, line.version, found, unreadable))
+        if line.hash != computed_hash:
+            self._changed.append(_Changed(number, line.stream, line.version, computed_hash, unreadable))
         elif unreadable is not None:
             raise unreadable
         end.version, end.hash = line.version, line.hash

@@ -139,12 +139,12 @@ class Tombstones:
     @classmethod
     def stored(cls, connection: Connection, previous: Tombstones | None = None) -> Tombstones:
         """Those of a log, with those that are known; one that cannot be read covers nothing."""
-        found = previous or cls()
+        tombstones = previous or cls()
         values = {"first": PREFIX, "beyond": _BEYOND, "type": TextsForgotten.__name__}
         for (data,) in connection.execute(sql.SELECT_OF_TYPE, values).fetchall():
             with suppress(msgspec.MsgspecError):
-                found.add(msgspec.json.decode(data, type=described(TextsForgotten)))
-        return found
+                tombstones.add(msgspec.json.decode(data, type=described(TextsForgotten)))
+        return tombstones
 
     def __len__(self) -> int:
         """How many events have lost texts."""

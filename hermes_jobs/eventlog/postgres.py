@@ -187,8 +187,8 @@ class PostgresDatabase:
         return True
 
     def has_table(self, connection: Connection, name: str) -> bool:
-        found = "SELECT to_regclass(:name) IS NOT NULL"
-        return bool(connection.execute(found, {"name": name}).fetchone()[0])
+        query = "SELECT to_regclass(:name) IS NOT NULL"
+        return bool(connection.execute(query, {"name": name}).fetchone()[0])
 
     def schema_statements(self) -> Sequence[str]:
         return schema_statements(POSTGRES)

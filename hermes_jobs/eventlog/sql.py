@@ -115,8 +115,8 @@ class SqlEventLog:
     def at(self, positions: Iterable[int]) -> Sequence[RecordedEvent]:
         numbers = list(map(int, positions))
         parts = (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
-        found = (self._all(sql.SELECT_AT.format(", ".join(map(str, part)))) for part in parts)
-        return [to_recorded(row, self._codec) for rows in found for row in rows]
+        batches = (self._all(sql.SELECT_AT.format(", ".join(map(str, part)))) for part in parts)
+        return [to_recorded(row, self._codec) for rows in batches for row in rows]
 
     def last_position(self) -> int:
         position: int = self._scalar(sql.SELECT_LAST_POSITION)

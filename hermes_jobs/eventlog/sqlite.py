@@ -221,8 +221,8 @@ class SqliteDatabase:
         self._lock.close()
 
     def has_table(self, connection: Connection, name: str) -> bool:
-        found = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name"
-        return connection.execute(found, {"name": name}).fetchone() is not None
+        query = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = :name"
+        return connection.execute(query, {"name": name}).fetchone() is not None
 
     def schema_statements(self) -> Sequence[str]:
         return schema_statements(SQLITE)

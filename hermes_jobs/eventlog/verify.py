@@ -130,10 +130,10 @@ class _Verification:
                 self._find(
                     stream, f"Version {row.version} stands before version {version}: position {row.position}."
                 )
-            found = row_hash(digest, row._asdict())
-            if found != row.hash and self._tombstones.covers(stream, row.version, found):
+            computed_hash = row_hash(digest, row._asdict())
+            if computed_hash != row.hash and self._tombstones.covers(stream, row.version, computed_hash):
                 self._num_forgotten += 1
-            elif found != row.hash:
+            elif computed_hash != row.hash:
                 self._find(stream, f"Version {row.version} was changed, or the one before: its hash differs.")
             version, digest, position = row.version, row.hash, row.position
             folded.add(row)
@@ -238,15 +238,15 @@ class _ExpectedBudgets:
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:
         """The stored sums that do not follow from the events, as sentences."""
-        found = {charge.account: charge for charge in stored}
+        by_account = {charge.account: charge for charge in stored}
         undated = self._sums.pop(DAY + _UNKNOWN_DAY, Charge(account=DAY + _UNKNOWN_DAY))
-        for account in sorted(found.keys() | self._sums.keys()):
-            stands, expected = found.get(account, Charge(account=account)), self._of(account)
+        for account in sorted(by_account.keys() | self._sums.keys()):
+            stands, expected = by_account.get(account, Charge(account=account)), self._of(account)
             is_open = account.startswith(DAY) and undated.spent != NOTHING
             if stands.reserved != expected.reserved or (stands.spent != expected.spent and not is_open):
                 yield f"The account {account} says {_describe(stands)}; the events say {_describe(expected)}."
         if undated.spent != NOTHING:
-            total = _spent(found.values())
+            total = _spent(by_account.values())
             expected_total = _spent(self._sums.values()) + undated.spent
             if total != expected_total:
                 yield f"The days' accounts say {total} spent in all; the events say {expected_total}."

@@ -90,8 +90,8 @@ def find_server() -> str:
             if os.access(bundled, os.X_OK):
                 return bundled
     for name in PROGRAMS:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     raise Misconfigured(
         "No broker is configured, and none can be started: valkey-server or redis-server is not installed.",
         hint="Install Valkey or Redis on the PATH, or set broker_url.",

@@ -117,8 +117,8 @@ class Forgetter:
     def past(self) -> list[RecordedEvent]:
         """What was forgotten so far, in order: events `TextsForgotten`."""
         heads = self._log.streams(PREFIX)
-        found = [recorded for head in heads for recorded in self._log.read(head.stream)]
-        return sorted(found, key=lambda recorded: recorded.position)
+        records = [recorded for head in heads for recorded in self._log.read(head.stream)]
+        return sorted(records, key=lambda recorded: recorded.position)
 
     # --- forgetting -------------------------------------------------------------------------------
 
@@ -314,11 +314,11 @@ def _replays(planned: e.ReplayPlanned, streams: Collection[str]) -> bool:
 
 def forgotten_in(past: Sequence[RecordedEvent], stream: str) -> dict[int, RecordedEvent]:
     """What was forgotten in a stream: for each version the newest forgetting."""
-    found = {}
+    by_version = {}
     for recorded in past:
         event = recorded.event
         if isinstance(event, e.TextsForgotten):
-            found.update(
+            by_version.update(
                 dict.fromkeys((tombstone.version for tombstone in event.tombstones.get(stream, ())), recorded)
             )
-    return found
+    return by_version

@@ -28,15 +28,15 @@ class HomeTexts:
         self._snapshots = application.snapshots
         self._processes = application.processes.files
 
-    def places(self, found: Callable[[str], bool]) -> list[str]:
+    def places(self, matches: Callable[[str], bool]) -> list[str]:
         """Names of the places that hold what `found` finds."""
         names = [
             file.relative_to(self._paths.home).as_posix()
             for file in (self._paths.chat_history, *self._logs())
-            if file.is_file() and found(file.read_bytes().decode("utf-8", "replace"))
+            if file.is_file() and matches(file.read_bytes().decode("utf-8", "replace"))
         ]
-        num_snapshots = sum(1 for _ in self._snapshots.files_holding(found))
-        num_outputs = sum(found(self._processes.texts(name)) for name in self._processes.ids())
+        num_snapshots = sum(1 for _ in self._snapshots.files_holding(matches))
+        num_outputs = sum(matches(self._processes.texts(name)) for name in self._processes.ids())
         names += [f"snapshots/ ({pluralize(num_snapshots, 'file')})"] * bool(num_snapshots)
         return names + [f"run/processes/ ({pluralize(num_outputs, 'process', 'processes')})"] * bool(
             num_outputs

@@ -88,8 +88,8 @@ def _curate(application: Application) -> None:
     """Apply the safe proposals of the memory's curator."""
     from hermes_jobs.domain.memory.curation import Curate
 
-    version, found = application.memory_places.proposed()
-    safe = [child for child in found if child.is_safe]
+    version, proposals = application.memory_places.proposed()
+    safe = [child for child in proposals if child.is_safe]
     if safe:
         change = Curate(safe, version, application.ids.name("c"), "curator")
         done = application.memory.change(change, "curator")

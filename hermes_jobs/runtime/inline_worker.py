@@ -147,13 +147,13 @@ class InlineWorker:
         """The stream whose steps are run, and those of its sub-agents; None for all."""
         if self._stream is None:
             return [None]
-        found = [self._stream]
-        for stream in found:
+        streams = [self._stream]
+        for stream in streams:
             session = self.engine.sessions.cached(stream)
             if isinstance(session, Session):
-                found.extend(stream_of(child.ref.session) for child in session.children)
-        self._streams = frozenset(found)
-        return found
+                streams.extend(stream_of(child.ref.session) for child in session.children)
+        self._streams = frozenset(streams)
+        return streams
 
     def _pause(self, longest: float) -> float:
         times = (self.engine.log.next_due_at(stream=stream) for stream in self._followed())

@@ -165,5 +165,5 @@ def missing_key(choice: Choice, secrets: Secrets) -> str | None:
 
 
 def _form(value: str | None) -> str | None:
-    found = provider_of_key(value) if value else None
-    return found.name if found else None
+    provider = provider_of_key(value) if value else None
+    return provider.name if provider else None

@@ -37,8 +37,8 @@ class Key(NamedTuple):
     @property
     def entries_in(self) -> str | None:
         """The section that holds the entries of this mapping by their names; None: the mapping itself."""
-        found = (meta.extra for meta in _metas(self.type) if meta.extra and "entries_in" in meta.extra)
-        return next((str(extra["entries_in"]) for extra in found), None)
+        extras = (meta.extra for meta in _metas(self.type) if meta.extra and "entries_in" in meta.extra)
+        return next((str(extra["entries_in"]) for extra in extras), None)
 
     @property
     def expected(self) -> str:
@@ -108,8 +108,8 @@ class Key(NamedTuple):
         also: dict[str, str] = next(
             (meta.extra["also"] for meta in _metas(self.type) if meta.extra and "also" in meta.extra), {}
         )
-        found = get_close_matches(value.lower(), [*words, *also], n=1, cutoff=0.6)
-        return also.get(found[0], found[0]) if found else None
+        matches = get_close_matches(value.lower(), [*words, *also], n=1, cutoff=0.6)
+        return also.get(matches[0], matches[0]) if matches else None
 
 
 @cache
@@ -168,9 +168,9 @@ def near_keys(name: str, most: int = 3) -> list[str]:
 
     candidates = [*_parts_beside(name), *known_keys(), *known_sections()]
     by_last_part = {key.rpartition(".")[2]: key for key in known_keys()}
-    found = get_close_matches(name, candidates, n=most, cutoff=0.6)
+    matches = get_close_matches(name, candidates, n=most, cutoff=0.6)
     last = get_close_matches(name.rpartition(".")[2], by_last_part, n=most, cutoff=0.75)
-    return list(dict.fromkeys([*found, *(by_last_part[part] for part in last)]))[:most]
+    return list(dict.fromkeys([*matches, *(by_last_part[part] for part in last)]))[:most]
 
 
 def _parts_beside(name: str) -> list[str]:
@@ -214,8 +214,8 @@ def _parts_that_begin(form: Any, value: Any, above: str, begun: str) -> Iterator
         key = f"{above}.{name}"
         yield key
         if begun.startswith(key):
-            found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-            yield from _parts_that_begin(inner, found, key, begun)
+            part = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+            yield from _parts_that_begin(inner, part, key, begun)
 
 
 def _named_parts(form: Any, value: Any) -> Iterator[tuple[str, Any]]:

@@ -59,10 +59,10 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     def value(self, key: Key) -> object:
         """The value of one key; not of an entry of a mapping."""
-        found: object = self
+        current: object = self
         for part in key.parts:
-            found = getattr(found, part)
-        return found
+            current = getattr(current, part)
+        return current
 
     def same_values(self, other: "Settings") -> bool:
         """Whether the other settings have the same values, from any source."""
@@ -224,10 +224,10 @@ def file_stamps(paths: Paths) -> Stamps:
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def with_values(settings: Settings, values: Mapping[str, SettingValue]) -> Settings:

@@ -121,9 +121,9 @@ def from_file(path: Path, text: str, secrets: Secrets) -> list[SettingValue]:
     if document.value is None:
         return []
     if not isinstance(document.value, dict):
-        found = _found(document.value, secrets)
+        shown = _shown(document.value, secrets)
         raise Misconfigured(
-            f"{path}: expected keys and values, such as `model: {{api: chat}}`, found {found}."
+            f"{path}: expected keys and values, such as `model: {{api: chat}}`, found {shown}."
         )
     return list(_from_mapping(document.value, (), _File(path, document.lines, secrets)))
 
@@ -190,7 +190,7 @@ def convert(key: Key, value: object, origin: str, secrets: Secrets) -> object:
         suggestion = f" The nearest is {nearest!r}." if nearest else ""
         is_server = key.mapping == MCP_SERVERS and not key.part
         raise Misconfigured(
-            f"{key.name}: expected {key.expected}, found {_found(value, secrets)} ({origin}).{suggestion}",
+            f"{key.name}: expected {key.expected}, found {_shown(value, secrets)} ({origin}).{suggestion}",
             hint=f"{secrets.redact(str(error))}." if is_server else key.description,
         ) from error
 
@@ -219,7 +219,7 @@ def _from_mapping(
                 yield from _from_mapping(value, path, file)
             elif value is not None:
                 raise Misconfigured(
-                    f"{name}: expected a section of keys, found {_found(value, file.secrets)} ({origin})."
+                    f"{name}: expected a section of keys, found {_shown(value, file.secrets)} ({origin})."
                 )
             continue
         key = _known_key(name, origin, value)
@@ -346,17 +346,17 @@ def _literal_secrets(value: object) -> list[str]:
     """Where an entry, as it is written, holds a secret itself instead of naming it: `env.GITHUB_TOKEN`."""
     if not isinstance(value, dict):
         return []
-    found = []
+    places = []
     for part in ("env", "headers", "oauth"):
         entries = value.get(part)
         for name, text in entries.items() if isinstance(entries, dict) else ():
             secret = looks_secret(str(name)) or str(name).lower() in _CREDENTIAL_HEADERS
             if secret and isinstance(text, str) and text and not NAMED.search(text):
-                found.append(f"{part}.{name}")
-    return found
+                places.append(f"{part}.{name}")
+    return places
 
 
-def _found(value: object, secrets: Secrets) -> str:
+def _shown(value: object, secrets: Secrets) -> str:
     """A refused value for an error message: short, and without secrets."""
     match value:
         case None:
@@ -366,7 +366,7 @@ def _found(value: object, secrets: Secrets) -> str:
         case dict():
             shown = f"a mapping with {', '.join(map(str, value))}" if value else "an empty mapping"
         case list() | tuple():
-            shown = "a list: " + ", ".join(_found(item, secrets) for item in value)
+            shown = "a list: " + ", ".join(_shown(item, secrets) for item in value)
         case str():
             credentials, at, host = secrets.redact(value).rpartition("@")
             shown = repr(f"{REDACTED}@{host}" if at and ":" in credentials else credentials + at + host)

@@ -180,12 +180,12 @@ def _required_to_search(settings: Settings, values: Mapping[str, Any], salt: str
 
 def _addresses(settings: Settings) -> dict[str, str]:
     """The addresses of models that are set, by their keys."""
-    found = {
+    addresses = {
         name: str(value)
         for name, key in known_keys().items()
         if name.endswith(".base_url") and travels(name) and (value := settings.value(key)) is not None
     }
-    return {**found, ANTHROPIC_URL: settings.anthropic_url} if settings.anthropic_url else found
+    return {**addresses, ANTHROPIC_URL: settings.anthropic_url} if settings.anthropic_url else addresses
 
 
 def available_digests(settings: Settings, salt: str) -> dict[str, str]:

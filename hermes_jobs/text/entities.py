@@ -67,12 +67,12 @@ def entities(text: str) -> frozenset[Entity]:
     """What the text names, each by all of its aliases."""
     read = normal(text[:LONGEST])
     folded = fold(read)
-    found: list[Iterator[Entity]] = []
+    iterators: list[Iterator[Entity]] = []
     # Most texts name nothing: that is seen in a tenth of the time that the patterns take.
     if not _canonical().keys().isdisjoint(re.findall(r"\w+", folded)):
-        found.append(_people(read))
-    found += [read_kind(read) for read_kind, hints in _HINTS if any(hint in folded for hint in hints)]
-    return frozenset(entity for entity in chain(*found) if len(entity.alias) > 1)
+        iterators.append(_people(read))
+    iterators += [read_kind(read) for read_kind, hints in _HINTS if any(hint in folded for hint in hints)]
+    return frozenset(entity for entity in chain(*iterators) if len(entity.alias) > 1)
 
 
 def aliases(text: str) -> frozenset[str]:
@@ -96,45 +96,45 @@ def names_it(text: str, name: str) -> bool:
 
 def _people(text: str) -> Iterator[Entity]:
     for pattern in _people_patterns():
-        for found in pattern.finditer(text):
-            name = _capital(found["name"])
+        for match in pattern.finditer(text):
+            name = _capital(match["name"])
             if name:
-                for alias in (_canonical()[fold(found["who"])], fold(name)):
+                for alias in (_canonical()[fold(match["who"])], fold(name)):
                     yield Entity("person", alias, name)
 
 
 def _hosts(text: str) -> Iterator[Entity]:
-    for found in re.finditer(rf"(?<![\w./@:-]){_HOST}(?![\w/-])", text, re.IGNORECASE):
-        name = found[0]
+    for match in re.finditer(rf"(?<![\w./@:-]){_HOST}(?![\w/-])", text, re.IGNORECASE):
+        name = match[0]
         yield Entity("host", fold(name), name)
         label = fold(name).partition(".")[0]
         if any(char.isdigit() for char in label) and not label.isdigit():
             yield Entity("host", label, name)
     role = rf"(?:the|our|my|der|die|unser|el|le|notre)\s+(?P<role>\w+)[ -]?(?P<word>{_any(_HOST_WORDS)})"
-    for found in re.finditer(rf"{role}\s*(?:is|ist|es|est|:|=)\s+(?P<name>{_HOST})", text, re.IGNORECASE):
-        yield Entity("host", f"{fold(found['role'])} @host", found["name"])
+    for match in re.finditer(rf"{role}\s*(?:is|ist|es|est|:|=)\s+(?P<name>{_HOST})", text, re.IGNORECASE):
+        yield Entity("host", f"{fold(match['role'])} @host", match["name"])
 
 
 def _paths(text: str) -> Iterator[Entity]:
-    for found in re.finditer(r"(?<![\w./:~])~?/[\w.@+-]+(?:/[\w.@+-]+)+", text):
-        name = found[0].rstrip(".")
+    for match in re.finditer(r"(?<![\w./:~])~?/[\w.@+-]+(?:/[\w.@+-]+)+", text):
+        name = match[0].rstrip(".")
         for alias in (fold(name), fold(name.rpartition("/")[2])):
             yield Entity("path", alias, name)
 
 
 def _projects(text: str) -> Iterator[Entity]:
     prefix = r"\b(?:project|projekt|proyecto|projet|progetto|repo|repository)\s+[\"'“„«]?"
-    for found in re.finditer(rf"(?i:{prefix})(?P<name>[A-Z][\w-]+|[\w-]+/[\w.-]*\w|[a-z]+(?:-\w+)+)", text):
-        yield Entity("project", fold(found["name"]), found["name"])
+    for match in re.finditer(rf"(?i:{prefix})(?P<name>[A-Z][\w-]+|[\w-]+/[\w.-]*\w|[a-z]+(?:-\w+)+)", text):
+        yield Entity("project", fold(match["name"]), match["name"])
 
 
 def _preferences(text: str) -> Iterator[Entity]:
     favourite = r"\bfavou?rite\s+(?P<what>\w+)\s*(?:is|are|:)\s+(?P<name>\w+)"
-    for found in re.finditer(favourite, text, re.IGNORECASE):
-        yield Entity("preference", fold(found["what"]), found["name"])
+    for match in re.finditer(favourite, text, re.IGNORECASE):
+        yield Entity("preference", fold(match["what"]), match["name"])
     prefers = r"\bprefer(?:s|red)?\s+(?P<name>\w+)\s+(?:over|to)\s+(?P<other>\w+)"
-    for found in re.finditer(prefers, text, re.IGNORECASE):
-        yield Entity("preference", fold(found["other"]), found["name"])
+    for match in re.finditer(prefers, text, re.IGNORECASE):
+        yield Entity("preference", fold(match["other"]), match["name"])
 
 
 _HINTS: tuple[tuple[Callable[[str], Iterator[Entity]], tuple[str, ...]], ...] = (

@@ -74,10 +74,10 @@ def cost_text(cost_usd: float | None, known_usd: float = 0.0) -> str:
     return "cost unknown" if cost_usd is None and not known_usd else money(cost_usd, known_usd)
 
 
-def unknown_costs(found: Sequence[Unpriced]) -> str:
+def unknown_costs(rows: Sequence[Unpriced]) -> str:
     """What a cost leaves out: responses whose own is not known, by model; empty for none."""
-    unpriced = {row.model or UNNAMED: row.requests - row.unreported for row in found}
-    unreported = {row.model or UNNAMED: row.unreported for row in found}
+    unpriced = {row.model or UNNAMED: row.requests - row.unreported for row in rows}
+    unreported = {row.model or UNNAMED: row.unreported for row in rows}
     parts = [
         *(f"{pluralize(n, 'call')} of {name} without a price" for name, n in unpriced.items() if n),
         *(f"{pluralize(n, 'call')} of {name} without reported usage" for name, n in unreported.items() if n),
@@ -86,9 +86,9 @@ def unknown_costs(found: Sequence[Unpriced]) -> str:
     return f"{', '.join(parts)}{hint}"
 
 
-def price_command(found: Sequence[Unpriced]) -> str:
+def price_command(rows: Sequence[Unpriced]) -> str:
     """The command that sets a price for the first of those models that lacks one; empty for none."""
-    model = next((row.model for row in found if row.model and row.requests > row.unreported), None)
+    model = next((row.model for row in rows if row.model and row.requests > row.unreported), None)
     return f"hermes-jobs config set models.prices.{model} '{PRICE}'" if model else ""
 
 

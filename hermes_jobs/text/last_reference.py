@@ -10,7 +10,7 @@ _REFERENCE = re.compile(rf"{LAST}(?:~(\d{{1,9}})?)?")
 
 def steps_back(name: str) -> int | None:
     """How many before the newest: 0 for `last`, 1 for `last~` and `last~1`; None for any other name."""
-    found = _REFERENCE.fullmatch(name)
-    if found is None:
+    match = _REFERENCE.fullmatch(name)
+    if match is None:
         return None
-    return int(found[1]) if found[1] else int(name != LAST)
+    return int(match[1]) if match[1] else int(name != LAST)

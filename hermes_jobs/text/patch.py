@@ -52,12 +52,12 @@ def _as_written_there(text: str, old: str, new: str) -> tuple[str, str]:
 
 def _places(text: str, old: str) -> list[int]:
     """Where it begins, overlapping places too: of those, neither is the one that is meant."""
-    found = []
+    places = []
     at = text.find(old)
     while at >= 0:
-        found.append(at)
+        places.append(at)
         at = text.find(old, at + 1)
-    return found
+    return places
 
 
 def _lines_of(text: str, places: list[int]) -> str:
@@ -69,13 +69,13 @@ def _nearest(text: str, old: str) -> str:
     """The lines of the text that are most like those that were looked for, under their numbers."""
     lines = text.split("\n")[:NEAREST_LINES]
     old_lines = old.strip("\r\n").split("\n")
-    found = _same_but_for_blanks(lines, old_lines)
-    if found is not None:
-        return f"These lines differ from it in blanks alone:\n{_numbered(lines, found, len(old_lines))}"
-    found = _most_like(lines, old_lines)
-    if found is None:
+    start = _same_but_for_blanks(lines, old_lines)
+    if start is not None:
+        return f"These lines differ from it in blanks alone:\n{_numbered(lines, start, len(old_lines))}"
+    start = _most_like(lines, old_lines)
+    if start is None:
         return "Nothing in the file is like it: read the file."
-    return f"The nearest there is:\n{_numbered(lines, found, len(old_lines))}"
+    return f"The nearest there is:\n{_numbered(lines, start, len(old_lines))}"
 
 
 def _same_but_for_blanks(lines: list[str], old_lines: list[str]) -> int | None:

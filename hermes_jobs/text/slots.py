@@ -78,16 +78,16 @@ def _slots(read: str) -> Iterator[Slot]:
     for entity in sorted(entities(read)):
         if entity.kind == "host" and " " in entity.alias:
             yield Slot(entity.alias, fold(entity.name))
-    if (found := _LIVES.fullmatch(read)) is not None:
-        yield _slot(found["who"], "town", found["value"])
-    if (found := _PREFERS.fullmatch(read)) is not None:
-        both = sorted((fold(found["value"]), fold(found["other"])))
-        yield _slot(found["who"], "/".join(both), found["value"])
+    if (match := _LIVES.fullmatch(read)) is not None:
+        yield _slot(match["who"], "town", match["value"])
+    if (match := _PREFERS.fullmatch(read)) is not None:
+        both = sorted((fold(match["value"]), fold(match["other"])))
+        yield _slot(match["who"], "/".join(both), match["value"])
     for pattern in _ATTRIBUTES:
-        if (found := pattern.fullmatch(read)) is not None and (what := _attribute(found["what"])):
-            yield _slot(found["of"], what, found["value"])
-    if (found := _OF_PERSON.fullmatch(read)) is not None and (what := _attribute(found["what"])):
-        yield _slot("", what, found["value"])
+        if (match := pattern.fullmatch(read)) is not None and (what := _attribute(match["what"])):
+            yield _slot(match["of"], what, match["value"])
+    if (match := _OF_PERSON.fullmatch(read)) is not None and (what := _attribute(match["what"])):
+        yield _slot("", what, match["value"])
 
 
 def _attribute(what: str) -> str:

@@ -26,14 +26,14 @@ def conflicts(base: str, ours: str, theirs: str) -> str:
 
 def is_conflict(base: str, ours: str, theirs: str) -> bool:
     """Whether both changed a line of the base differently, or one changed what the other removed."""
-    found: list[bool] = []
+    are_conflicts: list[bool] = []
 
     def meet(was: Lines, mine: Lines, other: Lines) -> Lines:
-        found.append(any(line not in mine and line not in other for line in was))
+        are_conflicts.append(any(line not in mine and line not in other for line in was))
         return mine
 
     _merged(base, ours, theirs, meet)
-    return any(found)
+    return any(are_conflicts)
 
 
 def _merged(base: str, ours: str, theirs: str, meet: Meet) -> str:

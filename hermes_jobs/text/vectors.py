@@ -52,12 +52,12 @@ def nearest(
             EXACT, candidates, key=lambda candidate: (own ^ int.from_bytes(candidate[1], "big")).bit_count()
         )
     question = _numbers(question_vector)
-    found = [
+    scored = [
         (key, sum(map(mul, question, _numbers(vector))))
         for key, vector in vectors([key for key, _ in chosen]).items()
         if len(vector) == len(question_vector)
     ]
-    return nsmallest(most, found, key=lambda neighbour: -neighbour[1])
+    return nsmallest(most, scored, key=lambda neighbour: -neighbour[1])
 
 
 def _numbers(vector: bytes) -> array[float]:

@@ -138,9 +138,9 @@ def _vague(phrase: Phrase) -> TimingDraft:
 
 def _bound(sentence: Sentence, at: int) -> ReadValue[Bound | datetime] | None:
     """One day that is named alone, or a moment, and the place after it."""
-    if found := read_first((*DATE_RULES, *RELATIVE_RULES), sentence, at):
-        day = found.draft.day or found.draft.moment
-        return ReadValue(day, found.end) if day and found.draft.part is None else None
+    if reading := read_first((*DATE_RULES, *RELATIVE_RULES), sentence, at):
+        day = reading.draft.day or reading.draft.moment
+        return ReadValue(day, reading.end) if day and reading.draft.part is None else None
     phrase = sentence.match("[on] <days=days> [parted=(<part> | <parts>)]", at)
     named = day_names(phrase, "days") if phrase else None
     if phrase is None or named is None or named.number != 1 or named.plural or phrase.has("parted"):
@@ -193,21 +193,21 @@ def _until(phrase: Phrase) -> TimingFragment | None:
 def _ahead(phrase: Phrase) -> TimingFragment | None:
     """`in 2 hours`, `a timer for 20 minutes`. Raises `Refusal` for `in about 2 hours`."""
     sentence = phrase.sentence
-    found = read_length(sentence, phrase.end)
-    if found is None or (phrase.text("word") == "for" and sentence.text(phrase.start - 1) != "timer"):
+    length = read_length(sentence, phrase.end)
+    if length is None or (phrase.text("word") == "for" and sentence.text(phrase.start - 1) != "timer"):
         return None
     if phrase.has("about"):
         raise ambiguous("A schedule needs an exact time.", f"Leave out {phrase.text('about')!r}.")
     return TimingFragment(
-        TimingDraft(ahead=found.value), sentence.skip(found.end, "' time | time | from now")
+        TimingDraft(ahead=length.value), sentence.skip(length.end, "' time | time | from now")
     )
 
 
 def _from_now(phrase: Phrase) -> TimingFragment | None:
     """`30 minutes from now`, `a week from today`."""
-    found = read_length(phrase.sentence, phrase.start)
-    end = phrase.sentence.after(found.end, "from now | from today | hence") if found else None
-    return TimingFragment(TimingDraft(ahead=found.value), end) if found and end else None
+    length = read_length(phrase.sentence, phrase.start)
+    end = phrase.sentence.after(length.end, "from now | from today | hence") if length else None
+    return TimingFragment(TimingDraft(ahead=length.value), end) if length and end else None
 
 
 def _in_months(phrase: Phrase) -> TimingFragment | None:

@@ -128,8 +128,8 @@ def _is_asked_for(sentence: Sentence, at: int) -> bool:
 
 def _check_stretch(sentence: Sentence, at: int, draft: TimingDraft) -> None:
     """Raise `Refusal` for `for 2 weeks` after a timing; `for 10 minutes` may belong to the task."""
-    found = read_length(sentence, sentence.skip(at + 1, "the next | another | the first"))
-    if found is not None and (not found.value.is_small or draft.small_step is not None):
+    length = read_length(sentence, sentence.skip(at + 1, "the next | another | the first"))
+    if length is not None and (not length.value.is_small or draft.small_step is not None):
         raise unknown("How long it goes on is not understood.", "Say 'until' and a date.")
     if not draft.names_day or sentence.match(f"for {_SOON} <stretch>", at):
         raise not_understood(sentence.shown(at, at + 4))
@@ -138,8 +138,8 @@ def _check_stretch(sentence: Sentence, at: int, draft: TimingDraft) -> None:
 def _ends_week(sentence: Sentence, at: int) -> bool:
     """Whether the `a week` of `a week on Monday` ends there; not `for a week`, which is the task's."""
     for start in range(at - 3, at):
-        found = read_length(sentence, start)
-        if found is not None and found.end == at and sentence.match("<week>", at - 1):
+        length = read_length(sentence, start)
+        if length is not None and length.end == at and sentence.match("<week>", at - 1):
             return sentence.match("<owner> | for | of", start - 1) is None
     return False
 

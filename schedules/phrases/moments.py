@@ -49,9 +49,9 @@ def parse_moment(text: str, now: datetime, zone: ZoneInfo, *, ahead: bool = Fals
     words = " ".join(text.lower().split())
     here = now.astimezone(zone)
     for read in (_written, _length, _named, _dated):
-        found = read(words, here, ahead)
-        if found is not None:
-            return found if found.at.year in YEARS else _out_of_range(text)
+        moment = read(words, here, ahead)
+        if moment is not None:
+            return moment if moment.at.year in YEARS else _out_of_range(text)
     return _refused(text)
 
 
@@ -110,8 +110,8 @@ def _mirrored(here: datetime, then: datetime) -> datetime:
 
 def _named(words: str, here: datetime, ahead: bool) -> Moment | None:
     """`yesterday`, `last month`, `monday`, `today at noon`, `9:00`."""
-    if found := _PERIOD.fullmatch(words):
-        return Moment(_begun(here, found[2], back=found[1] == "last"), whole_day=True)
+    if match := _PERIOD.fullmatch(words):
+        return Moment(_begun(here, match[2], back=match[1] == "last"), whole_day=True)
     for day, clock in _parts(words):
         at = None if clock is None else _clock(clock, here)
         if (clock is not None and at is None) or (not day and (clock or "").isdecimal()):
@@ -126,11 +126,11 @@ def _named(words: str, here: datetime, ahead: bool) -> Moment | None:
 def _parts(words: str) -> list[tuple[str, str | None]]:
     """The text as a day, and as a day with a time of day behind it, or before it."""
     tokens = words.replace(",", " ").split()
-    found: list[tuple[str, str | None]] = [(" ".join(tokens), None)]
+    parts: list[tuple[str, str | None]] = [(" ".join(tokens), None)]
     for size in range(1, min(_CLOCK_WORDS, len(tokens)) + 1):
         for day, clock in ((tokens[:-size], tokens[-size:]), (tokens[size:], tokens[:size])):
-            found.append((" ".join(day).removesuffix(" at"), " ".join(clock).removeprefix("at ")))
-    return found
+            parts.append((" ".join(day).removesuffix(" at"), " ".join(clock).removeprefix("at ")))
+    return parts
 
 
 def _day(words: str, here: datetime, at: time | None, ahead: bool) -> date | None:
@@ -143,14 +143,14 @@ def _day(words: str, here: datetime, at: time | None, ahead: bool) -> date | Non
         return today if begun != ahead else today + timedelta(days=1 if ahead else -1)
     if words in _DAYS:
         return today + timedelta(days=_DAYS[words])
-    found = _WEEKDAY.fullmatch(words)
-    if found is None:
+    match = _WEEKDAY.fullmatch(words)
+    if match is None:
         return None
-    back = (today.weekday() - _WEEKDAYS[found[2]]) % 7
-    if found[1] == "next" or (ahead and found[1] != "last"):
-        later = at is not None and not begun and found[1] != "next"
+    back = (today.weekday() - _WEEKDAYS[match[2]]) % 7
+    if match[1] == "next" or (ahead and match[1] != "last"):
+        later = at is not None and not begun and match[1] != "next"
         return today + timedelta(days=-back % 7 or (0 if later else 7))
-    return today - timedelta(days=back or (7 if found[1] == "last" or not begun else 0))
+    return today - timedelta(days=back or (7 if match[1] == "last" or not begun else 0))
 
 
 def _begun(here: datetime, period: str, *, back: bool) -> datetime:
@@ -170,14 +170,14 @@ def _dated(words: str, here: datetime, ahead: bool) -> Moment | None:
         if at is None or not day:
             continue
         if year := _YEAR.search(day):
-            found = _noon(day, int(year[0]), here)
+            noon = _noon(day, int(year[0]), here)
         else:
             years = range(here.year, here.year + 9) if ahead else range(here.year, here.year - 9, -1)
             dates = (_noon(f"{day} {candidate}", candidate, here) for candidate in years)
             fits = (moment for moment in dates if moment is not None and _fits(moment, at, here, ahead=ahead))
-            found = next(fits, None)
-        if found is not None:
-            start_of_day = datetime.combine(found.date(), at, here.tzinfo)
+            noon = next(fits, None)
+        if noon is not None:
+            start_of_day = datetime.combine(noon.date(), at, here.tzinfo)
             return Moment(start_of_day, whole_day=clock is None)
     return None
 
@@ -195,15 +195,15 @@ def _noon(day: str, year: int, here: datetime) -> datetime | None:
 
 
 def _clock(words: str, here: datetime) -> time | None:
-    found = _once(f"tomorrow at {words}", here)
-    return None if found is None else found.time()
+    tomorrow = _once(f"tomorrow at {words}", here)
+    return None if tomorrow is None else tomorrow.time()
 
 
 def _once(words: str, now: datetime) -> datetime | None:
     """The moment that the rules for schedules read, in the zone of `now`."""
     zone = now.tzinfo
     assert isinstance(zone, ZoneInfo), "moments are read in a named zone"
-    found = parse(words, now, zone.key)
-    if not isinstance(found, Understood) or found.task or not isinstance(found.timing, Once):
+    parsed = parse(words, now, zone.key)
+    if not isinstance(parsed, Understood) or parsed.task or not isinstance(parsed.timing, Once):
         return None
-    return found.timing.at.astimezone(zone)
+    return parsed.timing.at.astimezone(zone)

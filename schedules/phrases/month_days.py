@@ -54,12 +54,12 @@ def _ordinal(phrase: Phrase) -> TimingDraft | None:
 
 def _every_ordinal(phrase: Phrase) -> TimingDraft | None:
     """`every third Tuesday of the month`, but not `every third day`."""
-    found = _ordinal(phrase) if _repeats(phrase) else None
-    if found is None or found.month_rule is None or found.month_rule.every is None:
+    fragment = _ordinal(phrase) if _repeats(phrase) else None
+    if fragment is None or fragment.month_rule is None or fragment.month_rule.every is None:
         return None
     numbers = phrase.numbers("ordinals", "<ordinal>")
     every_third_day = phrase.text("plain") in {"day", "days"} and len(numbers) == 1 and numbers[0] > 1
-    return None if every_third_day else found
+    return None if every_third_day else fragment
 
 
 def _every_ordinal_alone(phrase: Phrase) -> TimingDraft | None:

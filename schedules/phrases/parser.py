@@ -56,11 +56,11 @@ def _parse(text: str, now: datetime, zone: str) -> Understood:
     if exact is not None:
         return exact
     sentence = Sentence(text)
-    found = scan(sentence)
-    check_asks(sentence, found.used)
-    if not found.used:
-        raise _absence(sentence, found)
-    used, resolved = select(sentence, found, now, zone)
+    phrases = scan(sentence)
+    check_asks(sentence, phrases.used)
+    if not phrases.used:
+        raise _absence(sentence, phrases)
+    used, resolved = select(sentence, phrases, now, zone)
     task = task_of(sentence, used)
     if task is not None and resolved.draft.zone is not None:
         refuse_place(resolved.draft.zone)
@@ -81,9 +81,9 @@ def _task_precedes(sentence: Sentence, used: tuple[Cluster, ...], cluster: Clust
     )
 
 
-def _absence(sentence: Sentence, found: PhraseScan) -> Refusal:
+def _absence(sentence: Sentence, phrases: PhraseScan) -> Refusal:
     """The refusal of a sentence without a timing, by what it has instead."""
-    mentioned = [draft for cluster in found.mentions for draft in cluster.drafts]
+    mentioned = [draft for cluster in phrases.mentions for draft in cluster.drafts]
     if any(draft.past for draft in mentioned):
         return past("The sentence speaks of the past.", "Name a time in the future.")
     if vague := next((draft.vague for draft in mentioned if draft.vague), None):
@@ -147,13 +147,13 @@ def read_cron(text: str, now: datetime, zone: str) -> Understood | None:
         return None
     timing, rest = _as_cron(text[:end]), text[end:].lstrip(_APART)
     sentence = Sentence(rest)
-    found = leading_zone(sentence)
+    zone_reading = leading_zone(sentence)
     name, begin = zone, 0
-    if found is not None:
-        begin = found.end
-        if found.zone is not None:
-            name = found.zone.name
-            refuse_other_season(found.zone, timing, now)
+    if zone_reading is not None:
+        begin = zone_reading.end
+        if zone_reading.zone is not None:
+            name = zone_reading.zone.name
+            refuse_other_season(zone_reading.zone, timing, now)
     if any(mentions_zone(sentence, at) for at in range(begin, len(sentence))):
         raise unknown(
             f"{rest!r} names a time zone where it belongs to the task.",

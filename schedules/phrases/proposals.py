@@ -68,34 +68,34 @@ def verify_proposal(
     if proposal.timezone is not None and proposal.timezone.lower() not in known_zones():
         return _rejected(refused, f"the model named {proposal.timezone!r}, which is not a time zone")
     name = zone if proposal.timezone is None else known_zones()[proposal.timezone.lower()]
-    found = parse(proposal.timing, now, name)
-    if isinstance(found, Refused):
-        return _rejected(refused, f"the model proposed {proposal.timing!r}: {found.reason}")
-    against = _against(sentence, proposal, found, zone)
+    parsed = parse(proposal.timing, now, name)
+    if isinstance(parsed, Refused):
+        return _rejected(refused, f"the model proposed {proposal.timing!r}: {parsed.reason}")
+    against = _against(sentence, proposal, parsed, zone)
     if against:
         return _rejected(refused, f"the model proposed {proposal.timing!r}, but {against}")
-    return Understood(found.timing, found.zone, (proposal.task or "").strip() or None)
+    return Understood(parsed.timing, parsed.zone, (proposal.task or "").strip() or None)
 
 
-def _against(sentence: str, proposal: TimingProposal, found: Understood, zone: str) -> str:
+def _against(sentence: str, proposal: TimingProposal, parsed: Understood, zone: str) -> str:
     """The objection to the proposal; empty if there is none."""
-    if found.task is not None or isinstance(found.timing, Cron):
+    if parsed.task is not None or isinstance(parsed.timing, Cron):
         return "that is not a plain timing"
     words = _unclaimed_words(sentence, proposal.task)
     if words is None:
         return "its task is not in the sentence's own words"
     if changing := sorted(set(words) & _CHANGING):
         return f"the sentence says {changing[0]!r}, which cannot be checked"
-    if found.zone != zone and not names_zone(words, found.zone):
-        return f"the sentence does not name {found.zone}"
+    if parsed.zone != zone and not names_zone(words, parsed.zone):
+        return f"the sentence does not name {parsed.zone}"
     try:
         read = scan(Sentence(sentence))
     except Refusal as refusal:
         return refusal.refused.reason
     drafts = [draft for cluster in read.used for draft in cluster.drafts]
-    if any(draft.zone and draft.zone.name != found.zone for draft in drafts):
+    if any(draft.zone and draft.zone.name != parsed.zone for draft in drafts):
         return "the sentence names another zone"
-    return disagreement(words, drafts, found.timing, proposal.timing or "")
+    return disagreement(words, drafts, parsed.timing, proposal.timing or "")
 
 
 def _unclaimed_words(sentence: str, task: str | None) -> list[str] | None:

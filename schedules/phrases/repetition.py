@@ -77,15 +77,15 @@ def _every_ordinal_weekday(phrase: Phrase) -> TimingDraft:
 
 def _every_date(phrase: Phrase) -> TimingFragment | None:
     """`every December 24`, `every year on the 24th of December`."""
-    found = read_first(dates.DATE_RULES, phrase.sentence, phrase.end)
-    if found is None or not isinstance(found.draft.day, OnDate) or found.draft.day.year is not None:
+    reading = read_first(dates.DATE_RULES, phrase.sentence, phrase.end)
+    if reading is None or not isinstance(reading.draft.day, OnDate) or reading.draft.day.year is not None:
         return None
-    return TimingFragment(TimingDraft(day=found.draft.day._replace(yearly=True)), found.end)
+    return TimingFragment(TimingDraft(day=reading.draft.day._replace(yearly=True)), reading.end)
 
 
 def _every_length(phrase: Phrase) -> TimingFragment | None:
-    found = read_length(phrase.sentence, phrase.end)
-    return TimingFragment(TimingDraft(step=found.value), found.end) if found else None
+    length = read_length(phrase.sentence, phrase.end)
+    return TimingFragment(TimingDraft(step=length.value), length.end) if length else None
 
 
 def _every_part(phrase: Phrase) -> TimingDraft:

@@ -124,16 +124,16 @@ def _items(sentence: Sentence) -> Iterator[tuple[ClusterItem, bool]]:
     at, last_end, leads = 0, -1, True
     while at < len(sentence):
         led = last_end >= 0 and _connected(sentence, last_end, at)
-        found = read_first(RULES, sentence, at, led=led, leads=leads)
-        if found is None:
+        reading = read_first(RULES, sentence, at, led=led, leads=leads)
+        if reading is None:
             leads = bool(sentence.match("`[:.!?]`" if not leads else "`[:.!?]` | <polite>", at))
             at += 1
             continue
-        end = sentence.skip(found.end, FILLERS)
-        governed = not found.firm and _is_governed(sentence, at)
+        end = sentence.skip(reading.end, FILLERS)
+        governed = not reading.firm and _is_governed(sentence, at)
         leads = leads and not governed
         start = at - 1 if sentence.text(at - 1) in {"only", "just"} and last_end != at else at
-        yield ClusterItem(found.draft, start, end, found.firm), governed
+        yield ClusterItem(reading.draft, start, end, reading.firm), governed
         last_end = -1 if governed else end
         at = end
 

@@ -85,8 +85,8 @@ def _refuse_other_day(draft: TimingDraft, now: datetime, zone: ZoneInfo, default
 
 def join(sentence: Sentence, cluster: Cluster, now: datetime, zone: str) -> ResolvedTiming | None:
     """The one calendar of `every morning at 9 and every evening at 6`; None where there is not one."""
-    found = [_halves(sentence, cluster, at, now, zone) for at in range(1, len(cluster.items))]
-    joined = [reading for reading in found if reading is not None]
+    halves = [_halves(sentence, cluster, at, now, zone) for at in range(1, len(cluster.items))]
+    joined = [reading for reading in halves if reading is not None]
     return joined[0] if len({reading.timing for reading in joined}) == 1 else None
 
 
@@ -129,20 +129,20 @@ class SelectedTiming(NamedTuple):
     resolved: ResolvedTiming
 
 
-def select(sentence: Sentence, found: PhraseScan, now: datetime, zone: str) -> SelectedTiming:
+def select(sentence: Sentence, phrases: PhraseScan, now: datetime, zone: str) -> SelectedTiming:
     """The clusters of the intended timing. Raises `Refusal` if that is not clear."""
-    timings = list(found.timings)
+    timings = list(phrases.timings)
     if not timings:
-        raise no_time(found.days[0].merged)
+        raise no_time(phrases.days[0].merged)
     if len(timings) > 1:
         timings = _without_described(sentence, timings)
     if len(timings) == 1:
         _refuse_described(sentence, timings[0])
-        timings += _day_beside(timings[0], found.days)
-    elif len(timings) > 2 or found.days or not _complement(sentence, *timings):
+        timings += _day_beside(timings[0], phrases.days)
+    elif len(timings) > 2 or phrases.days or not _complement(sentence, *timings):
         raise _several(sentence, timings)
     timings.sort(key=lambda cluster: cluster.start)
-    return SelectedTiming(tuple(timings), _resolved(sentence, timings, found.mentions, now, zone))
+    return SelectedTiming(tuple(timings), _resolved(sentence, timings, phrases.mentions, now, zone))
 
 
 def _resolved(

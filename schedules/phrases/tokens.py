@@ -156,8 +156,8 @@ class Sentence:
 
     def after(self, at: int, pattern: str) -> int | None:
         """The place after the pattern, where it matches at that place; else None."""
-        found = self.match(pattern, at)
-        return found.end if found else None
+        match = self.match(pattern, at)
+        return match.end if match else None
 
     def before(self, pattern: str, at: int) -> bool:
         """Whether the pattern ends right before that place."""
@@ -165,17 +165,17 @@ class Sentence:
 
     def skip(self, at: int, pattern: str) -> int:
         """The place after the pattern, or the same place where it does not match."""
-        found = self.match(pattern, at)
-        return found.end if found else at
+        match = self.match(pattern, at)
+        return match.end if match else at
 
     def texts(self, pattern: str, start: int, end: int) -> Iterator[str]:
         """The words of each match of the pattern between two places."""
         at = start
         while at < end:
-            found = self.match(pattern, at)
-            if found is not None:
-                yield " ".join(self.text(inside) for inside in range(at, found.end))
-            at = found.end if found else at + 1
+            match = self.match(pattern, at)
+            if match is not None:
+                yield " ".join(self.text(inside) for inside in range(at, match.end))
+            at = match.end if match else at + 1
 
     def shown(self, start: int, end: int) -> str:
         """The tokens from `start` to before `end`, as they were written."""

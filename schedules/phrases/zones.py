@@ -27,13 +27,13 @@ class ZoneRead(NamedTuple):
 
 def leading_zone(sentence: Sentence) -> ZoneRead | None:
     """The zone that the text begins with. Raises `Refusal` where it may be a place that the task is about."""
-    found = read_first(RULES, sentence, 0, led=True)
-    if found is None:
+    reading = read_first(RULES, sentence, 0, led=True)
+    if reading is None:
         return None
-    zone = found.draft.zone
-    if zone is not None and found.end < len(sentence):
+    zone = reading.draft.zone
+    if zone is not None and reading.end < len(sentence):
         refuse_place(zone)
-    return ZoneRead(zone, found.end)
+    return ZoneRead(zone, reading.end)
 
 
 def refuse_place(zone: Zone) -> None:
@@ -72,7 +72,7 @@ def mentions_zone(sentence: Sentence, at: int) -> bool:
     return (is_abbreviation and raw.isupper()) or city
 
 
-def _found(phrase: Phrase, zone: Zone) -> TimingFragment:
+def _fragment(phrase: Phrase, zone: Zone) -> TimingFragment:
     end = phrase.sentence.skip(phrase.end, r"`\)`") if phrase.has("open") else phrase.end
     return TimingFragment(TimingDraft(zone=zone), end, firm=False)
 
@@ -81,14 +81,14 @@ def _path(phrase: Phrase) -> TimingFragment | None:
     """`Europe/Berlin`, `UTC+2`. Raises `Refusal` for a zone that there is not."""
     text = phrase.text("name")
     if matched := _OFFSET.fullmatch(text):
-        return _found(phrase, _fixed(matched))
+        return _fragment(phrase, _fixed(matched))
     if text.split("/")[0] not in REGIONS:
         return None
     name = known_zones().get(text)
     if name is None:
         nearest = get_close_matches(text, known_zones(), n=1, cutoff=0.0)
         raise unknown(f"There is no time zone {phrase.raw('name')!r}.", known_zones()[nearest[0]])
-    return _found(phrase, Zone(name))
+    return _fragment(phrase, Zone(name))
 
 
 def _fixed(matched: re.Match[str]) -> Zone:
@@ -110,14 +110,14 @@ def _abbreviation(phrase: Phrase) -> TimingFragment | None:
     if text not in ABBREVIATIONS:
         return None
     name, offset = ABBREVIATIONS[text]
-    return _found(phrase, Zone(name, offset=offset))
+    return _fragment(phrase, Zone(name, offset=offset))
 
 
 def _named(phrase: Phrase) -> TimingFragment | None:
     """`Berlin time`, `New York time`, `US Eastern time`. Raises `Refusal` for a name that is not known."""
     name = phrase.raw("name")
     if zone := zone_of(name):
-        return _found(phrase, Zone(zone))
+        return _fragment(phrase, Zone(zone))
     if " " not in name and name[0].isupper():
         raise unknown(f"No time zone is known as {name!r}.", "Name a city or a zone: Europe/Berlin.")
     return None
@@ -136,7 +136,7 @@ def _us_zone(phrase: Phrase) -> TimingFragment | None:
 def _place(phrase: Phrase) -> TimingFragment | None:
     """`in Berlin`, which may be where something is."""
     zone = zone_of(phrase.raw("name")) if phrase.raw("name")[0].isupper() else None
-    return _found(phrase, Zone(zone, plain=False)) if zone else None
+    return _fragment(phrase, Zone(zone, plain=False)) if zone else None
 
 
 _LEAD = r"[open=(`\(`)] [in [the] | timezone | time zone | tz | zone] [= | :]"

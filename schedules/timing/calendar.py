@@ -28,9 +28,9 @@ def after_wall(calendar: Calendar, wall: datetime) -> datetime | None:
     minutes = minutes_of(calendar.times)
     for day in days_from(calendar, wall.date()):
         for minute in minutes:
-            found = datetime.combine(day, time(*divmod(minute, 60)))
-            if found > wall:
-                return found
+            moment = datetime.combine(day, time(*divmod(minute, 60)))
+            if moment > wall:
+                return moment
     return None
 
 

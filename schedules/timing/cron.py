@@ -61,10 +61,10 @@ def as_cron(text: str) -> Cron:
             _check_item(number, item)
     expression = _LONE.sub(r"\1", " ".join(fields))
     try:
-        found = next(CronSim(expression, _SOMEWHERE), None)
+        next_time = next(CronSim(expression, _SOMEWHERE), None)
     except CronSimError as error:
         raise BadCron(f"{stripped!r} is not a cron expression that can ever be due ({error}).") from error
-    if found is None:
+    if next_time is None:
         raise BadCron(f"{stripped!r} is never due: no month has such a day.")
     return Cron(expression)
 

@@ -56,7 +56,7 @@ def redact_credentials(text: str, mark: str) -> str:
 def _blocks(text: str) -> Iterator[Span]:
     """Private keys, from their first line to their last; without a last one as far as they look like one."""
     at = 0
-    ends = [found.end() for found in _END.finditer(text)]
+    ends = [match.end() for match in _END.finditer(text)]
     following = iter(ends)
     end = next(following, None)
     while begun := _BEGIN.search(text, at):
@@ -72,13 +72,13 @@ def _blocks(text: str) -> Iterator[Span]:
 
 def _values(text: str) -> Iterator[Span]:
     """What is assigned to a name that tells of a secret, in JSON, YAML, a shell or code."""
-    for found in _SECRET_VALUE.finditer(text):
-        group = "bare" if found["bare"] is not None else "quoted"
-        value = found[group]
+    for match in _SECRET_VALUE.finditer(text):
+        group = "bare" if match["bare"] is not None else "quoted"
+        value = match[group]
         if _PLACEHOLDER.match(value) or (group == "bare" and _PLAIN.fullmatch(value)):
             continue
-        yield found.span(group)
+        yield match.span(group)
 
 
 def _known_forms(text: str) -> Iterator[Span]:
-    return ((found.start, found.end) for found in search(text, credential_rules(), most_words=None).matches)
+    return ((match.start, match.end) for match in search(text, credential_rules(), most_words=None).matches)

@@ -56,7 +56,7 @@ def hidden_characters(text: str) -> Iterator[ScanFinding]:
     if text.isascii() and text.isprintable():
         return
     marks_pass = _RIGHT_TO_LEFT.search(text) is not None
-    needed = {at for found in _NEEDED.finditer(text) for at in range(*found.span())}
+    needed = {at for match in _NEEDED.finditer(text) for at in range(*match.span())}
     for run in _HIDDEN.finditer(text):
         remaining = [
             at for at in range(*run.span()) if at not in needed and not (marks_pass and text[at] in _MARKS)

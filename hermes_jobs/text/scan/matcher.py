@@ -96,11 +96,11 @@ def _in_part(text: str, searched: str, rule: ScanRule, part: Span) -> Iterator[M
     last = min(part[1], len(text))
     for first in range(part[0], last, STEP):
         step_end = min(first + STEP, last)
-        for found in pattern.finditer(searched, max(first, done), step_end + REACH + BEYOND):
-            start, done = found.span()
+        for match in pattern.finditer(searched, max(first, done), step_end + REACH + BEYOND):
+            start, done = match.span()
             if start >= step_end:
                 break
-            if not rule.is_excused(found[0], text[max(start - BEFORE, 0) : start]):
+            if not rule.is_excused(match[0], text[max(start - BEFORE, 0) : start]):
                 yield Match(rule, start, done)
 
 

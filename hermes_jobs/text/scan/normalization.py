@@ -63,14 +63,14 @@ def normalizations(text: str) -> tuple[Normalization, ...]:
     """All of them, each text once; first the one without accents and compatibility forms."""
     plain = Normalization(text)
     edits = list(_bare_edits(text))
-    found = [_edited(plain, edits) if edits else plain]
+    normalized = [_edited(plain, edits) if edits else plain]
     for edits_of, guessed in _DISGUISES:
-        for item in tuple(found):
+        for item in tuple(normalized):
             if edits := list(edits_of(item.text)):
                 other = _edited(item, edits, guessed=guessed or item.guessed)
-                if all(other.text != earlier.text for earlier in found):
-                    found.append(other)
-    return tuple(found)
+                if all(other.text != earlier.text for earlier in normalized):
+                    normalized.append(other)
+    return tuple(normalized)
 
 
 def _edited(parent: Normalization, edits: Sequence[Edit], *, guessed: bool = False) -> Normalization:
@@ -204,7 +204,7 @@ def _spaced_edits(text: str) -> Iterator[Edit]:
 
 
 def _joined(spaced: str) -> str:
-    letters = [(found[2], len(found[1])) for found in _LETTER.finditer(spaced)]
+    letters = [(match[2], len(match[1])) for match in _LETTER.finditer(spaced)]
     if any(gap > 1 for _, gap in letters):
         return "".join(f" {letter}" if gap > 1 else letter for letter, gap in letters)
     joined = "".join(letter for letter, _ in letters)

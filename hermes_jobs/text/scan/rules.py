@@ -187,10 +187,10 @@ def _common() -> Mapping[str, str]:
 
 def _expanded(definitions: Mapping[str, str], fragments: Mapping[str, str]) -> dict[str, str]:
     """The known fragments and these, each of which may name those before it."""
-    found = dict(definitions)
+    expanded = dict(definitions)
     for name, text in fragments.items():
-        found[name] = _filled(text, found)
-    return found
+        expanded[name] = _filled(text, expanded)
+    return expanded
 
 
 def _filled(text: str, fragments: Mapping[str, str]) -> str:
@@ -219,14 +219,14 @@ def _in_lower_case(pattern: str) -> bool:
 def bounded(pattern: str) -> str:
     """The pattern with an upper bound for each repetition that has none."""
 
-    def bound(found: re.Match[str]) -> str:
-        match found[0]:
+    def bound(match: re.Match[str]) -> str:
+        match match[0]:
             case "*":
                 return f"{{0,{MOST_REPEATS}}}"
             case "+":
                 return f"{{1,{MOST_REPEATS}}}"
             case open_end if open_end.startswith("{"):
-                return f"{{{found[1] or 0},{MOST_REPEATS + int(found[1] or 0)}}}"
+                return f"{{{match[1] or 0},{MOST_REPEATS + int(match[1] or 0)}}}"
             case other:
                 return other
 

@@ -22,8 +22,8 @@ _CACHED = 32_768  # characters; the findings of longer texts are not cached
 
 def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
     """Everything in the text that a rule of these kinds detects, in the text's order."""
-    found = _scan_cached(text) if len(text) <= _CACHED else _scan(text)
-    return tuple(finding for finding in found if finding.kind in kinds or finding.kind == "unscanned")
+    findings = _scan_cached(text) if len(text) <= _CACHED else _scan(text)
+    return tuple(finding for finding in findings if finding.kind in kinds or finding.kind == "unscanned")
 
 
 def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
@@ -31,12 +31,12 @@ def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
     warned_of = compiled(f"(?:{fragment('warned_of')})$")
     matches = search(text[:LONGEST], skill_rules()).matches
     of_skills = [_finding(match.rule, text, match.start, match.end) for match in matches]
-    found = [
+    findings = [
         finding
         for finding in (*scan(text), *of_skills)
         if not warned_of.search(text[max(finding.start - BEFORE, 0) : finding.start])
     ]
-    return tuple(sorted(found, key=_order))
+    return tuple(sorted(findings, key=_order))
 
 
 @lru_cache(maxsize=512)
@@ -46,12 +46,12 @@ def _scan_cached(text: str) -> tuple[ScanFinding, ...]:
 
 def _scan(text: str) -> tuple[ScanFinding, ...]:
     beginning = text[:LONGEST]
-    found, end = _matched(beginning)
-    found += hidden_characters(beginning)
+    findings, end = _matched(beginning)
+    findings += hidden_characters(beginning)
     if end < len(text):
         rest = f"the {len(text) - end:,} characters after the first {end:,}"
-        found.append(ScanFinding(NOT_SCANNED, rest, "unscanned", end, len(text), "caution"))
-    return tuple(sorted(found, key=_order))
+        findings.append(ScanFinding(NOT_SCANNED, rest, "unscanned", end, len(text), "caution"))
+    return tuple(sorted(findings, key=_order))
 
 
 def _order(finding: ScanFinding) -> tuple[int, int, str]:
@@ -60,7 +60,7 @@ def _order(finding: ScanFinding) -> tuple[int, int, str]:
 
 def _matched(text: str) -> tuple[list[ScanFinding], int]:
     """What the rules detect, and how far the text was searched."""
-    found: dict[tuple[str, int, int], ScanFinding] = {}
+    findings: dict[tuple[str, int, int], ScanFinding] = {}
     searched = len(text)
     for at, made in enumerate(normalizations(text) if text else ()):
         for offset, part in _near_edits(made) if at else ((0, made.text),):
@@ -71,8 +71,8 @@ def _matched(text: str) -> tuple[list[ScanFinding], int]:
                 start, stop = offset + match.start, offset + match.end
                 if at == 0 or made.is_edited(start, stop):
                     finding = _finding(match.rule, text, *made.original(start, stop))
-                    found[finding.rule, finding.start, finding.end] = finding
-    return list(found.values()), searched
+                    findings[finding.rule, finding.start, finding.end] = finding
+    return list(findings.values()), searched
 
 
 def _near_edits(made: Normalization) -> Iterator[tuple[int, str]]:
@@ -100,11 +100,11 @@ def redact_findings(text: str, kinds: Collection[Kind] = KINDS) -> str:
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     notes: dict[int, str] = {}
-    for found in findings:
-        if found.kind != "hidden":
-            first, last = (bisect_right(ends, at) for at in (found.start, found.end - 1))
-            notes |= {at: _note(found.rule) for at in range(first, last + 1) if at not in notes}
-    hidden = [found for found in findings if found.kind == "hidden"]
+    for finding in findings:
+        if finding.kind != "hidden":
+            first, last = (bisect_right(ends, at) for at in (finding.start, finding.end - 1))
+            notes |= {at: _note(finding.rule) for at in range(first, last + 1) if at not in notes}
+    hidden = [finding for finding in findings if finding.kind == "hidden"]
     shown = [
         notes.get(at) or _visible(line, ends[at] - len(line) - 1, hidden) for at, line in enumerate(lines)
     ]
@@ -117,12 +117,12 @@ def _note(rule: str) -> str:
 
 def _visible(line: str, start: int, hidden: Sequence[ScanFinding]) -> str:
     """The line, which begins at `start` of the text, with each run of hidden characters replaced."""
-    first = bisect_right(hidden, start - 1, key=lambda found: found.start)
-    last = bisect_right(hidden, start + len(line), key=lambda found: found.start)
+    first = bisect_right(hidden, start - 1, key=lambda finding: finding.start)
+    last = bisect_right(hidden, start + len(line), key=lambda finding: finding.start)
     pieces: list[str] = []
     at = 0
-    for found in hidden[first:last]:
-        if found.end <= start + len(line):
-            pieces += (line[at : found.start - start], _note(found.rule))
-            at = found.end - start
+    for finding in hidden[first:last]:
+        if finding.end <= start + len(line):
+            pieces += (line[at : finding.start - start], _note(finding.rule))
+            at = finding.end - start
     return "".join((*pieces, line[at:]))

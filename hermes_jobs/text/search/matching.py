@@ -40,12 +40,12 @@ class Matcher:
         """Every place of every term, in order; places may overlap."""
         folded = fold(text)
         patterns = self._loose_patterns if IGNORED in folded else self._patterns
-        found = [
+        spans = [
             Span(match.start(), match.end(), number)
             for number, finder in enumerate(patterns)
             for match in finder.places(folded)
         ]
-        return sorted(found)
+        return sorted(spans)
 
     def complete_spans(self, text: str) -> list[int]:
         """Where all terms stand as one phrase; nowhere where there is but one term."""
@@ -88,30 +88,30 @@ class _TermPattern(NamedTuple):
         is_in_word, start = pattern(WORD_CHARACTER).match, 0
         while match := self.expression.search(folded, start):
             before, end = match.start() - 1, match.end()
-            found = not (is_in_word(folded, end) or (before >= 0 and is_in_word(folded, before)))
-            start = end if found else before + 2
-            if found:
+            is_match = not (is_in_word(folded, end) or (before >= 0 and is_in_word(folded, before)))
+            start = end if is_match else before + 2
+            if is_match:
                 yield match
 
 
 @lru_cache(maxsize=1_000)
 def _pattern_of(term: Term, *, loose: bool = False) -> _TermPattern:
     """What matches the term in folded texts; `loose` also in those with `IGNORED` inside."""
-    found = list(pieces(term.text))
-    if len(found) == 1 and found[0].kind == "word" and not term.prefix:
-        return _TermPattern(re.compile(_piece(found[0], loose=loose)), is_word=True)
-    return _TermPattern(re.compile("".join(_parts(found, term, loose=loose))), is_word=False)
+    term_pieces = list(pieces(term.text))
+    if len(term_pieces) == 1 and term_pieces[0].kind == "word" and not term.prefix:
+        return _TermPattern(re.compile(_piece(term_pieces[0], loose=loose)), is_word=True)
+    return _TermPattern(re.compile("".join(_parts(term_pieces, term, loose=loose))), is_word=False)
 
 
-def _parts(found: Sequence[Piece], term: Term, *, loose: bool) -> Iterator[str]:
-    first, last = found[0], found[-1]
+def _parts(term_pieces: Sequence[Piece], term: Term, *, loose: bool) -> Iterator[str]:
+    first, last = term_pieces[0], term_pieces[-1]
     begins = first.kind in {"word", "signed"}
     if begins and loose:
         yield f"(?={re.escape(first.text[0])})(?<!{WORD_CHARACTER})"
     yield _piece(first, loose=loose)
     if begins and not loose:  # behind the piece: a pattern that begins with plain text is found much faster
         yield f"(?<!{WORD_CHARACTER}{re.escape(first.text)})"
-    for before, piece in pairwise(found):
+    for before, piece in pairwise(term_pieces):
         if before.kind == "signed":  # c++17 has one, c++alpha has none
             yield "(?![a-z])"
         yield _gap(before.kind, piece.kind)

@@ -37,9 +37,9 @@ class QuestionWord(msgspec.Struct, frozen=True):
     @property
     def expression(self) -> Expression:
         """One of its terms."""
-        found = any_of(self.terms)
-        assert found is not None
-        return found
+        expression = any_of(self.terms)
+        assert expression is not None
+        return expression
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -97,32 +97,32 @@ def as_question(text: str) -> str:
 def roots(text: str) -> frozenset[str]:
     """What stands for each word of a short text, in any of its forms: stems, and pairs of characters of a
     script without spaces."""
-    found: set[str] = set()
+    all_roots: set[str] = set()
     for piece in pieces(fold(text)):
         if piece.kind == "word":
-            found.add(stem(piece.text))
+            all_roots.add(stem(piece.text))
         elif piece.kind == "signed" or len(piece.text) == 1:
-            found.add(piece.text)
+            all_roots.add(piece.text)
         else:
-            found.update(map("".join, pairwise(piece.text)))
-    return frozenset(found)
+            all_roots.update(map("".join, pairwise(piece.text)))
+    return frozenset(all_roots)
 
 
 def _words_of(term: Term) -> Iterator[QuestionWord]:
     if term.prefix:
         yield QuestionWord((term,))
         return
-    found = list(pieces(term.text))
+    parts = list(pieces(term.text))
     if pattern(_JOINED).fullmatch(term.text):
-        for piece in found:
+        for piece in parts:
             if len(piece.text) > 1:
                 yield _word(piece.text)
         return
-    spelled = {piece.kind for piece in found}
+    spelled = {piece.kind for piece in parts}
     if spelled == {"word"} or "signed" in spelled:
-        yield _word(found[0].text) if len(found) == 1 and spelled == {"word"} else QuestionWord((term,))
+        yield _word(parts[0].text) if len(parts) == 1 and spelled == {"word"} else QuestionWord((term,))
         return
-    for piece in found:
+    for piece in parts:
         if piece.kind == "word":
             yield _word(piece.text)
         elif len(piece.text) == 1 or not is_unspaced(piece.text):
