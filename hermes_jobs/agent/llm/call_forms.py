@@ -209,7 +209,7 @@ def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
 
 
 def named(call: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
-    """The call in an object with `name` and `arguments` (or `parameters`); None if it is none."""
+    """The call in an object with `name` and `arguments` (or `parameters`); None if the object has no call."""
     name = call.get("name")
     if not isinstance(name, str) or not name.strip():
         return None

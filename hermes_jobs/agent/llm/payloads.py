@@ -140,10 +140,10 @@ def well_formed(text: str) -> str:
 
 
 def mapping_of(value: object) -> Mapping[str, object]:
-    """The value, or an empty mapping where it is none."""
+    """The value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
 def text_of(value: object) -> str:
-    """The value, or an empty text where it is none."""
+    """The value if it is a text, else an empty text."""
     return value if isinstance(value, str) else ""

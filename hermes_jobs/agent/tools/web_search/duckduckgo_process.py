@@ -59,7 +59,7 @@ def _failure(error: Exception) -> SearchResponse:
     """
     from ddgs.exceptions import RatelimitException, TimeoutException
 
-    message = one_line(str(error), 200).partition(":")[0]  # behind it, the same once more
+    message = one_line(str(error), 200).partition(":")[0]  # the rest repeats it
     if message == NO_RESULTS:
         text = "DuckDuckGo gave no results: it has none, or it turns this address away for a while."
         return SearchResponse(kind="rate", message=text)

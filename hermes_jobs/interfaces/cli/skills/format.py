@@ -135,7 +135,7 @@ def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
 
 
 class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a skill's log. `undone`: the entry that undid it. `is_update`: installed once more."""
+    """An entry of a skill's log. `undone`: the entry that undid it. `is_update`: it was an update."""
 
     version: int
     at: str

@@ -125,9 +125,9 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
 
 
 def find_replay(application: Application, text: str) -> str | None:
-    """The stream of the replay that an id or the beginning of one means; None where it means none.
+    """The stream of the replay with that id or id prefix; None if there is none.
 
-    Raises `Rejected` where it means several.
+    Raises `Rejected` if several have the prefix.
     """
     from hermes_jobs.domain.replay.replay import PREFIX
 
