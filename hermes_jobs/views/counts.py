@@ -98,15 +98,17 @@ class Unattended(msgspec.Struct, frozen=True, kw_only=True):
     harmful: tuple[str, ...] = ()
 
 
-def select_unattended(connection: Connection, since: str) -> Unattended:
-    """What happened after that moment (ISO 8601, UTC)."""
+def select_unattended(connection: Connection, since: str, open_lineage: str = "") -> Unattended:
+    """What happened after that moment (ISO 8601, UTC). Turns of the conversation `open_lineage` that wait are
+    left out: the user sees them there."""
+    parameters = {"since": since, "open": open_lineage}
 
     def count(query: str) -> int:
-        (number,) = connection.execute(query, {"since": since}).fetchone()
+        (number,) = connection.execute(query, parameters).fetchone()
         return int(number or 0)
 
     def names(query: str) -> tuple[str, ...]:
-        return tuple(str(name) for (name,) in connection.execute(query, {"since": since}))
+        return tuple(str(name) for (name,) in connection.execute(query, parameters))
 
     ended = "FROM runs LEFT JOIN schedules USING (schedule) WHERE ended_at > :since AND \"by\" = 'clock'"
     failed = f"{ended} AND outcome = 'failed' ORDER BY runs.position DESC"
@@ -117,9 +119,12 @@ def select_unattended(connection: Connection, since: str) -> Unattended:
         failed=names(f"SELECT coalesce(name, schedule) {failed}"),
         missed=count("SELECT sum(count) FROM runs WHERE outcome = 'missed' AND at > :since"),
         waiting=names(
-            "SELECT coalesce(c.root_turn, turns.turn) FROM turns LEFT JOIN children c ON c.turn = turns.turn"
-            f" WHERE status = 'running' AND waits_until IS NULL AND {ASKS} AND seen_at > :since"
-            " GROUP BY 1 ORDER BY max(position) DESC"
+            "SELECT asking.root FROM"
+            " (SELECT coalesce(c.root_turn, turns.turn) AS root, max(position) AS newest"
+            " FROM turns LEFT JOIN children c ON c.turn = turns.turn"
+            f" WHERE status = 'running' AND waits_until IS NULL AND {ASKS} AND seen_at > :since GROUP BY 1)"
+            " AS asking LEFT JOIN turns ON turns.turn = asking.root WHERE lineage IS NOT :open"
+            " ORDER BY newest DESC"
         ),
         undelivered=count(f"SELECT count(*) {new} AND status = 'failed'"),
         unread=count(unread) if count(f"SELECT count(*) {new}") else 0,

@@ -18,6 +18,7 @@ from hermes_jobs.interfaces.cli.notices import unattended_line
 from hermes_jobs.views import Views
 from tests.eventlog.schedule_examples import PLAN
 from tests.views.histories import new_log
+from tests.written_home import WrittenHome
 
 BEFORE, SINCE, AFTER = (f"2026-11-21T{hour}:00:00.000000Z" for hour in ("06", "07", "08"))
 
@@ -87,3 +88,19 @@ def test_unread_answers_are_told_where_one_is_new(log: SqlEventLog, views: Views
     assert unattended_line(views.unattended(SINCE)) == (
         "1 answer could not be delivered; 2 unread answers (hermes-jobs inbox read)"
     )
+
+
+def test_turns_that_wait_for_approval_are_counted_except_those_of_the_open_conversation(
+    tmp_path: Path,
+) -> None:
+    with closing(WrittenHome(tmp_path)) as home, closing(Views(home.log, tmp_path / "views")) as views:
+        home.recorded_at = AFTER
+        for session, turn in (("s1", "t1"), ("s2", "t2")):
+            home.submit(session, turn)
+            home.prefetch(session)
+            home.reply(session, "May I?", "terminal", approval=True)
+        assert views.unattended(SINCE).waiting == ("t2", "t1")
+        assert views.unattended(SINCE, "s1").waiting == ("t2",)
+        assert unattended_line(views.unattended(SINCE, "s1")) == (
+            "1 turn waits for your answer (hermes-jobs turns show t2)"
+        )

@@ -289,7 +289,8 @@ class Chat:
         self.application.sync_files()  # edits of files come before this message
         submitted = self.conversation.submit(composed.text, message.names)
         self._attachments.drop()
-        for line in [*turn_notices(self._context, submitted.turn), *tell(self._context)]:
+        notices = turn_notices(self._context, submitted.turn)
+        for line in [*notices, *tell(self._context, self.conversation.lineage)]:
             if line not in self._shown_notices:
                 self._shown_notices.add(line)
                 self._dim(line)

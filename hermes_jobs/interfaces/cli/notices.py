@@ -56,8 +56,9 @@ def turn_notices(context: CliContext, turn: str) -> list[str]:
     return [*notices, *_left_out(context)]
 
 
-def tell(context: CliContext) -> list[str]:
-    """Results of reviews and unattended work since the last notices, a line each.
+def tell(context: CliContext, open_lineage: str | None = None) -> list[str]:
+    """Results of reviews and unattended work since the last notices, a line each, without the waiting turns
+    of the conversation `open_lineage`.
 
     They are marked as shown. Off with `display.news`.
     """
@@ -72,7 +73,7 @@ def tell(context: CliContext) -> list[str]:
         learned[MAX_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
     if not since:
         return [*learned, *filter(None, [unread_notice(context)])]
-    text = unattended_line(context.application.views.unattended(since))
+    text = unattended_line(context.application.views.unattended(since, open_lineage or ""))
     return [*learned, *([f"Meanwhile: {text}"] if text else [])]
 
 

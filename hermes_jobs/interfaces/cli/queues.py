@@ -70,4 +70,4 @@ def _print(load: QueueStats) -> None:
             figures=("RUNNING", "SEEN"),
         )
     else:
-        note("No workers are alive. `hermes-jobs up` starts one; Meanwhile `send` runs turns itself.")
+        note("No workers are alive. `hermes-jobs up` starts one. Meanwhile `send` runs turns itself.")
