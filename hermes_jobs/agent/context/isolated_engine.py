@@ -51,7 +51,7 @@ class IsolatedEngine:
     ) -> None:
         self.name = name
         self._engine = engine
-        self._engine = own
+        self._default = own
         self._circuit = circuit
         self._limits = limits
 
@@ -108,11 +108,11 @@ class IsolatedEngine:
         try:
             return self._circuit.call(lambda: act(self._engine), self._limits.ask)
         except CircuitOpen:
-            return act(self._engine)
+            return act(self._default)
         except Exception as error:  # noqa: BLE001 - whatever others' code raises
             text = self._circuit.describe(error)
             logger.warning("context engine %s failed, the built-in one stands in: %s", self.name, text)
-            return act(self._engine)
+            return act(self._default)
 
 
 class _Asking:
