@@ -71,6 +71,20 @@ def test_approve_holds_for_this_turn_alone(home: Home, pattern: str) -> None:
     assert is_there(home)
 
 
+def test_the_name_of_a_tool_as_a_pattern_is_a_usage_error_that_shows_the_right_pattern(home: Home) -> None:
+    home.path.mkdir()
+    (home.path / "config.yaml").write_text("mcp_servers: {clock: {command: clock-server}}\n")
+    for pattern, right in (("web_fetch", "web_fetch:*"), ("edit", "edit:*"), ("clock__*", "mcp_clock:*")):
+        for command in (["approvals", "add", "allow", pattern], ["send", "--approve", pattern, "Hello"]):
+            refused = home.run(*command)
+            assert refused.code == 2
+            assert f"{pattern} names tools, not a command. For all their calls: {right!r}." in refused.err
+    assert home.run("approvals", "add", "allow", "terminal:edit").code == 0
+    assert home.run("approvals", "add", "allow", "clocks__*").code == 0, (
+        "a command, as there is no such server"
+    )
+
+
 def test_a_pattern_for_another_command_allows_nothing(home: Home) -> None:
     home.run("send", "--approve", "rm -r dist", "--approve", "rmdir *", "--unattended", "Clean up.")
     assert is_there(home)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import click
@@ -67,12 +67,29 @@ def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: st
     from hermes_jobs.domain.approval_rules import COMMANDS
 
     names = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
-    if calls.tool == COMMANDS or calls.tool in names:
+    if calls.tool == COMMANDS:
+        _refuse_tool_name(text.strip(), names, param)
+        return calls
+    if calls.tool in names:
         return calls
     nearest = get_close_matches(calls.tool, names, n=1)
     suggestion = f" Did you mean {nearest[0]}:…?" if nearest else ""
     raise click.BadParameter(
         f"there is no tool {calls.tool!r}.{suggestion} For a command: terminal:{text}", param_hint=param
+    )
+
+
+def _refuse_tool_name(word: str, names: Collection[str], param: str) -> None:
+    """Raise a usage error for a tool's name alone, which as the pattern of a command would match nothing."""
+    from hermes_jobs.agent.mcp.tools import group_of
+
+    tools = group_of(word.removesuffix("__*")) if word.endswith("__*") else word
+    if tools not in names:
+        return
+    raise click.BadParameter(
+        f"{word} names tools, not a command. For all their calls: '{tools}:*'."
+        f" For a command: 'terminal:{word}'",
+        param_hint=param,
     )
 
 
