@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -47,10 +47,9 @@ class Running:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._out.close()
-        self._err.close()
+        with self._out, self._err:
+            self.process.kill()
+            self.process.wait()
 
     @property
     def out(self) -> str:
@@ -122,14 +121,20 @@ class Home:
         stdin: str | None,
         environ: Mapping[str, str],
     ) -> Running:
-        out, err = TemporaryFile(buffering=0), TemporaryFile(buffering=0)  # noqa: SIM115 - `InFlightSteps` closes them
-        reader, writer = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
-        process = begin(arguments, (reader, out, err), environ={**self.environ, **environ}, folder=self.work)
-        os.close(reader)
-        if writer is not None:
-            with open(writer, "wb") as file:  # noqa: PTH123
-                file.write((stdin or "").encode())
-        return Running(process, out, err)
+        environ = {**self.environ, **environ}
+        with ExitStack() as stack:
+            out, err = (stack.enter_context(TemporaryFile(buffering=0)) for _ in range(2))
+            reader, writer = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDONLY), None)
+            try:
+                process = begin(arguments, (reader, out, err), environ=environ, folder=self.work)
+            finally:
+                os.close(reader)
+            running = stack.enter_context(Running(process, out, err))
+            if writer is not None:
+                with open(writer, "wb") as file:  # noqa: PTH123
+                    file.write((stdin or "").encode())
+            stack.pop_all()
+            return running
 
     def send(self, *arguments: str, **environ: str) -> Any:
         """`send --json`, which has to complete its turn; the result object."""

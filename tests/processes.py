@@ -17,6 +17,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -38,7 +39,11 @@ class ForkedProcess:
         self._arguments = arguments
         self._connection = connection
         self._answer = connection.makefile("r")
-        self.pid = int(self._answer.readline())
+        line = self._answer.readline()
+        if not line:
+            self._close()
+            raise OSError("the fork server has ended")
+        self.pid = int(line)
 
     def poll(self) -> int | None:
         """The exit code, negative for a signal; None while the process runs."""
@@ -54,14 +59,18 @@ class ForkedProcess:
     def _wait(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._connection], [], [], timeout)[0]:
             self.returncode = int(self._answer.readline())
-            self._answer.close()
-            self._connection.close()
+            self._close()
         return self.returncode
+
+    def _close(self) -> None:
+        self._answer.close()
+        self._connection.close()
 
     def send_signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it has, and its exit code is still on the way
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End it at once."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -50,16 +52,17 @@ def scheduled(home: Home) -> None:
     assert home.run("schedule", "add", "Say hi every day at 9am", "--yes").code == 0
 
 
-def under_way(home: Home) -> Running:
+@contextmanager
+def under_way(home: Home) -> Iterator[Running]:
     """A turn whose model call never ends."""
-    running = home.start("send", "--json", "Wait")
 
     def asked() -> bool:
         with home.open_log() as log:
             return any(isinstance(fact, e.ModelCallStarted) for fact in facts_of(log)[-1:])
 
-    wait_until(asked, "the call")
-    return running
+    with home.start("send", "--json", "Wait") as running:
+        wait_until(asked, "the call")
+        yield running
 
 
 def other(tmp_path: Path, model_server: ModelServer) -> Home:

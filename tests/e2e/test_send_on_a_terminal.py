@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGKILL
 
@@ -31,11 +32,12 @@ def broker(home: Home, tmp_path: Path) -> Iterator[RedisServer]:
         yield broker
 
 
-def worker(home: Home) -> Running:
+@contextmanager
+def worker(home: Home) -> Iterator[Running]:
     """One more worker, that is up."""
-    running = home.start("worker")
-    running.wait_for("ready.")
-    return running
+    with home.start("worker") as running:
+        running.wait_for("ready.")
+        yield running
 
 
 def shown_lines(screen: Screen) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from signal import SIGINT
 
 import pytest
@@ -16,12 +17,13 @@ from tests.model_server import ModelServer
 HELD = Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.")),)),))
 
 
-def held(home: Home, server: ModelServer, *arguments: str) -> Running:
+@contextmanager
+def held(home: Home, server: ModelServer, *arguments: str) -> Iterator[Running]:
     """A `send` whose model call has reached the server, which keeps it."""
     before = len(server.requests)
-    running = home.start("send", "Please wait.", *arguments)
-    server.wait_until(lambda: len(server.requests) > before)
-    return running
+    with home.start("send", "Please wait.", *arguments) as running:
+        server.wait_until(lambda: len(server.requests) > before)
+        yield running
 
 
 def test_the_same_key_from_eight_processes_at_once_is_one_turn_for_all(

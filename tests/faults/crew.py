@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from signal import SIGKILL
 from threading import Event
 
@@ -41,9 +42,10 @@ class Crew:
         for number, worker in self._workers.items():
             if kind is not None:
                 sys.stderr.write(f"\n--- worker {number}\n{worker.err[-TAIL:]}")
-        for worker in [*self._workers.values(), *self._past]:
-            worker.__exit__()
-        self.application.close()
+        with ExitStack() as stack:
+            stack.callback(self.application.close)
+            for worker in (*self._workers.values(), *self._past):
+                stack.push(worker)
 
     @property
     def log(self) -> EventLog:

@@ -49,7 +49,11 @@ class RedisServer:
         words = (word for name, value in options.items() for word in (f"--{name}", value))
         command = [self._program, *words, *self._arguments]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_until(self._answers, "the broker's answer")
+        try:
+            wait_until(self._answers, "the broker's answer")
+        except AssertionError:
+            self.kill()
+            raise
 
     def kill(self) -> None:
         """`kill -9`: all its messages are lost, all its connections cut."""

@@ -7,6 +7,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from itertools import takewhile
 from pathlib import Path
 
@@ -55,8 +56,9 @@ class Beats:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        for running in self._running.values():
-            running.__exit__()
+        with ExitStack() as stack:
+            for running in self._running.values():
+                stack.push(running)
 
     def clock(self, number: int) -> Path:
         """What shifts the clock of that number."""

@@ -60,11 +60,12 @@ def left_of(home: Home) -> list[int]:
     return sorted({*brokers, *processes_with(f"HERMES_JOBS_HOME={home.path}")})
 
 
-def up(home: Home, *arguments: str, **environ: str) -> Running:
+@contextlib.contextmanager
+def up(home: Home, *arguments: str, **environ: str) -> Iterator[Running]:
     """An `up` that has come up."""
-    running = home.start("up", *arguments, **environ)
-    running.wait_for(UP)
-    return running
+    with home.start("up", *arguments, **environ) as running:
+        running.wait_for(UP)
+        yield running
 
 
 def live_workers(home: Home) -> set[str]:
