@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -72,8 +74,9 @@ def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    return engine_of(open_log(sqlite_url(tmp_path / "events.db")))
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with closing(open_log(sqlite_url(tmp_path / "events.db"))) as log:
+        yield engine_of(log)
 
 
 def write(engine: Engine, stream: str, *facts: e.Event) -> None:
@@ -104,7 +107,6 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
     assert isinstance(unsent, Delivery)
     assert (unsent.status, unsent.is_unread) == ("failed", True)
     assert quiesce(engine, names_of(engine.log), BY).schedules == []
-    engine.log.close()
 
 
 def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
@@ -128,7 +130,6 @@ def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
     session = engine.sessions.load(stream)
     assert isinstance(session, Session)
     assert session.ended_because is None
-    engine.log.close()
 
 
 @pytest.mark.parametrize("resume", [True, False])
@@ -170,7 +171,6 @@ def test_other_streams_are_left_alone(engine: Engine) -> None:
         engine.submit(c.SubmitTurn(turn=f"t{name}", session=name, text="hi", source="cli"))
     quiesce(engine, ["session-s1"], BY)
     assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
-    engine.log.close()
 
 
 def test_what_a_listener_was_to_hear_is_left_out(engine: Engine) -> None:

@@ -66,8 +66,10 @@ class ServerRow(NamedTuple):
             return "changed: waits for you"
         if self.state.usable is None:
             return "not asked yet"
-        prompts = pluralize(len(self.state.usable.prompts), "prompt") if self.state.usable.prompts else ""
-        return ", ".join(filter(None, [pluralize(len(self.state.usable.tools), "tool"), prompts]))
+        usable = self.state.usable
+        prompts = pluralize(len(usable.prompts), "prompt") if usable.prompts else ""
+        left_out = f"{len(usable.left_out)} left out" if usable.left_out else ""
+        return ", ".join(filter(None, [pluralize(len(usable.tools), "tool"), left_out, prompts]))
 
 
 class ToolRow(NamedTuple):
