@@ -118,9 +118,10 @@ class PublicNetwork(httpcore2.NetworkBackend):
         addresses = resolve(host, port)
         allowed = [candidate for candidate in addresses if self._allow_private or _is_outside(candidate)]
         if not allowed:
+            which = host if host == addresses[0] else f"{host} is {addresses[0]}, which"
             raise AddressRefused(
-                f"{host} is {addresses[0]}, which is not a public address. web_fetch reaches the public "
-                "Internet alone, unless the configuration allows more."
+                f"{which} is not a public address. web_fetch reaches the public Internet alone, unless the "
+                "configuration allows more."
             )
         failure: Exception | None = None
         for address in allowed:
