@@ -53,7 +53,7 @@ def test_charges_add_up_and_may_take_back(log: SqlEventLog) -> None:
         ((), reserve(0), limit(tokens=0), True),
     ],
 )
-def test_a_charge_fits_as_long_as_what_is_spent_and_reserved_stays_within_the_limit(
+def test_a_charge_fits_while_spent_and_reserved_stay_within_the_limit(
     log: SqlEventLog, before: tuple[Charge, ...], asked: Charge, bound: Limit, fits: bool
 ) -> None:
     log.append(append(charges=before))

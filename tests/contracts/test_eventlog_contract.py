@@ -248,9 +248,7 @@ class TestSteps:
         assert log.next_due_at() == 50.0
         assert ids(log.steps()) == ["s", "t"]
 
-    def test_what_others_have_claimed_is_told_from_ones_own_and_from_what_is_free(
-        self, log: SqlEventLog
-    ) -> None:
+    def test_own_foreign_and_free_steps_are_distinguished(self, log: SqlEventLog) -> None:
         log.append(due(step("free"), step("own"), step("b"), step("a")))
         for name, owner in (("own", "w-1"), ("a", "w-2"), ("b", "w-3")):
             log.append(claim(name, owner, 1))
@@ -281,7 +279,7 @@ class TestSteps:
         assert held(log.step("s")) == ("w-1", 7)
         assert log.last_position() == 0
 
-    def test_a_step_that_nobody_holds_cannot_be_finished(self, log: SqlEventLog) -> None:
+    def test_an_unclaimed_step_cannot_be_finished(self, log: SqlEventLog) -> None:
         log.append(due(step("s")))
         with pytest.raises(StepLost):
             log.append(finish("s", "w-1", 0))
@@ -330,7 +328,7 @@ class TestSteps:
 
 
 class TestKeys:
-    def test_the_second_use_of_a_key_is_told_of_the_first(self, log: SqlEventLog) -> None:
+    def test_the_second_use_of_a_key_returns_the_first(self, log: SqlEventLog) -> None:
         log.append(append(write("session-a", "other")))
         log.append(append(write("session-a", "first", "second"), keys=(key("k", digest="d1"),)))
         with pytest.raises(KeyTaken) as caught:
@@ -356,7 +354,7 @@ class TestKeys:
         with pytest.raises(ValueError, match="carries none"):
             log.append(append(write("session-a"), keys=(key("k"),)))
 
-    def test_a_key_stands_once_in_an_append(self, log: SqlEventLog) -> None:
+    def test_a_key_may_occur_once_in_an_append(self, log: SqlEventLog) -> None:
         with pytest.raises(ValueError, match="twice"):
             log.append(append(write("session-a", "1"), keys=(key("k"), key("k"))))
 
@@ -441,9 +439,7 @@ class TestWaiting:
         if writer is not log:
             writer.close()
 
-    def test_one_who_follows_sees_every_position_once_and_in_order(
-        self, log: SqlEventLog, log_url: str
-    ) -> None:
+    def test_a_follower_sees_every_position_once_and_in_order(self, log: SqlEventLog, log_url: str) -> None:
         writers, each = 4, 25
         logs = [open_log(log_url) for _ in range(writers)]
 
@@ -487,7 +483,7 @@ class TestManyWriters:
         assert sorted(titles(recorded)) == sorted(f"{n}.{t}" for n in range(6) for t in range(5))
         assert [each.version for each in recorded] == list(range(1, 31))
 
-    def test_one_who_fails_takes_nobody_along(self, log: SqlEventLog) -> None:
+    def test_a_failing_append_does_not_affect_others(self, log: SqlEventLog) -> None:
         log.append(append(write("session-a", "one")))
 
         def add(number: int) -> Any:
@@ -524,7 +520,7 @@ class TestWorkers:
         assert not log.heartbeat("w-1")
         assert list(log.workers()) == []
 
-    def test_one_who_was_seen_without_a_renewal_since_is_taken_off_the_list(self, log: SqlEventLog) -> None:
+    def test_a_worker_without_a_renewal_is_removed_from_the_list(self, log: SqlEventLog) -> None:
         log.register(worker("w-1"))
         log.heartbeat("w-1")
         assert not log.evict(worker("w-1")), "it has renewed its row since"

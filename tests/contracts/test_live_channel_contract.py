@@ -77,7 +77,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     watcher.close()
 
 
-def test_who_listens_hears_all_in_order(pair: Pair) -> None:
+def test_a_subscriber_gets_all_messages_in_order(pair: Pair) -> None:
     watcher = Watcher(pair.watcher)
     speech = pair.speech()
     for word in ("One ", "two ", "thrée ", "四."):
@@ -98,7 +98,7 @@ def test_a_broker_behind_a_socket_carries_it_too(tmp_path: Path) -> None:
             listening.close()
 
 
-def test_who_comes_late_hears_what_was_said_before(pair: Pair) -> None:
+def test_a_late_subscriber_gets_the_earlier_messages(pair: Pair) -> None:
     speech = pair.speech()
     speech.say("The beginning")
     watcher = Watcher(pair.watcher)
@@ -107,7 +107,7 @@ def test_who_comes_late_hears_what_was_said_before(pair: Pair) -> None:
     watcher.sees("The beginning, the end.")
 
 
-def test_another_attempt_begins_anew_and_the_first_is_heard_no_more(pair: Pair) -> None:
+def test_a_new_attempt_starts_again_and_replaces_the_first(pair: Pair) -> None:
     watcher = Watcher(pair.watcher)
     lost, fresh = pair.speech(call="m1"), pair.speech(call="m2")
     lost.say("Half an ans")
@@ -119,7 +119,7 @@ def test_another_attempt_begins_anew_and_the_first_is_heard_no_more(pair: Pair) 
     watcher.sees("A whole answer.")
 
 
-def test_turns_are_heard_apart_and_who_has_left_hears_nothing(pair: Pair) -> None:
+def test_a_subscriber_gets_its_own_turn_only_and_nothing_after_leaving(pair: Pair) -> None:
     one, other = Watcher(pair.watcher, "t1"), Watcher(pair.watcher, "t2")
     pair.speech("t1", call="m1").say("for one")
     pair.speech("t2", call="m2").say("for the other")
@@ -133,7 +133,7 @@ def test_turns_are_heard_apart_and_who_has_left_hears_nothing(pair: Pair) -> Non
     assert one.seen == ["for one"]
 
 
-def test_what_nobody_hears_is_no_trouble(pair: Pair) -> None:
+def test_publishing_without_subscribers_is_harmless(pair: Pair) -> None:
     for number in range(100):
         speech = pair.speech(f"t{number}", call=f"m{number}")
         speech.say("words")
@@ -152,7 +152,7 @@ def test_a_listener_that_stumbles_stops_neither_the_turn_nor_the_others(pair: Pa
     watcher.sees("On we go.")
 
 
-def test_a_broker_that_dies_and_comes_back_is_taken_up_again(broker: RedisServer) -> None:
+def test_the_channel_reconnects_to_a_restarted_broker(broker: RedisServer) -> None:
     worker, other = (RedisLiveChannel(lambda: broker.url, prefix="home.") for _ in range(2))
     watcher = Watcher(other)
     speech = DeltaStream(worker.publish, turn="t1", step="t1-1", attempt=1, call="m1")
@@ -170,7 +170,7 @@ def test_a_broker_that_dies_and_comes_back_is_taken_up_again(broker: RedisServer
 @pytest.mark.parametrize(
     "url", [None, "memory://", "amqp://127.0.0.1:1/", "redis://127.0.0.1:1/0", "redis://["]
 )
-def test_without_a_broker_that_can_do_it_nothing_is_heard_and_nothing_waits(url: str | None) -> None:
+def test_without_a_capable_broker_nothing_arrives_and_nothing_blocks(url: str | None) -> None:
     channel = RedisLiveChannel(lambda: url, prefix="home.")
     watcher = Watcher(channel)
     DeltaStream(channel.publish, turn="t1", step="t1-1", attempt=1, call="m1").say("to nobody")
@@ -206,7 +206,7 @@ def test_doubled_and_lost_pieces_never_make_a_text_that_was_not_said(
     assert live.text == text
 
 
-def test_what_is_told_after_the_log_has_said_the_end_comes_too_late() -> None:
+def test_messages_after_the_logged_end_are_dropped() -> None:
     live = LiveTranscript()
     (first, *_), (second, *_) = pieces("one", []), pieces("two", [], call="m2", attempt=2)
     assert live.add_delta(first)

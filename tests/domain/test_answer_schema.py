@@ -37,7 +37,7 @@ def ends(world: World) -> list[tuple[str, str]]:
     return told
 
 
-def test_the_model_is_told_of_the_schema_with_the_text() -> None:
+def test_the_schema_is_sent_with_the_text() -> None:
     said = asked().session.messages[-1]
     assert said == UserMessage(f"How old is Ada?\n\n{schema_note(SCHEMA)}")
     assert without_notes(said.content) == "How old is Ada?"

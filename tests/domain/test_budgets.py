@@ -112,7 +112,7 @@ def test_a_call_that_begins_is_reserved_on_its_turn_its_session_and_its_day() ->
     )
 
 
-def test_its_reply_settles_it_to_what_was_used_on_the_day_that_it_was_reserved_for() -> None:
+def test_a_reply_settles_its_reservation_on_the_reserved_day() -> None:
     world = World()
     world.begin(reservation())
     world.reply(Usage(90, 10))
@@ -121,7 +121,7 @@ def test_its_reply_settles_it_to_what_was_used_on_the_day_that_it_was_reserved_f
     )
 
 
-def test_a_call_that_nobody_answers_for_is_charged_its_reservation_and_says_so() -> None:
+def test_a_call_without_a_reply_is_charged_its_reservation() -> None:
     world = World()
     world.begin(reservation())
     world.abandon()
@@ -130,7 +130,7 @@ def test_a_call_that_nobody_answers_for_is_charged_its_reservation_and_says_so()
     assert world.account("turn-t1") == (priced(150), NOTHING)
 
 
-def test_what_comes_too_late_stands_in_the_place_of_what_was_estimated() -> None:
+def test_a_late_reply_replaces_its_estimate() -> None:
     world = World()
     world.begin(reservation())
     world.abandon()
@@ -160,7 +160,7 @@ def test_what_the_failure_of_a_call_used_and_may_have_used_is_spent() -> None:
     assert world.account("session-s1") == (priced(123), NOTHING)
 
 
-def test_a_summary_that_nobody_set_anything_aside_for_counts_for_the_day_on_which_it_is_booked() -> None:
+def test_a_summary_without_a_reservation_counts_on_the_day_of_its_booking() -> None:
     world = World()
     booked = e.ResponseBooked(
         turn="t1", step="t1-1-0", purpose="session_search", model="m", usage=Usage(7), cost_usd=7 * PRICE
@@ -189,7 +189,7 @@ def test_where_the_price_turns_out_to_be_unknown_the_money_set_aside_is_spent() 
     assert world.account("turn-t1") == (Amount(100, priced(150).nano_usd), NOTHING)
 
 
-def test_a_call_without_a_reservation_is_charged_to_nobody() -> None:
+def test_a_call_without_a_reservation_is_not_charged() -> None:
     world = World()
     world.begin(None)
     world.reply(Usage(90, 10))
@@ -263,7 +263,7 @@ def test_each_limit_that_is_set_holds_for_its_account() -> None:
     ]
 
 
-def test_a_turn_may_have_a_budget_of_its_own_and_get_another_when_it_is_taken_up_again() -> None:
+def test_a_turn_may_have_its_own_budget_and_get_another_by_a_retry() -> None:
     session = Session(stream="session-s1")
     submit = c.SubmitTurn(turn="t1", session="s1", text="hello", source="schedule:x", budget_usd=0.25)
     session = fold(session, decide(submit, session))

@@ -240,7 +240,7 @@ def test_a_note_behind_the_last_answer_is_no_request_that_ended_unanswered() -> 
     assert world.session.messages == (*said, AssistantMessage(ACKNOWLEDGED), UserMessage("and now?"))
 
 
-def test_a_session_that_ends_is_not_taken_up_again_by_a_compression() -> None:
+def test_a_compression_does_not_reopen_an_ended_session() -> None:
     world = World()
     world.submit("hello")
     world.answer()

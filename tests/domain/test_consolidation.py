@@ -164,7 +164,7 @@ def test_a_failure_with_a_time_keeps_the_step_due_at_it() -> None:
     assert next_steps(after(ASKED, STARTED, FAILED)) == ()
 
 
-def test_a_failed_one_is_taken_up_again_under_another_step() -> None:
+def test_a_failed_consolidation_is_retried_as_another_step() -> None:
     (asked,) = decided(after(ASKED, FAILED), again("s1", "o1"))
     assert isinstance(asked, e.ConsolidationRequested)
     (step,) = next_steps(after(ASKED, FAILED, asked))
@@ -201,7 +201,7 @@ def test_what_it_costs_is_charged_to_its_stream_the_day_and_the_days_consolidati
     assert set(accounts.values()) == {(Amount(100, 250_000_000), Amount(0, 0))}
 
 
-def test_a_call_whose_worker_died_counts_as_what_was_reserved_for_it() -> None:
+def test_a_call_of_a_dead_worker_counts_as_its_reservation() -> None:
     taken_over = replace(STARTED, lost=RESERVED)
     lost = replace(FAILED, lost=RESERVED)
     accounts = spent(ASKED, STARTED, taken_over, lost)

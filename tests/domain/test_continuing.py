@@ -26,7 +26,7 @@ def stopped(text: str = "Tidy up.") -> World:
     return world
 
 
-def test_it_goes_on_after_its_closing_answer_with_its_tools_and_its_limit_anew():
+def test_a_continued_turn_has_its_tools_and_a_new_limit():
     world = stopped()
     world.do(CONTINUE)
     world.prefetch()

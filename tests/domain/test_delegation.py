@@ -168,7 +168,7 @@ def test_a_waiting_call_has_no_step_and_ends_with_the_last_child_in_the_order_of
         (e.TurnCancelled(turn="t-a", by="user"), "cancelled"),
     ],
 )
-def test_the_status_is_what_happened(end: e.TurnEnd, status: str) -> None:
+def test_the_status_follows_from_the_facts(end: e.TurnEnd, status: str) -> None:
     family = Family()
     family.delegate(ROOT, "a")
     family.end("a", end)
@@ -179,7 +179,7 @@ def test_the_status_is_what_happened(end: e.TurnEnd, status: str) -> None:
     assert "Status: completed" not in result.content
 
 
-def test_an_end_that_nobody_waits_for_is_a_text_that_others_can_join() -> None:
+def test_an_end_without_a_waiting_call_is_a_text_that_collects_others() -> None:
     family = Family()
     family.delegate(ROOT, "a", "b", waits=False)
     assert [step.operation for step in next_steps(family.session())] == ["turn.call_model"]
@@ -190,7 +190,7 @@ def test_an_end_that_nobody_waits_for_is_a_text_that_others_can_join() -> None:
     assert "a is done." in told[0].text
 
 
-def test_a_cancel_reaches_every_descendant_in_the_same_append_and_nobody_is_told_twice() -> None:
+def test_a_cancel_reaches_every_descendant_once_in_the_same_append() -> None:
     family = Family()
     family.delegate(ROOT, "a", "b")
     family.begin_call("a")
@@ -231,7 +231,7 @@ def test_a_text_that_interrupts_a_child_runs_after_it() -> None:
     assert running_turn(family.session("a")).id == "t2-a"
 
 
-def test_a_child_that_runs_a_step_ends_after_it_and_its_cancelled_parent_hears_of_it() -> None:
+def test_a_cancelled_child_ends_after_its_running_step_and_reports_to_its_parent() -> None:
     family = Family()
     family.delegate(ROOT, "a")
     call = family.begin_call("a")
@@ -267,7 +267,7 @@ def test_a_turn_that_is_being_cancelled_begins_nothing() -> None:
     assert family.of(e.ChildrenStarted) == []
 
 
-def test_a_child_that_is_retried_after_its_end_is_not_told_of_again() -> None:
+def test_a_child_retried_after_its_end_is_not_reported_again() -> None:
     family = Family()
     family.delegate(ROOT, "a")
     family.end("a", e.TurnFailed(turn="t-a", kind="auth", message="no key"))
@@ -318,7 +318,7 @@ def test_a_child_that_waits_for_its_own_gives_its_place_up() -> None:
 
 
 @given(st.lists(st.sampled_from(["start", "end", "wait", "continue"]), max_size=40), st.data())
-def test_no_place_is_lost_and_no_limit_is_passed_but_by_those_who_go_on(
+def test_no_slot_is_lost_and_only_continued_children_exceed_a_limit(
     acts: Sequence[str], data: st.DataObject
 ) -> None:
     slots, number, resumed, away = ChildSlots(), 0, 0, list[str]()

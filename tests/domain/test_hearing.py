@@ -131,7 +131,7 @@ def test_new_begins_another_conversation_with_or_without_words() -> None:
     assert (turn.session, turn.text) == ("s4", "What\nnow?")
 
 
-def test_stop_ends_the_running_turn_and_says_what_waits() -> None:
+def test_stop_ends_the_running_turn_and_lists_waiting_texts() -> None:
     log = Log()
     assert log.answered("/stop") == "Nothing is running."
     turn = submitted(log.hear("Hello"))
@@ -154,7 +154,7 @@ def test_stop_twice_is_one_cancellation() -> None:
     assert facts_of(log.hear("/stop"), e.TurnCancelRequested) == []
 
 
-def test_status_says_what_is_being_done_and_what_waits() -> None:
+def test_status_shows_the_running_turn_and_waiting_texts() -> None:
     log = Log()
     assert "no conversation" in log.answered("/status")
     log.hear("Count the files, " + "please " * 40)
@@ -178,7 +178,7 @@ def test_rate_says_whether_the_last_answer_was_good() -> None:
     assert rated == e.TurnRated(turn="t2", rating="down", by=ANNA, note="Too long.")
 
 
-def test_model_tells_and_changes_the_conversation_s_model() -> None:
+def test_model_shows_and_changes_the_conversations_model() -> None:
     log = Log()
     assert "no conversation" in log.answered("/model gpt-5")
     session = submitted(log.hear("Hello")).session
@@ -222,14 +222,14 @@ def test_what_is_no_text_is_answered_with_a_note() -> None:
 USERS: Mapping[str, tuple[str, ...]] = {"anna": (ANNA, "slack:U1")}
 
 
-def test_one_person_s_conversation_goes_on_from_platform_to_platform() -> None:
+def test_a_persons_conversation_continues_on_another_platform() -> None:
     log = Log(users=USERS)
     assert submitted(log.hear("Hello")).session == "s1"
     assert submitted(log.hear("Here I am", "slack:U1")).session == "s1"
     assert log.streams.keys() == {"session-s1", "person-anna"}
 
 
-def test_a_conversation_from_before_the_joining_goes_on() -> None:
+def test_a_conversation_from_before_the_joining_continues() -> None:
     log = Log()
     log.hear("Hello")
     log.house = GatewayPolicy(users=USERS)
@@ -253,7 +253,7 @@ def test_the_same_message_means_the_same_delivery() -> None:
     assert ids == {"delivery-dtelegramx4242x7"}
 
 
-def test_news_are_told_beside_a_turn_that_begins_and_not_with_a_command() -> None:
+def test_news_are_sent_when_a_turn_begins_and_not_with_a_command() -> None:
     said = IncomingMessage(key="telegram:4242:7", user=ANNA, target=ANNA, text="Hello")
     log, names = Log(), NewIds("t1", "s1")
     changed = handle_message(said, GatewayPolicy(), names, ("Both are kept.", "Look there."))(log.load)

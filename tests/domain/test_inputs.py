@@ -91,7 +91,7 @@ def test_every_request_has_its_own_answer() -> None:
     assert as_mcp(input_of(world, call)) == b'{"pay":{"action":"accept"},"who":{"action":"decline"}}'
 
 
-def test_what_nobody_answers_in_time_is_cancelled_and_the_call_is_made_with_that() -> None:
+def test_an_unanswered_question_is_cancelled_and_the_call_continues_with_that() -> None:
     world, _, call = asked(FORM)
     world.begin()
     world.do(c.ExpireInput(step=call))

@@ -35,12 +35,12 @@ def test_a_turn_that_ends_makes_one_step_due_for_each_listener() -> None:
     assert memory.operation is None, "it is a job, and no act of the session"
 
 
-def test_nothing_is_due_in_the_middle_of_a_turn_or_where_nobody_listens() -> None:
+def test_nothing_is_due_within_a_turn_or_without_listeners() -> None:
     assert telling(after(*turn(1, MEMORY)[:-1])) == []
     assert telling(after(*turn(1))) == []
 
 
-def test_what_happens_meanwhile_leaves_the_step_as_it_is_and_is_due_when_that_was_told() -> None:
+def test_events_during_a_step_are_due_after_it() -> None:
     session = after(*turn(1, MEMORY))
     later = after(*turn(2, MEMORY), session=session)
     assert telling(later) == telling(session)
@@ -49,7 +49,7 @@ def test_what_happens_meanwhile_leaves_the_step_as_it_is_and_is_due_when_that_wa
     assert telling(after(e.ListenerTold(listener=MEMORY, upto=7), session=told)) == []
 
 
-def test_one_that_comes_later_hears_what_comes_after_it() -> None:
+def test_a_later_listener_gets_later_events() -> None:
     session = after(*turn(1, MEMORY), e.ListenerTold(listener=MEMORY, upto=3), *turn(2, MEMORY, CONTEXT))
     assert [step.id for step in telling(session)] == ["s1-memory-3", "s1-context-5"]
 
@@ -58,13 +58,13 @@ def test_one_that_listens_no_more_is_owed_nothing() -> None:
     assert telling(after(*turn(1, MEMORY), *turn(2))) == []
 
 
-def test_compressions_and_ends_are_told_though_no_turn_ends() -> None:
+def test_compressions_and_ends_are_due_although_no_turn_ends() -> None:
     session = after(*turn(1, MEMORY), e.ListenerTold(listener=MEMORY, upto=3))
     assert telling(after(e.SessionEnded(session="s1", reason="user"), session=session))
     assert telling(after(e.ReviewCompleted(review="v1", saved="Likes tea."), session=session))
 
 
-def test_nobody_listens_to_a_fork_before_its_first_turn() -> None:
+def test_a_fork_has_no_listeners_before_its_first_turn() -> None:
     assert fork_of(after(*turn(1, MEMORY)), "session-s2").listeners == ()
 
 

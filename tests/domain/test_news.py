@@ -22,11 +22,11 @@ LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
         (e.SessionTitled(session="s", title="x"), None),
     ],
 )
-def test_what_a_chat_is_told_of_an_event(event: e.SessionEvent, words: str | None) -> None:
+def test_chats_get_these_notices_of_events(event: e.SessionEvent, words: str | None) -> None:
     assert news_of(event) == words
 
 
-def test_news_wait_for_the_next_answer_and_are_told_once() -> None:
+def test_news_wait_for_the_next_answer_and_are_sent_once() -> None:
     session = fold(Session(stream="session-s"), [LEARNED, LEARNED])
     assert with_news("Yes.", session.news) == "Yes.\n\nLearned meanwhile: likes tea"
     assert with_news("Yes.", ()) == "Yes."
@@ -71,7 +71,7 @@ PRESSED = e.ContextPressure(turn="t1", tokens=900, threshold=1_000, window=2_000
         ),
     ],
 )
-def test_a_chat_is_told_at_once_of_what_happens_to_its_turn(event: e.SessionEvent, words: str) -> None:
+def test_a_chat_gets_news_of_its_turn_at_once(event: e.SessionEvent, words: str) -> None:
     (requested,) = deliveries_of(ANNA, event)
     assert words in requested.text
     assert requested.target == ANNA
@@ -82,7 +82,7 @@ def test_a_file_or_another_chat_gets_answers_alone(event: e.SessionEvent) -> Non
     assert deliveries_of("file:/tmp/answers", event) == []
 
 
-def test_a_mere_retry_is_not_told() -> None:
+def test_a_retry_sends_no_notice() -> None:
     assert immediate_notices(RETRIED) == ()
 
 
@@ -91,7 +91,7 @@ def test_two_notices_of_one_append_are_two_deliveries() -> None:
     assert first.delivery != second.delivery
 
 
-def test_what_was_learned_waits_for_the_answer_and_is_not_told_with_a_notice() -> None:
+def test_learned_items_are_sent_with_the_answer_and_not_with_a_notice() -> None:
     (requested,) = deliveries_of(ANNA, LEFT, before=(LEARNED,))
     assert "Learned" not in requested.text
 

@@ -118,7 +118,7 @@ def test_where_all_members_fail_the_aggregator_answers_alone_and_is_to_say_so() 
     assert world.session.ended["t1"].status == "completed"
 
 
-def test_chats_are_told_at_once_of_a_member_that_is_left_out() -> None:
+def test_chats_get_a_notice_of_a_failed_member_at_once() -> None:
     world = World()
     submitted = c.SubmitTurn(
         turn="t1", session="s1", text="which one?", source="telegram", deliver=("telegram:7",)

@@ -62,12 +62,12 @@ def test_many_results_show_less_of_their_beginnings_until_all_fit() -> None:
         assert sum((call.result or "").startswith(OPEN) for call in after) >= 20
 
 
-def test_a_result_that_what_stands_in_its_place_would_not_make_shorter_is_left_alone() -> None:
+def test_a_result_no_longer_than_its_replacement_is_kept() -> None:
     many = calls_of([150] * 26)
     assert truncate_round(many, 1_000, 1_500) == many
 
 
-def test_what_stands_behind_a_warning_is_not_replaced_once_more() -> None:
+def test_a_result_replaced_after_a_warning_is_not_replaced_again() -> None:
     warned = WARNING + preview_of("x" * 9_000, "results/t1-1-0.txt", 1_500)
     (call,) = (replace(each, result=warned) for each in calls_of([0]))
     (after,) = truncate_round((call,), 1_000, 1_500)

@@ -64,7 +64,7 @@ def test_a_worker_that_dies_during_a_look_changes_nothing() -> None:
     assert [step.id for step in world.due] == [call]
 
 
-def test_a_cancelled_turn_ends_when_the_server_was_told() -> None:
+def test_a_cancelled_turn_ends_after_the_server_got_the_cancellation() -> None:
     world, call = begun()
     world.do(c.CancelTurn(turn="t1", by="user"))
     assert "t1" not in world.session.ended

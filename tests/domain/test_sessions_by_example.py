@@ -130,7 +130,7 @@ def test_collecting_keeps_the_order_of_texts_that_were_queued_between() -> None:
     assert said == ["one", "two", "three", "four"]
 
 
-def test_a_steered_text_is_heard_before_the_next_model_call() -> None:
+def test_a_steered_text_reaches_the_next_model_call() -> None:
     world = World()
     running = world.submit("one")
     world.prefetch()

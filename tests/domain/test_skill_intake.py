@@ -85,7 +85,7 @@ def test_what_a_person_and_the_agent_wrote_meanwhile_both_stand():
     assert skill.main == FRONT.format("one") + "a, by hand\nb\nc\nby the agent\n"
 
 
-def test_of_one_field_of_the_front_matter_the_persons_value_stands_alone():
+def test_a_front_matter_field_keeps_the_persons_value():
     theirs = TWO.replace("description: one", "description: the agent's")
     mine = ONE.replace("description: one", "description: mine")
     assert after([created(), edited(theirs)], {MAIN_FILE: mine}, laid_out=1).main == TWO.replace(
@@ -137,7 +137,7 @@ def test_skill_md_alone_is_written_again_where_it_is_gone():
     assert facts_after([created({"assets/a": text("x")})], {"assets/a": "x"}, laid_out=1) == ()
 
 
-def test_of_two_forms_that_are_no_text_the_persons_stands():
+def test_of_two_binary_forms_the_persons_is_kept():
     old = e.SkillFile("AAAA", base64=True)
     agents = e.SkillFileWritten(name="tidy", path="assets/a", content="BBBB", base64=True, author="turn")
     past = history(STREAM, [created({"assets/a": old}), agents])

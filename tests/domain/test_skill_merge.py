@@ -29,7 +29,7 @@ TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=8).map(lambda lines: "".j
         ("a\nb\nc\nd\nE\n", "a\nb\nc\nd\n", "a\nb\nc\nd\nE\n"),
     ],
 )
-def test_both_sides_stand_in_what_comes_of_them(ours: str, theirs: str, result: str) -> None:
+def test_a_merge_holds_both_sides(ours: str, theirs: str, result: str) -> None:
     assert merge(BASE, ours, theirs) == result
 
 
@@ -75,7 +75,7 @@ def test_what_only_one_side_changed_is_taken_whole(base: str, changed: str) -> N
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_no_line_that_somebody_added_is_lost(base: str, ours: str, theirs: str) -> None:
+def test_no_added_line_is_lost(base: str, ours: str, theirs: str) -> None:
     lines = set(merge(base, ours, theirs).splitlines())
     added = (set(ours.splitlines()) | set(theirs.splitlines())) - set(base.splitlines())
     assert added <= lines

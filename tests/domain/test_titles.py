@@ -72,7 +72,7 @@ def test_case_spaces_and_composition_make_no_other_name(one: str, other: str) ->
     ],
     ids=["space", "many", "joiners in Latin", "Persian", "emoji"],
 )
-def test_characters_that_nobody_sees_are_left_out(title: str, clean: str) -> None:
+def test_invisible_characters_are_removed(title: str, clean: str) -> None:
     assert clean_title(title) == clean
     assert title_key(title) == title_key(clean)
 

@@ -23,7 +23,7 @@ from hermes_jobs.text.tokens import head, tail, token_weight, tokens
         ("👍🏽" * 100, 200, 300),
     ],
 )
-def test_every_script_weighs_about_what_tokenizers_make_of_it(text: str, fewest: int, most: int) -> None:
+def test_estimates_are_near_those_of_tokenizers_for_every_script(text: str, fewest: int, most: int) -> None:
     assert fewest <= tokens(text) <= most
 
 

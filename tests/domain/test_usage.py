@@ -13,7 +13,7 @@ usages = st.builds(
 
 
 @given(usages, usages)
-def test_what_is_added_and_taken_away_leaves_what_was_there(one: Usage, other: Usage) -> None:
+def test_adding_and_subtracting_usage_restores_it(one: Usage, other: Usage) -> None:
     assert one + other + -other == one
     assert one + -one == NO_USAGE
 

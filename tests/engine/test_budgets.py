@@ -72,7 +72,7 @@ def test_twenty_turns_in_four_processes_do_not_overspend_the_day(log: SqlEventLo
     assert_the_day_was_not_overspent(log, CALLS * COST)
 
 
-def test_a_call_waits_for_what_others_have_set_aside_and_goes_on_when_they_have_used_less(
+def test_a_call_waits_for_reservations_of_others_and_continues_when_they_are_released(
     log: SqlEventLog,
 ) -> None:
     reply = Reply(content="done", usage=Usage(SENT, 10), model="m")
@@ -94,7 +94,7 @@ def test_a_call_waits_for_what_others_have_set_aside_and_goes_on_when_they_have_
     assert_all_is_done_once(log, ["t0", "t1"])
 
 
-def test_a_turn_that_has_used_up_its_budget_fails_and_goes_on_when_it_is_raised(log: SqlEventLog) -> None:
+def test_a_turn_over_its_budget_fails_and_continues_when_it_is_raised(log: SqlEventLog) -> None:
     model = ScriptedModel(two_calls)
     short = spending_engine(log, "w1", Budgets(turn_tokens=2 * SENT + SAID), model)
     submit(short, 1)
@@ -126,7 +126,7 @@ def test_each_turn_has_its_own_budget_beside_the_sessions(log: SqlEventLog) -> N
     assert "budgets.session_usd" in ends[1].message
 
 
-def test_a_tiny_budget_is_told_as_an_amount(log: SqlEventLog) -> None:
+def test_a_tiny_budget_is_shown_as_an_amount(log: SqlEventLog) -> None:
     engine = spending_engine(log, "w1", Budgets(turn_usd=1e-7), ScriptedModel(two_calls))
     submit(engine, 1)
     work(engine)
@@ -142,7 +142,7 @@ def test_an_answer_is_asked_for_no_longer_than_the_budget_pays_for(log: SqlEvent
     assert [request.max_tokens for request in model.requests] == [280]
 
 
-def test_without_a_budget_the_providers_own_limit_stands(log: SqlEventLog) -> None:
+def test_without_a_budget_the_providers_limit_applies(log: SqlEventLog) -> None:
     model = ScriptedModel(two_calls)
     engine = spending_engine(log, "w1", Budgets(), model)
     submit(engine, 1)
@@ -183,7 +183,7 @@ def test_a_call_whose_worker_died_is_charged_as_reserved_until_its_reply_comes_a
         (ModelError("garbage", "It is not JSON.", usage=Usage(SENT, 5)), NO_USAGE),
     ],
 )
-def test_what_a_failed_call_may_have_used_is_booked_as_estimated_where_nobody_said(
+def test_a_failed_call_without_reported_usage_is_booked_as_an_estimate(
     log: SqlEventLog, error: ModelError, estimated: Usage
 ) -> None:
     engine = spending_engine(log, "w1", Budgets(), ScriptedModel([error]))

@@ -97,7 +97,7 @@ def test_it_counts_those_in_a_row_that_won_nothing(session: Session) -> None:
     assert compressed(replace(session, ineffective_compressions=1), 5).in_vain == 0
 
 
-def test_people_are_told_when_it_is_the_last_one(session: Session) -> None:
+def test_a_notice_says_when_a_compression_is_the_last(session: Session) -> None:
     told: list[str] = []
     progress = ProgressLines(told.append, lambda: 0.0)
     for number, futile in enumerate((0, 1)):

@@ -249,7 +249,7 @@ def test_a_step_that_cannot_be_decided_about_is_given_back(office: Office) -> No
     assert office.engine("other").run(row.step.stream, row.step.id) == "done"
 
 
-def test_the_views_tell_what_became_of_each_due_time(office: Office, tmp_path: Path) -> None:
+def test_the_views_list_the_outcome_of_each_due_time(office: Office, tmp_path: Path) -> None:
     office.add(deliver=("cli", "file:/srv/notes.md"))
     engine = office.engine()
     office.time = DUE

@@ -37,7 +37,7 @@ def converse(engine: Engine, session: str, turn: str, text: str) -> None:
         engine.run(stream_of(session), steps[0].step.id)
 
 
-def test_a_turn_in_a_fork_goes_on_from_the_parents_history(engine: Engine) -> None:
+def test_a_turn_in_a_fork_continues_the_parents_history(engine: Engine) -> None:
     converse(engine, "s1", "t1", "one")
     before = engine.log.head("session-s1")
     fork(engine, "s1", "s2")
@@ -103,7 +103,7 @@ def said_in(engine: Engine, session: str) -> list[str]:
     return [message.content for message in engine.sessions.load(stream_of(session)).messages]
 
 
-def test_undoing_goes_on_from_before_the_last_turn_and_erases_nothing(engine: Engine, log: EventLog) -> None:
+def test_an_undo_continues_before_the_last_turn_and_erases_nothing(engine: Engine, log: EventLog) -> None:
     converse(engine, "s1", "t1", "one")
     converse(engine, "s1", "t2", "two")
     before = log.read("session-s1")
@@ -117,7 +117,7 @@ def test_undoing_goes_on_from_before_the_last_turn_and_erases_nothing(engine: En
     assert said_in(engine, "s3") == ["one", "done"]
 
 
-def test_the_title_goes_on_with_the_person_who_undoes(engine: Engine) -> None:
+def test_the_title_moves_to_the_fork_of_an_undo(engine: Engine) -> None:
     converse(engine, "s1", "t1", "one")
     converse(engine, "s1", "t2", "two")
     rename_session(engine, "s1", "Trip to Rome")
@@ -171,7 +171,7 @@ def test_nothing_is_undone_while_a_turn_runs(engine: Engine) -> None:
         undo(engine, "s1", "s2")
 
 
-def test_a_fork_goes_on_with_the_model_that_its_parent_had_by_then(engine: Engine) -> None:
+def test_a_fork_keeps_the_model_of_its_parent_at_that_turn(engine: Engine) -> None:
     converse(engine, "s1", "t1", "one")
     engine.execute("session-s1", c.ChangeModel(model="another"))
     fork(engine, "s1", "s2")

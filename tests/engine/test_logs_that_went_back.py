@@ -48,9 +48,7 @@ def titles(log: SqlEventLog) -> list[str]:
     return [each.event.title for each in log.read(STREAM) if isinstance(each.event, SessionTitled)]
 
 
-def test_a_process_that_knows_more_than_the_log_goes_on_with_the_log(
-    log: SqlEventLog, engine: Engine
-) -> None:
+def test_a_process_ahead_of_the_log_continues_from_the_log(log: SqlEventLog, engine: Engine) -> None:
     submit(engine, "t1")
     submit(engine, "t2")
     engine.execute(STREAM, c.RenameSession(title="lost"))

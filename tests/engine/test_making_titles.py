@@ -26,7 +26,7 @@ from hermes_jobs.engine.titles import ANSWER_CHARACTERS, PROMPT_CHARACTERS, TITL
         ('"..."', ""),
     ],
 )
-def test_the_title_is_what_the_model_said_without_what_stands_around_it(reply: str, title: str) -> None:
+def test_the_title_is_the_models_answer_without_decoration(reply: str, title: str) -> None:
     assert title_of(reply) == title
 
 

@@ -24,7 +24,7 @@ RESERVED = Reservation(model="m", input_tokens=100, output_tokens=20, day="2026-
         ([NO_USAGE, Usage(90, 7), Usage(5)], [(Usage(90, 7), RESERVED), (Usage(5), None)]),
     ],
 )
-def test_an_estimate_gives_way_to_what_was_reported_alone(
+def test_only_reported_usage_replaces_an_estimate(
     usages: list[Usage], booked: list[tuple[Usage, Reservation | None]]
 ) -> None:
     responses = tuple(

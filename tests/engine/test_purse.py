@@ -114,7 +114,7 @@ def test_where_not_even_a_short_answer_is_paid_for_the_budget_is_used_up() -> No
     assert "turns continue" in exhausted.value.hint
 
 
-def test_a_turns_own_budget_is_raised_where_the_turn_is_taken_up_again() -> None:
+def test_the_budget_of_a_turn_can_be_raised_by_a_retry() -> None:
     asked = budget_guard(Budgets())
     terms = terms_of(asked, replace(SESSION, current=replace(TURN, budget_usd=0.0)))
     with pytest.raises(Rejected, match="the turn's own budget") as exhausted:
@@ -141,7 +141,7 @@ def test_a_limit_in_tokens_beside_it_holds_such_a_model() -> None:
     sent=st.integers(1, 20_000),
     longest=st.none() | st.integers(1, 50_000),
 )
-def test_asking_for_less_ends_and_what_is_asked_for_at_last_fits(
+def test_requests_for_less_end_with_one_that_fits(
     limit: float, spent: int, sent: int, longest: int | None
 ) -> None:
     asked = budget_guard(Budgets(day_usd=limit), max_tokens=longest, input_tokens=sent)
@@ -172,7 +172,7 @@ def history() -> Session:
     return replace(SESSION, compression=job)
 
 
-def test_a_compression_sets_aside_what_its_own_model_costs() -> None:
+def test_a_compression_reserves_by_the_price_of_its_model() -> None:
     asked = budget_guard(Budgets(day_usd=1), summariser=lambda: ("cheap", Prices()))
     terms = asked.approve(history(), "compression.compress")
     assert terms is not None

@@ -60,7 +60,7 @@ def run_to_its_end(thread: GatedThread) -> None:
         thread.go()
 
 
-def test_a_cancel_from_elsewhere_stops_what_runs_here(log: EventLog, gates: Gates) -> None:
+def test_a_cancel_by_another_process_stops_a_running_step(log: EventLog, gates: Gates) -> None:
     engine = engine_of(log, gates)
     watch = LogFollower(engine)
     submit(log, gates, "t1", "s1")

@@ -40,7 +40,7 @@ def sent(session: Session, turn: Turn) -> list[str]:
     return [message.content for message in request.messages]
 
 
-def test_it_stands_beside_the_newest_of_equal_messages(begun: tuple[Session, Turn]) -> None:
+def test_the_note_is_placed_at_the_newest_of_equal_messages(begun: tuple[Session, Turn]) -> None:
     assert sent(*begun) == [ASKED, "done", f"{ASKED} <tea>"]
 
 

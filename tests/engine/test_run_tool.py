@@ -56,7 +56,7 @@ def performed(world: World, step: Step, box: Toolbox) -> tuple[e.ToolFinished, S
     return command.outcome, command.events
 
 
-def test_what_a_tool_did_to_the_session_is_told_to_the_next_call() -> None:
+def test_the_next_call_sees_the_session_changes_of_a_tool() -> None:
     box = Toolbox(todo_tools(), enabled=())
     world, step = world_with_call("todo", '{"items": [{"id": "1", "text": "Look"}]}')
     _, facts = performed(world, step, box)

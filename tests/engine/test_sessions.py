@@ -28,7 +28,7 @@ def folded(log: SqlEventLog, version: int | None = None) -> Session:
     return fold(Session(stream=STREAM), facts)  # type: ignore[arg-type]
 
 
-def test_a_long_session_is_what_all_its_facts_make_of_it(log: SqlEventLog) -> None:
+def test_a_long_session_equals_the_fold_of_its_facts(log: SqlEventLog) -> None:
     session = StreamRepository(log).load(STREAM)
     assert session.version > 2 * BATCH
     assert session == folded(log)
@@ -36,7 +36,7 @@ def test_a_long_session_is_what_all_its_facts_make_of_it(log: SqlEventLog) -> No
 
 @pytest.mark.parametrize("version", [1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 3])
 @pytest.mark.parametrize("known", [0, BATCH, 2 * BATCH + 3])
-def test_as_it_was_does_not_depend_on_what_was_known(log: SqlEventLog, version: int, known: int) -> None:
+def test_a_past_state_does_not_depend_on_the_cache(log: SqlEventLog, version: int, known: int) -> None:
     sessions = StreamRepository(log)
     if known:
         sessions.put(folded(log, known))

@@ -105,7 +105,7 @@ def added(content: str) -> MemoryAdded:
     return MemoryAdded(target="user", content=content, author="user")
 
 
-def test_it_hears_all_that_is_new_in_order_and_once(house: House) -> None:
+def test_a_listener_gets_all_new_events_in_order_and_once(house: House) -> None:
     house.turn("t1", NAME)
     house.tell()
     house.turn("t2", NAME)
@@ -116,14 +116,14 @@ def test_it_hears_all_that_is_new_in_order_and_once(house: House) -> None:
     assert house.log.steps() == []
 
 
-def test_who_dies_before_it_is_written_down_is_followed_by_one_who_tells_it_again(house: House) -> None:
+def test_after_a_death_before_the_record_the_listener_is_called_again(house: House) -> None:
     house.turn("t1", NAME)
     house.notes.notify(house.engine.sessions.load(STREAM), 1)
     house.tell()
     assert house.notes.heard.count("TurnCompleted") == 2
 
 
-def test_after_a_failure_it_goes_on_where_it_stumbled(house: House) -> None:
+def test_after_a_failure_it_continues_at_the_failed_event(house: House) -> None:
     house.turn("t1", NAME)
     house.notes.stumbles = {"TurnCompleted"}
     house.tell()

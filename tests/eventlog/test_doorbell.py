@@ -32,7 +32,7 @@ def listening(folder: Path) -> Iterator[tuple[ProcessNotifier, threading.Event]]
     doorbell.close()
 
 
-def test_a_ring_is_heard_by_everybody_else(
+def test_a_ring_wakes_every_other_process(
     folder: Path, listening: tuple[ProcessNotifier, threading.Event]
 ) -> None:
     _, heard = listening
@@ -40,7 +40,7 @@ def test_a_ring_is_heard_by_everybody_else(
     assert heard.wait(PATIENCE)
 
 
-def test_rings_go_on_being_heard(folder: Path, listening: tuple[ProcessNotifier, threading.Event]) -> None:
+def test_later_rings_wake_them_too(folder: Path, listening: tuple[ProcessNotifier, threading.Event]) -> None:
     _, heard = listening
     other = ProcessNotifier(folder)
     for _ in range(20):
@@ -49,7 +49,7 @@ def test_rings_go_on_being_heard(folder: Path, listening: tuple[ProcessNotifier,
         assert heard.wait(PATIENCE)
 
 
-def test_more_rings_than_a_pipe_holds_hold_nobody_up(folder: Path) -> None:
+def test_more_rings_than_a_pipe_holds_do_not_block(folder: Path) -> None:
     doorbell, reached, going_on = ProcessNotifier(folder), threading.Event(), threading.Event()
 
     def be_slow() -> None:
@@ -71,7 +71,7 @@ def test_more_rings_than_a_pipe_holds_hold_nobody_up(folder: Path) -> None:
     doorbell.close()
 
 
-def test_a_pipe_that_nobody_reads_is_cleared_away(
+def test_a_pipe_without_a_reader_is_deleted(
     folder: Path, listening: tuple[ProcessNotifier, threading.Event]
 ) -> None:
     os.mkfifo(folder / "dead")
@@ -80,12 +80,12 @@ def test_a_pipe_that_nobody_reads_is_cleared_away(
     assert len(list(folder.iterdir())) == 1
 
 
-def test_where_nobody_listens_ringing_does_nothing(folder: Path) -> None:
+def test_ringing_without_listeners_does_nothing(folder: Path) -> None:
     ProcessNotifier(folder).notify()
     assert not folder.exists()
 
 
-def test_where_there_can_be_no_pipe_nobody_listens(tmp_path: Path) -> None:
+def test_without_pipes_there_are_no_listeners(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     doorbell = ProcessNotifier(tmp_path / "file")
     doorbell.subscribe(lambda: None)
@@ -93,14 +93,14 @@ def test_where_there_can_be_no_pipe_nobody_listens(tmp_path: Path) -> None:
     doorbell.close()
 
 
-def test_nothing_is_left_of_one_who_has_closed(folder: Path) -> None:
+def test_closing_removes_the_pipe(folder: Path) -> None:
     doorbell = ProcessNotifier(folder)
     doorbell.subscribe(lambda: None)
     doorbell.close()
     assert list(folder.iterdir()) == []
 
 
-def test_a_log_that_hardly_ever_looks_by_itself_hears_what_another_writes(
+def test_a_log_that_rarely_polls_is_woken_by_another_writer(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = sqlite_url(tmp_path / "events.db")

@@ -118,7 +118,7 @@ def test_an_event_that_was_redacted_twice_verifies(log: SqlEventLog) -> None:
         "UPDATE events SET recorded_at = 'earlier' WHERE position = 1",
     ],
 )
-def test_a_tombstone_covers_nothing_but_what_was_put_in_its_place(log: SqlEventLog, statement: str) -> None:
+def test_a_tombstone_covers_only_its_replacement(log: SqlEventLog, statement: str) -> None:
     log.append(append(write("session-a", "one secret", "two")))
     remove(log, pattern("secret"))
     change(log, statement)
@@ -162,7 +162,7 @@ def test_a_cached_state_is_folded_again(log: SqlEventLog) -> None:
     assert states.load_at("memory", 1).user == ("Has a [redacted]",)  # type: ignore[attr-defined]
 
 
-def test_entries_that_become_alike_are_told_apart(log: SqlEventLog) -> None:
+def test_entries_that_become_equal_stay_distinct(log: SqlEventLog) -> None:
     entries = ("PIN 1234", "PIN 5678", "PIN none")
     added = [e.MemoryAdded(target="user", content=entry, author="user") for entry in entries]
     facts = [*added, e.MemoryRemoved(target="user", old="PIN 5678", author="user")]
@@ -185,7 +185,7 @@ def test_an_export_of_a_part_takes_its_tombstones_along(log: SqlEventLog, tmp_pa
     other.close()
 
 
-def test_an_export_that_somebody_else_changed_is_refused(log: SqlEventLog, tmp_path: Path) -> None:
+def test_an_export_changed_by_hand_is_refused(log: SqlEventLog, tmp_path: Path) -> None:
     log.append(append(write("session-a", "one secret", "two")))
     lines = lines_of(log)
     changed = [line.replace(b"one secret", b"one forgery") for line in lines[:-1]]

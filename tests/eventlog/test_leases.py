@@ -171,7 +171,7 @@ class TestObserver:
             dead = observer.dead(workers)
         return dead
 
-    def test_a_counter_that_stands_still_for_a_lease_is_a_death(
+    def test_a_counter_unchanged_for_a_lease_is_a_death(
         self, observer: FailureDetector, clock: HandClock
     ) -> None:
         workers = [foreign("still"), foreign("alive")]
@@ -194,7 +194,7 @@ class TestObserver:
         assert observer.dead([foreign("w", 0)]) == set()
         assert self.look(observer, clock, 1, [foreign("w", 1)]) == set()
 
-    def test_one_who_holds_a_step_and_is_not_registered_is_dead(
+    def test_an_unregistered_holder_of_a_step_is_dead(
         self, observer: FailureDetector, sqlite_log: EventLog
     ) -> None:
         assert observer.dead([foreign("w-1")], {"w-1", "w-2"}) == {"w-2"}
@@ -222,13 +222,13 @@ class TestObserver:
 
 
 class TestLivenessLocks:
-    def test_all_who_open_a_folder_read_the_same_id(self, tmp_path: Path) -> None:
+    def test_every_process_reads_the_same_id_of_a_folder(self, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
             folders = list(pool.map(lambda _: LivenessLocks(tmp_path / "locks"), range(8)))
         assert len({folder.id for folder in folders}) == 1
         assert [path.name for path in (tmp_path / "locks").iterdir()] == ["folder-id"]
 
-    def test_sweeping_leaves_what_is_held(self, folder: LivenessLocks, tmp_path: Path) -> None:
+    def test_sweeping_keeps_held_locks(self, folder: LivenessLocks, tmp_path: Path) -> None:
         held = folder.hold("held")
         (tmp_path / "run" / "workers" / "stale.lock").touch()
         folder.sweep()

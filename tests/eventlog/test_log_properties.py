@@ -20,7 +20,7 @@ change = st.tuples(st.lists(stream_write, min_size=1, max_size=3), st.booleans()
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(change, max_size=8))
-def test_reading_gives_what_was_appended(
+def test_reading_returns_the_appended_events(
     log: SqlEventLog, changes: list[tuple[list[tuple[str, list[str], int | None]], bool]]
 ) -> None:
     prefix = uuid.uuid4().hex

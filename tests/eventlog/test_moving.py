@@ -55,7 +55,7 @@ def all_rows(log: SqlEventLog, folder: Path) -> object:
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=8, deadline=None)
-def test_what_comes_in_is_what_went_out(seed: int) -> None:
+def test_an_import_equals_its_export(seed: int) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         here, there = opened(folder, "here"), opened(folder, "there")
@@ -334,7 +334,7 @@ def test_a_newer_event_is_left_to_a_newer_build(log: SqlEventLog, source: SqlEve
     source.close()
 
 
-def test_a_log_that_is_not_what_was_written_is_not_exported(source: SqlEventLog) -> None:
+def test_a_damaged_log_is_not_exported(source: SqlEventLog) -> None:
     with source._database.write_lock() as begin:
         connection = begin(True)
         connection.execute("UPDATE events SET data = replace(data, 'one', '1')")

@@ -131,7 +131,7 @@ def test_a_writer_that_is_lost_at_its_turn_has_written_nothing(
     assert titles(postgres_log.tail()) == ["one"]
 
 
-def test_a_connection_that_is_lost_is_told_by_the_error_alone(
+def test_a_lost_connection_is_recognised_by_its_error(
     postgres_log: SqlEventLog, server: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose(connection: Any) -> None:
@@ -159,7 +159,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("hurry")
-def test_a_turn_that_does_not_come_is_given_up_and_says_who_has_it(
+def test_a_write_lock_that_stays_taken_is_given_up_with_its_holder(
     url: str, postgres_log: SqlEventLog, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = open_log(url)
@@ -198,7 +198,7 @@ def distant(url: str, proxy: Proxy) -> Iterator[SqlEventLog]:
     log.close()
 
 
-def test_a_writer_that_vanishes_in_the_middle_of_its_append_keeps_nobody_from_writing(
+def test_a_writer_that_vanishes_in_its_append_blocks_no_other(
     postgres_log: SqlEventLog, distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(postgres._LIMITS, "idle_in_transaction_session_timeout", "300ms")
@@ -234,7 +234,7 @@ def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_ba
     assert titles(distant.tail()) == ["one"]
 
 
-def test_a_question_that_vanishes_is_told_as_a_silent_server(
+def test_a_lost_query_is_reported_as_a_silent_server(
     distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.3)

@@ -126,7 +126,7 @@ def test_a_program_that_keeps_the_file_locked_is_named_as_the_reason(
     hurried.close()
 
 
-def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_waits_to_read(
+def test_a_waiting_writer_is_told_the_lock_holder_and_readers_never_wait(
     path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_lock, "NOTIFY_AFTER", 0.01)
@@ -154,7 +154,7 @@ def test_the_process_that_has_the_write_turn_is_named_to_who_waits_and_nobody_wa
     other.close()
 
 
-def test_an_append_behind_a_stopped_writer_fails_in_the_end_and_succeeds_when_that_goes_on(
+def test_an_append_behind_a_stopped_writer_fails_and_succeeds_after_it_continues(
     path: Path, sqlite_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.05)
@@ -206,7 +206,7 @@ with log._database.write_lock() as begin:
 """
 
 
-def test_a_full_disk_loses_nothing_and_the_log_goes_on_when_there_is_room(small_disk: SmallDisk) -> None:
+def test_a_full_disk_loses_nothing_and_the_log_continues_when_there_is_space(small_disk: SmallDisk) -> None:
     log = open_log(sqlite_url(small_disk.path / "events.db"))
     ballast = small_disk.path / "ballast"
     ballast.write_bytes(b"x" * 200_000)

@@ -147,7 +147,7 @@ def test_what_is_wrong_is_said(sound: SqlEventLog, damage: str, stream: str | No
         "UPDATE steps SET kind = 'turn.run_tool'",
     ],
 )
-def test_a_step_that_differs_from_what_the_events_say_is_found(sound: SqlEventLog, damage: str) -> None:
+def test_a_step_that_differs_from_its_events_is_found(sound: SqlEventLog, damage: str) -> None:
     change(sound, damage)
     (finding,) = verify(sound).findings
     assert finding.message.startswith("Step t1-prefetch is ")

@@ -88,7 +88,7 @@ def gathered(database: CountingDatabase, queue: WriteQueue) -> Iterator[Callable
         database.open.set()
 
 
-def test_those_who_wait_together_share_a_transaction(database: CountingDatabase) -> None:
+def test_waiting_writers_share_a_transaction(database: CountingDatabase) -> None:
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
         futures = [submit(say(word), durable=word == "c") for word in "abcd"]
@@ -97,7 +97,7 @@ def test_those_who_wait_together_share_a_transaction(database: CountingDatabase)
     assert database.transactions == [True]
 
 
-def test_nobody_pays_for_durability_that_nobody_asked_for(database: CountingDatabase) -> None:
+def test_only_durable_appends_are_synced(database: CountingDatabase) -> None:
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
         futures = [submit(say(word), durable=False) for word in "ab"]
@@ -105,7 +105,7 @@ def test_nobody_pays_for_durability_that_nobody_asked_for(database: CountingData
     assert database.transactions == [False]
 
 
-def test_others_are_told_once_of_all_that_is_new_and_of_nothing_else(database: CountingDatabase) -> None:
+def test_others_are_notified_once_of_all_new_events(database: CountingDatabase) -> None:
     told: list[int] = []
     queue = WriteQueue(database, lambda: told.append(len(said(database))))
     with gathered(database, queue) as submit:
@@ -120,7 +120,7 @@ def test_others_are_told_once_of_all_that_is_new_and_of_nothing_else(database: C
     assert told == [3]
 
 
-def test_who_is_interrupted_while_others_are_told_leaves_nobody_waiting(database: CountingDatabase) -> None:
+def test_an_interrupt_during_the_notification_leaves_no_writer_waiting(database: CountingDatabase) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
@@ -132,7 +132,7 @@ def test_who_is_interrupted_while_others_are_told_leaves_nobody_waiting(database
     assert said(database) == ["a", "b", "c"]
 
 
-def test_one_who_fails_is_undone_alone(database: CountingDatabase) -> None:
+def test_a_failing_writer_is_rolled_back_alone(database: CountingDatabase) -> None:
     queue = WriteQueue(database)
     with gathered(database, queue) as submit:
         first, refused, doubled, last = (submit(act) for act in (say("a"), refuse, say("a"), say("b")))
@@ -142,7 +142,7 @@ def test_one_who_fails_is_undone_alone(database: CountingDatabase) -> None:
     assert said(database) == ["a", "b"]
 
 
-def test_when_the_database_fails_everybody_is_told_and_nothing_is_written(
+def test_a_failing_database_fails_every_writer_and_writes_nothing(
     database: CountingDatabase,
 ) -> None:
     def fail(connection: Connection) -> None:
@@ -201,7 +201,7 @@ def test_an_act_whose_thread_was_interrupted_before_its_turn_is_taken_back(
     assert said(database) == ["a", "b"]
 
 
-def test_an_interrupt_within_the_transaction_undoes_it_and_the_queue_goes_on(
+def test_an_interrupt_in_the_transaction_rolls_it_back_and_the_queue_continues(
     database: CountingDatabase,
 ) -> None:
     def interrupt(connection: Connection) -> None:
@@ -232,7 +232,7 @@ class Refusal(Exception):
     """Of a class of our own: only such can be referred to weakly."""
 
 
-def test_a_refusal_keeps_nothing_alive_once_it_was_heard(database: CountingDatabase) -> None:
+def test_a_delivered_refusal_keeps_no_object_alive(database: CountingDatabase) -> None:
     def act(connection: Connection) -> None:
         raise Refusal
 

@@ -110,7 +110,7 @@ def test_a_violation_of_delegation_is_found(
     assert bool(told) == bool(found)
 
 
-def test_what_belongs_into_one_append_and_stands_in_two_is_found() -> None:
+def test_facts_of_one_append_that_are_split_over_two_are_found() -> None:
     lines = tree([BEGUN, TOLD], [*OWN, CHILD_COMPLETED])
     late = [{**line, "recorded_at": f"{line['recorded_at']} {line['stream']}"} for line in lines]
     assert "\n".join(children_violations(late)).count("are two appends") == 2
@@ -150,7 +150,7 @@ def test_a_violation_is_found(facts: Iterable[Fact], found: str) -> None:
     assert found in "\n".join(violations(log(*facts)))
 
 
-def test_a_response_that_nobody_booked_is_found_unless_it_was_estimated() -> None:
+def test_an_unbooked_response_is_found_unless_it_was_estimated() -> None:
     lost = log(SUBMITTED, STARTED, COMPLETED)
     assert "1 responses of 'hello' are not booked" in violations(lost, [Given(1001, "hello")])[0]
     assert (
@@ -173,7 +173,7 @@ def test_a_gap_in_a_chain_is_found() -> None:
     assert "position 1 stands behind position 2" in violations([lines[1], lines[0]])[1]
 
 
-def test_a_replayed_call_that_died_is_booked_as_what_it_had_reserved() -> None:
+def test_a_killed_replay_call_is_booked_as_its_reservation() -> None:
     planned = ("ReplayPlanned", {"replay": "r1", "turns": [{"turn": "t0"}, {"turn": "t1"}]})
     started = ("ReplayCallStarted", {"step": "r1-v2t2s1c1", "lost": {"output_tokens": 8192}})
     given = [Given(1001, "hello")]

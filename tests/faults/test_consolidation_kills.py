@@ -78,7 +78,7 @@ def assert_each_turn_is_read_once(log: EventLog) -> None:
 
 
 @pytest.mark.slow
-def test_workers_read_what_their_clock_finds_once_and_ask_again_where_that_failed(
+def test_workers_read_each_due_conversation_once_and_retry_failed_calls(
     home: Home, crew: Crew, model_server: ModelServer
 ) -> None:
     model_server.follow(observing)

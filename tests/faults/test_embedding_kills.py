@@ -64,7 +64,7 @@ def assert_each_is_asked_once(log: EventLog) -> None:
 
 
 @pytest.mark.slow
-def test_workers_embed_what_their_clock_finds_and_ask_again_where_that_failed(
+def test_workers_embed_due_texts_and_retry_failed_calls(
     home: Home, crew: Crew, model_server: ModelServer
 ) -> None:
     home.run("config", "set", "embeddings.model", "text-embedding-3-small")

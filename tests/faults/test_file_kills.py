@@ -16,7 +16,7 @@ SCRIPT = Script(rules=(Rule("write", (WRITES, Answer(text="It was interrupted.")
 @pytest.mark.slow
 @pytest.mark.parametrize("existed", [True, False])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_write_that_was_killed_is_told_of_and_taken_back(
+def test_a_killed_write_is_reported_and_can_be_reverted(
     home: Home, model_server: ModelServer, moment: str, existed: bool
 ) -> None:
     model_server.follow(SCRIPT)

@@ -110,9 +110,7 @@ def test_a_kill_in_the_middle_of_a_model_call_is_made_good_by_calling_again(
 
 
 @pytest.mark.slow
-def test_a_send_frozen_past_its_lease_goes_on_with_its_turn_when_it_wakes(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_a_send_frozen_past_its_lease_continues_its_turn(home: Home, model_server: ModelServer) -> None:
     """Another `send`, with a turn of its own, sees that the first one's lease has ended."""
     model_server.follow(
         Script(rules=(Rule("wait", (Hold(first="I begin", answer=Answer(text="At last.")),)),))

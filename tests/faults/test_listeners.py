@@ -63,7 +63,7 @@ def told(home: Home, plugin: str, what: str) -> list[list[object]]:
         ("SessionEnded", ("sessions", "end", "s1"), ("on_session_end", "on_session_end")),
     ],
 )
-def test_listeners_hear_of_what_a_process_wrote_that_was_killed_right_after(
+def test_listeners_get_the_events_of_a_process_killed_right_after_its_append(
     home: Home, model_server: ModelServer, fact: str, line: tuple[str, ...], hooks: tuple[str, str]
 ) -> None:
     model_server.follow(talker)
@@ -108,7 +108,7 @@ def asks_its_engine(seen: Seen) -> Action:
     return Answer(text="Answer. " + "blah " * 40)
 
 
-def test_an_engine_knows_the_same_in_whichever_worker_it_is_asked_and_runs_its_tool_there(
+def test_a_context_engine_has_the_same_state_and_tools_in_every_worker(
     home: Home, crew: Crew, model_server: ModelServer
 ) -> None:
     model_server.follow(asks_its_engine)

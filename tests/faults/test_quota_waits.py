@@ -40,7 +40,7 @@ def run(home: Home, clock: Path, *arguments: str) -> Ran:
 
 
 @pytest.mark.slow
-def test_a_process_that_works_alone_says_until_when_and_another_goes_on(
+def test_a_single_process_says_until_when_it_waits_and_another_continues(
     home: Home, clock: Path, used_up: ModelServer
 ) -> None:
     sent = run(home, clock, "send", "Hello")

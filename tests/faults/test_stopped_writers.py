@@ -147,7 +147,7 @@ def test_a_write_behind_a_stopped_writer_fails_as_unavailable_and_nothing_is_rec
     assert len(schedules(home)) == 2
 
 
-def test_doctor_says_that_the_log_cannot_be_written_and_who_keeps_it_from_that(home: Home) -> None:
+def test_doctor_names_the_process_that_blocks_the_log(home: Home) -> None:
     with stopped(IN_THE_MIDDLE_OF_AN_APPEND, home) as pid:
         ran = home.run("doctor", "--json")
     assert f"process {pid} (" in ran.err

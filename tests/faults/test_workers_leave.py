@@ -85,7 +85,7 @@ def ended(worker: Running) -> int:
 
 
 @pytest.mark.parametrize("number", [SIGTERM, SIGINT])
-def test_a_worker_told_to_leave_gives_up_its_model_call_and_lets_a_write_end(
+def test_a_stopping_worker_gives_up_its_model_call_and_lets_a_write_end(
     crew: Crew, acts: ModelServer, home: Home, effects: Path, number: Signals
 ) -> None:
     leaving = crew.start_one(0, **ONLY_THE_LOCK_TELLS)
@@ -133,7 +133,7 @@ def test_a_second_signal_ends_a_worker_at_once(
     assert [fact.reason for fact in facts if isinstance(fact, e.ToolInterrupted)] == ["unknown_outcome"]
 
 
-def test_a_worker_told_to_leave_leaves_although_its_broker_has_stopped_answering(
+def test_a_worker_stops_although_its_broker_does_not_answer(
     crew: Crew, broker: RedisServer, acts: ModelServer
 ) -> None:
     leaving = crew.start_one(0)
@@ -174,7 +174,7 @@ def test_the_steps_of_a_dead_worker_go_on_long_before_its_lease_would_end(
     assert [fact.reason for fact in facts if isinstance(fact, e.ToolInterrupted)] == ["unknown_outcome"]
 
 
-def test_a_worker_frozen_past_its_lease_doubles_nothing_when_it_wakes_and_goes_on_working(
+def test_a_worker_frozen_past_its_lease_repeats_nothing_and_continues(
     crew: Crew, acts: ModelServer, home: Home, effects: Path
 ) -> None:
     frozen = crew.start_one(0, **SHORT_LEASE)

@@ -30,7 +30,7 @@ def requested(delivery: str, target: str, turn: str, source: str) -> e.DeliveryR
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_rows_are_what_the_facts_say_however_they_are_cut(tmp_path: Path, at_once: bool) -> None:
+def test_rows_follow_from_the_facts_in_batches_of_any_size(tmp_path: Path, at_once: bool) -> None:
     with closing(new_log(tmp_path)) as log, closing(Views(log, tmp_path / "views")) as views:
         facts: tuple[tuple[str, tuple[e.DeliveryEvent, ...]], ...] = (
             ("d1", (requested("d1", "cli", "t1", "schedule:h1"),)),

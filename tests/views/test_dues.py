@@ -31,7 +31,7 @@ def due_by_the_domain(session: Session) -> set[str]:
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
-def test_what_is_due_is_what_the_domain_says(seed: int) -> None:
+def test_due_times_equal_those_of_the_domain(seed: int) -> None:
     history = random_history(Random(seed), 90, ("aa",))
     dues = DueTracker()
     own = [fact for stream, fact in history.facts if stream == stream_of("aa")]
@@ -115,7 +115,7 @@ def test_a_delivery_waits_until_it_is_sent_or_tried_again_and_the_inbox_is_no_qu
     assert [(wait.since, wait.until) for wait in waits] == [(0, 3), (10, 12)]
 
 
-def test_a_schedule_is_late_by_what_its_run_was_begun_after_its_due_time() -> None:
+def test_lateness_is_the_time_between_due_and_begun() -> None:
     fired = e.ScheduleFired(schedule="c", due=100.0, turn="t", session="s", next_due=None)
     by_hand = e.ScheduleFired(schedule="c", due=100.0, turn="u", session="s", next_due=None, by="user")
     assert [wait.seconds for wait in heard((103.0, fired), (200.0, by_hand))] == [3.0]

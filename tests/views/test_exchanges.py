@@ -28,7 +28,7 @@ def waiting(views: Views, before: str = LATER) -> list[tuple[str, ...]]:
     return [each.texts(views.texts_at) for each in found]
 
 
-def test_an_exchange_is_a_text_with_what_answered_it(tmp_path: Path) -> None:
+def test_an_exchange_is_a_text_with_its_answer(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     views = Views(log, tmp_path / "views")
     append(log, [*said("t1", "Where is it?", "In Ghent."), *said("t2", "And when?", "In May.")])

@@ -56,7 +56,7 @@ def test_an_id_a_beginning_or_a_title_names_a_session(given: str, session: str, 
         ("%", "unknown_turn", ""),
     ],
 )
-def test_a_turn_that_is_not_clear_is_refused_with_what_there_is(
+def test_an_ambiguous_turn_is_refused_with_the_candidates(
     given: str, kind: str, told: str, views: Views
 ) -> None:
     with pytest.raises(Rejected) as refused:
@@ -73,7 +73,7 @@ def test_a_turn_that_is_not_clear_is_refused_with_what_there_is(
         ("", "unknown_session", ""),
     ],
 )
-def test_a_session_that_is_not_clear_is_refused_with_what_there_is(
+def test_an_ambiguous_session_is_refused_with_the_candidates(
     given: str, kind: str, told: str, views: Views
 ) -> None:
     with pytest.raises(Rejected) as refused:
@@ -117,7 +117,7 @@ def test_last_is_the_session_used_last_and_in_one_the_newest_of_its_turns(views:
         ("last~1", "ab1", "'last~1' names nothing: there is 1 turn in this session.", ""),
     ],
 )
-def test_what_is_too_far_back_is_told_with_how_many_there_are(
+def test_too_high_a_number_is_refused_with_the_count(
     given: str, session: str | None, told: str, hint: str, views: Views
 ) -> None:
     with pytest.raises(Rejected) as refused:

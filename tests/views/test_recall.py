@@ -61,7 +61,7 @@ def searched(archive: Archive, session: str, query: str, found: str) -> str:
         ("which deployments failed", "the deployment went wrong"),
     ],
 )
-def test_a_question_finds_what_answers_it_and_says_that_it_was_relaxed(
+def test_a_question_finds_its_answer_and_says_that_it_was_relaxed(
     question: str, text: str, archive: Archive
 ) -> None:
     for number in range(30):
@@ -91,7 +91,7 @@ def test_few_words_that_stand_together_somewhere_are_not_relaxed(archive: Archiv
         *("abs*", '"docker proxy" compose'),
     ],
 )
-def test_what_says_itself_what_it_needs_is_never_relaxed(query: str, archive: Archive) -> None:
+def test_a_query_with_operators_is_never_relaxed(query: str, archive: Archive) -> None:
     archive.say("docker compose beside a proxy")
     assert archive.hits(query) == ()
 
@@ -102,7 +102,7 @@ def test_a_phrase_in_a_question_has_to_be_there(archive: Archive) -> None:
     assert archive.found('which bread did we bake, "sour dough" perhaps') == [said]
 
 
-def test_a_sentence_around_a_phrase_that_nobody_used_finds_what_tells_of_the_rest(archive: Archive) -> None:
+def test_a_sentence_with_an_unknown_phrase_finds_passages_about_the_rest(archive: Archive) -> None:
     said = archive.say("Fahim began to read Orange on Tuesday", "s1")
     archive.say("something else", "s2")
     (hit,) = archive.hits('when did Fahim start reading "the orange book" last year')
@@ -160,7 +160,7 @@ def test_the_words_that_any_question_has_count_little(
     assert archive.found(question)[0] == turn
 
 
-def test_the_newest_is_first_where_what_holds_now_is_asked_for(archive: Archive) -> None:
+def test_a_question_about_the_present_ranks_the_newest_first(archive: Archive) -> None:
     for number in range(20):
         archive.say("something else", f"other{number}")
     older = archive.say("The wedding will be in May", "s1")
@@ -199,9 +199,7 @@ def test_a_question_keeps_to_its_scope(archive: Archive) -> None:
         ("护照", "护照放在蓝色抽屉里面"),
     ],
 )
-def test_ten_searches_for_the_same_thing_do_not_hide_what_they_looked_for(
-    query: str, text: str, archive: Archive
-) -> None:
+def test_ten_searches_for_a_thing_do_not_outrank_it(query: str, text: str, archive: Archive) -> None:
     said = archive.say(text, "s0")
     for number in range(10):
         searched(archive, f"s{number + 1}", query, f"1 conversation about “{query}”: {text}")
@@ -311,7 +309,7 @@ def test_a_question_and_its_answer_that_are_both_found_are_two_passages(archive:
     assert all(each.before is None and each.after is None for each in passages)
 
 
-def test_a_hit_that_would_be_cut_beside_another_stands_by_itself(archive: Archive) -> None:
+def test_a_hit_that_would_be_cut_beside_another_is_listed_alone(archive: Archive) -> None:
     long = f"{'so much else to tell you about first ' * 20}, and the kiln is in the shed"
     talk(archive, "s1", long, "The kiln in the shed, noted.")
     passages = archive.views.passages("kiln shed")
@@ -320,7 +318,7 @@ def test_a_hit_that_would_be_cut_beside_another_stands_by_itself(archive: Archiv
     assert all(each.before is None and each.after is None for each in passages)
 
 
-def test_a_question_finds_what_stands_at_the_end_of_a_very_long_message(archive: Archive) -> None:
+def test_a_question_finds_the_end_of_a_very_long_message(archive: Archive) -> None:
     archive.say("a shorter text about nothing", "s1")
     long = archive.say(f"{'so much else to tell you about first ' * 1_000}the kiln is in the shed", "s2")
     (passage,) = archive.views.passages("in which of our sheds did we put that kiln?", limit=1)

@@ -100,7 +100,7 @@ def test_every_due_time_is_on_time_late_or_missed(months: tuple[SqlEventLog, Vie
     assert all((each.latest > 30) == bool(each.late) for each in found)
 
 
-def test_only_what_was_since_then_counts_but_the_memory_keeps_what_it_holds(
+def test_a_report_counts_what_is_newer_than_since_and_the_whole_memory(
     months: tuple[SqlEventLog, Views],
 ) -> None:
     _, views = months

@@ -71,7 +71,7 @@ def test_rows_taken_in_piece_by_piece_equal_rebuilt_ones(seed: int) -> None:
 @given(seed=SEEDS)
 @example(seed=32812)  # a person continues with a sub-agent whose end was told
 @settings(max_examples=40, deadline=None)
-def test_rows_say_what_folding_says(seed: int) -> None:
+def test_rows_equal_the_folded_state(seed: int) -> None:
     history = random_history(Random(seed), 150)
     with TemporaryDirectory() as folder:
         log = new_log(Path(folder))

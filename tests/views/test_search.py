@@ -156,7 +156,7 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
         ("proxy NOT 模型", "proxy 模", "proxy 模型"),
     ],
 )
-def test_a_query_finds_what_it_names_and_nothing_else(
+def test_a_query_finds_its_words_and_nothing_else(
     query: str, text: str, other: str, archive: Archive
 ) -> None:
     named = archive.say(text)
@@ -192,7 +192,7 @@ def test_calls_that_were_cut_and_never_made_are_not_found(archive: Archive) -> N
     assert archive.found("begin") == [turn]
 
 
-def test_a_large_result_is_found_by_what_its_message_does_not_show(archive: Archive) -> None:
+def test_a_large_result_is_found_by_its_whole_text(archive: Archive) -> None:
     turn = archive.say("list")
     archive.answer(turn, "", ToolCall("c1", "terminal", "{}"))
     archive.result(
@@ -292,7 +292,7 @@ def test_a_rare_word_is_found_beside_a_common_one_however_old_it_is(archive: Arc
     assert archive.found("common OR needle")[0] == rare
 
 
-def test_an_alternative_is_told_apart_while_there_are_not_too_many() -> None:
+def test_alternatives_are_expanded_up_to_a_limit() -> None:
     expression = parse("(a OR b) (c OR d) NOT e")
     assert expression is not None
     assert len(alternatives(expression)) == 4
@@ -301,7 +301,7 @@ def test_an_alternative_is_told_apart_while_there_are_not_too_many() -> None:
     assert alternatives(many) == (many,)
 
 
-def test_a_hit_says_where_it_stands(archive: Archive) -> None:
+def test_a_hit_has_its_place(archive: Archive) -> None:
     turn = archive.say("find the needle")
     append(archive.log, [("session-s1", e.SessionTitled(session="s1", title="Hay"))])
     (hit,) = archive.hits("needle")
@@ -409,7 +409,7 @@ def holds(expression: Expression, folded: str) -> bool:
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
-def test_the_index_finds_what_reading_every_text_finds_and_that_first(seed: int) -> None:
+def test_the_index_finds_what_a_scan_of_every_text_finds(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder:
         archive = Archive(Path(folder))

@@ -118,9 +118,7 @@ def test_there_are_as_many_as_are_said_to_be(views: Views) -> None:
 
 
 @pytest.mark.parametrize(("query", "needles"), CASES.items())
-def test_what_stands_in_few_messages_is_found_in_all_of_them(
-    query: str, needles: set[int], views: Views
-) -> None:
+def test_a_rare_word_is_found_in_all_its_messages(query: str, needles: set[int], views: Views) -> None:
     hits = views.search(query, limit=100)
     assert {needle_in(hit.snippet) for hit in hits} == needles
     assert len(hits) == len(needles)
@@ -139,7 +137,7 @@ COMMON = (
 
 
 @pytest.mark.parametrize("query", COMMON)
-def test_of_what_stands_in_many_messages_every_hit_holds_it(query: str, views: Views) -> None:
+def test_every_hit_of_a_common_word_holds_it(query: str, views: Views) -> None:
     expression = parse(query)
     assert expression is not None
     hits = views.search(query, limit=30)

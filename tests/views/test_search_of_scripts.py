@@ -83,7 +83,7 @@ def queries(text: str, random: Random) -> list[str]:
         ("DIŞ", "dış kapı", "diz kapı"),
     ],
 )
-def test_vowel_signs_count_and_what_readers_do_without_does_not(
+def test_vowel_signs_count_and_optional_points_do_not(
     query: str, text: str, other: str, tmp_path: Path
 ) -> None:
     archive = Archive(tmp_path)

@@ -248,7 +248,7 @@ def postponed(number: int, retry_at: float) -> e.TurnPostponed:
     )
 
 
-def test_a_turn_that_cannot_begin_yet_says_what_it_waits_for_and_when_it_is_tried_again() -> None:
+def test_a_waiting_turn_shows_its_reason_and_next_attempt() -> None:
     begun = [(0, SUBMITTED), (1, postponed(1, 3)), (4, postponed(2, 8))]
     waits = ("backoff", "waits for MCP server notes", 1.0)
     found = timeline("t", recorded(begun), now=EPOCH + 6)
@@ -278,7 +278,7 @@ def test_a_turn_whose_prefetch_may_be_under_way_is_not_said_to_wait_for_a_worker
     assert tracks(prefetched.spans)[-1].name == "waits for a worker"
 
 
-def test_a_compression_and_the_time_until_a_failed_turn_is_taken_up_again_are_shown() -> None:
+def test_a_compression_and_the_pause_before_a_retry_are_shown() -> None:
     events = recorded(
         [
             (0, SUBMITTED),

@@ -47,7 +47,7 @@ def run(log: SqlEventLog, turn: str, status: RunStatus, *, at: str = AFTER, by: 
     write(log, "schedule-p1", ended, at=at)
 
 
-def test_what_was_found_to_do_harm_is_told_until_a_person_has_decided(log: SqlEventLog, views: Views) -> None:
+def test_harmful_items_are_shown_until_a_person_decides(log: SqlEventLog, views: Views) -> None:
     harmful = e.Finding(kind="memory", name="7", standing="harmful", why="worse")
     kept = e.Finding(kind="skill", name="tea", standing="kept", why="better")
     write(log, "experiment-verify-v0", e.LearningVerified(review="v0", findings=(harmful,)), at=BEFORE)
@@ -76,7 +76,7 @@ def test_runs_by_the_clock_that_ended_since_are_counted_and_failed_ones_named(
     )
 
 
-def test_unread_answers_are_told_where_one_is_new(log: SqlEventLog, views: Views) -> None:
+def test_unread_answers_are_shown_if_one_is_new(log: SqlEventLog, views: Views) -> None:
     def request(name: str, target: str, at: str) -> None:
         event = e.DeliveryRequested(delivery=name, target=target, text="x", source="schedule:p1")
         write(log, stream_of(name), event, at=at)

@@ -41,7 +41,7 @@ def test_runs_of_a_schedule_are_added_up_for_the_schedule(log: SqlEventLog, view
     assert morning.cost_usd == pytest.approx(4 * COST)
 
 
-def test_what_was_never_reported_stands_beside_what_was(log: SqlEventLog, views: Views) -> None:
+def test_unreported_usage_is_listed_beside_the_reported(log: SqlEventLog, views: Views) -> None:
     model = ScriptedModel([ModelError("timeout", "No answer in time.")])
     run(spending_engine(log, "w1", Budgets(), model), "cli")
     (row,) = views.spending(by="model")

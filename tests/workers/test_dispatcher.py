@@ -71,7 +71,7 @@ def test_a_heartbeat_that_the_broker_does_not_take_is_kept_although_celery_asks_
         assert kept(dispatcher) == ["worker-heartbeat"]
 
 
-def test_what_tasks_have_to_tell_is_gathered_and_arrives_when_it_is_flushed(app: Celery) -> None:
+def test_task_states_are_buffered_and_sent_by_a_flush(app: Celery) -> None:
     with listening(app) as heard, app.connection_for_write() as connection:
         dispatcher = gathering(app, connection)
         for number in range(30):

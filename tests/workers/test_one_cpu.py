@@ -110,7 +110,7 @@ def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: 
 @pytest.mark.parametrize(
     "error", [OSError("there is no /proc"), IndexError("a short line"), ValueError("no number")], ids=repr
 )
-def test_where_the_system_does_not_tell_it_decides_alone(
+def test_without_figures_of_the_system_it_decides_alone(
     machine: Scripted, seated: CpuPinning, error: Exception
 ) -> None:
     machine.broken = error
@@ -124,7 +124,7 @@ def test_where_the_system_does_not_tell_it_decides_alone(
 
 
 @linux_alone
-def test_linux_tells_what_was_used_and_where() -> None:
+def test_linux_reports_the_use_of_each_cpu() -> None:
     machine = Linux()
     before = machine.load()
     while machine.load().own - before.own < 0.02:

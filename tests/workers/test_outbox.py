@@ -69,7 +69,7 @@ def test_a_broker_that_was_started_again_gets_the_first_message(app: Celery, bro
     assert waiting(app) == ["after"]
 
 
-def test_a_broker_that_is_away_is_told_and_is_no_error(app: Celery, broker: RedisServer) -> None:
+def test_an_unreachable_broker_is_logged_and_is_no_error(app: Celery, broker: RedisServer) -> None:
     outbox = MessagePublisher(app)
     assert outbox.send([message(app, "before")])
     broker.kill()

@@ -59,12 +59,12 @@ def scene(log: EventLog) -> Scene:
     return Scene(log)
 
 
-def test_work_of_somebody_who_sends_nothing_is_sent_at_once_as_if_by_its_author(scene: Scene) -> None:
+def test_steps_of_a_process_without_a_broker_are_sent_at_once(scene: Scene) -> None:
     assert scene.relay.send_now({"session-s1"}) == 1
     assert (scene.broker.first, scene.broker.again) == (["t1-prefetch"], [])
 
 
-def test_what_was_sent_at_once_is_sent_again_only_when_nobody_claims_it(scene: Scene) -> None:
+def test_a_sent_step_is_sent_again_only_if_it_is_not_claimed(scene: Scene) -> None:
     scene.relay.send_now({"session-s1"})
     scene.relay.send_now({"session-s1"})
     scene.time += 0.9
@@ -119,7 +119,7 @@ def test_a_look_that_sees_a_step_before_its_news_come_does_not_keep_it_from_bein
     assert scene.broker.first == ["t1-prefetch"]
 
 
-def test_behind_a_long_backlog_what_was_just_written_is_sent_at_once(scene: Scene) -> None:
+def test_a_new_step_is_sent_at_once_behind_a_long_backlog(scene: Scene) -> None:
     for number in range(2, MOST_DUE + FEW + 3):
         submit(scene, number)
     last = {f"s{number}" for number in range(MOST_DUE + 2, MOST_DUE + FEW + 3)}

@@ -175,7 +175,7 @@ def test_flower_asks_for_a_password_where_one_is_set(home: Home) -> None:
 
 
 @pytest.mark.slow
-def test_what_dies_is_started_again_and_work_goes_on(home: Home) -> None:
+def test_a_killed_process_is_restarted_and_work_continues(home: Home) -> None:
     with up(home, "--no-flower") as running:
         before = live_workers(home)
         [broker] = processes_running(home, "valkey-server")
@@ -238,9 +238,7 @@ def test_a_write_under_way_may_end_although_supervisor_and_broker_are_gone(
 
 
 @pytest.mark.slow
-def test_a_second_interrupt_stops_at_once_what_the_first_one_lets_end(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_a_first_interrupt_lets_work_end_and_a_second_stops_it(home: Home, model_server: ModelServer) -> None:
     model_server.follow(Script(rules=(Rule("work", asking_for("touch begun; sleep 60")),)))
     with up(home, "--no-flower") as running:
         sent = home.run("send", "--no-wait", "work")
@@ -261,7 +259,7 @@ def test_a_second_interrupt_stops_at_once_what_the_first_one_lets_end(
 
 
 @pytest.mark.slow
-def test_in_the_background_it_runs_until_it_is_told_to_stop_and_only_once(home: Home) -> None:
+def test_in_the_background_it_runs_once_and_until_it_is_stopped(home: Home) -> None:
     port = free_port()
     started = home.run("up", "-d", "--flower-port", str(port))
     again = home.run("up", "-d")

@@ -64,7 +64,7 @@ def test_what_is_about_something_else_is_left_alone() -> None:
     assert proposed([added(TEA), added(TUESDAY), added("Has a dog"), added("Has a cat")]) == ()
 
 
-def test_what_has_expired_goes_and_what_crowds_prompts_moves_to_recall() -> None:
+def test_expired_entries_are_removed_and_surplus_ones_move_to_recall() -> None:
     old = [added("Ships are painted red"), added("The museum lends drawings")]
     found = proposed(old, Limits(memory=30), Since(episodic="2026-01-30"))
     assert told(found) == [("expired", "Ships are painted red")]

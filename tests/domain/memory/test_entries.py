@@ -56,7 +56,7 @@ def test_confirmations_are_counted_and_the_last_one_is_known() -> None:
     assert (entry.confirmations, entry.version, entry.touched_at) == (2, 1, DAYS[2])
 
 
-def test_taking_a_removal_back_restores_what_was_known() -> None:
+def test_undoing_a_removal_restores_the_entrys_details() -> None:
     removed = e.MemoryRemoved(target="memory", old=TEA, author="turn")
     back = e.MemoryAdded(target="memory", content=TEA, author="user", undoes=3)
     assert known(added(TEA), confirmed(TEA), removed, back) == known(added(TEA), confirmed(TEA))
@@ -69,7 +69,7 @@ def test_another_kind_is_taken_back_too() -> None:
     assert entry.kind == "episodic"
 
 
-def test_what_was_confirmed_stays_in_prompts_before_what_is_newer() -> None:
+def test_confirmed_entries_stay_in_prompts_before_newer_ones() -> None:
     found = placed(known(added(TEA), confirmed(TEA), added(MILK), added(DOG)), Limits(memory=len(TEA)))
     assert found.in_prompt("memory") == (TEA,)
     assert texts(found.recalled) == [MILK, DOG]
@@ -90,7 +90,7 @@ def test_a_working_entry_is_in_prompts_of_its_own_lineage_until_it_expires() -> 
     assert late.left_out == {entry: "it was of one session, and has expired"}
 
 
-def test_what_only_recall_finds_expires_unless_somebody_needed_it() -> None:
+def test_recalled_entries_expire_unless_they_are_used() -> None:
     entries = known(added(TEA), added(MILK), added(DOG))
     since = Since(episodic=DAYS[20])
     assert placed(entries, Limits(memory=10), since=since).left_out == dict.fromkeys(entries[:2], EXPIRED)

@@ -46,7 +46,7 @@ facts = st.lists(
 
 
 @given(facts)
-def test_one_pass_gives_what_event_after_event_gives(events: list[e.MemoryEvent]) -> None:
+def test_one_pass_equals_folding_event_by_event(events: list[e.MemoryEvent]) -> None:
     assert fold(Memory(), events) == reduce(evolve, events, Memory())
 
 

@@ -81,7 +81,7 @@ def test_a_file_that_held_nothing_newer_is_older_and_no_edit():
         assert found(facts, past.memory, held=[version]) == ()
 
 
-def test_a_file_that_was_saved_before_the_newest_write_began_from_what_it_held_then():
+def test_a_file_saved_before_the_newest_write_is_based_on_its_earlier_content():
     facts = remembering(TEA, MILK, COFFEE)
     assert found(facts, [TEA, MILK], held=[1, 2, 3], at=NOW - 2) == ()
     assert after_edit(facts, [MILK, "Mine"], held=[1, 2, 3], at=NOW - 2) == (MILK, COFFEE, "Mine")
@@ -93,7 +93,7 @@ def test_times_in_whole_seconds_are_compared_so():
     assert after_edit(facts, [TEA], held=[1, 2], at=second) == (TEA,)
 
 
-def test_a_file_whose_newest_content_nobody_read_began_from_an_older_one():
+def test_a_file_whose_newest_content_was_not_read_is_based_on_an_older_one():
     facts = remembering(TEA, MILK, COFFEE)
     assert after_edit(facts, [TEA, "Mine"], held=[1, 3], unread=True) == (TEA, MILK, COFFEE, "Mine")
     assert after_edit(facts, [TEA, "Mine"], held=[1, 3]) == (TEA, "Mine")
@@ -180,9 +180,7 @@ LISTS = st.lists(ENTRY, max_size=4, unique=True)
 
 
 @given(LISTS, LISTS, LISTS)
-def test_what_either_added_is_there_and_what_either_removed_is_not(
-    base: list[str], ours: list[str], theirs: list[str]
-):
+def test_a_merge_has_both_additions_and_both_removals(base: list[str], ours: list[str], theirs: list[str]):
     facts = remembering(*base)
     later: list[e.MemoryEvent] = [
         *(e.MemoryRemoved(target="memory", old=entry, author="turn") for entry in base if entry not in ours),
@@ -197,7 +195,7 @@ def test_what_either_added_is_there_and_what_either_removed_is_not(
 
 
 @given(LISTS, LISTS)
-def test_an_edit_without_anybody_else_leaves_what_the_person_left(base: list[str], by_hand: list[str]):
+def test_an_edit_without_other_writers_is_kept_as_it_is(base: list[str], by_hand: list[str]):
     assert after_edit(remembering(*base), by_hand) == tuple(by_hand)
 
 

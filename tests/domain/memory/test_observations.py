@@ -55,7 +55,7 @@ def observed(*sessions: str) -> list[e.MemoryEvent]:
     ]
 
 
-def test_an_observation_has_its_day_its_turns_and_what_it_is_about() -> None:
+def test_an_observation_has_its_day_turns_and_subject() -> None:
     (found,), refused = observations([answer(turns=["t2", "t1", "t2"])], TURNS)
     assert (found.text, found.day, found.turns, found.session) == (FACT, "2026-11-20", ("t2", "t1"), "s1")
     assert (found.about, found.number, refused) == (("Anna",), 1, ())
@@ -147,7 +147,7 @@ def test_an_observation_keeps_its_day_when_it_is_changed() -> None:
     assert (entry.text, entry.day, entry.is_observation) == ("Another", "2026-11-20", True)
 
 
-def test_those_of_a_session_are_found_but_for_what_somebody_else_saved_too() -> None:
+def test_observations_of_a_session_are_found_except_those_also_saved_elsewhere() -> None:
     saved = e.MemoryConfirmed(target="memory", content="Fact of s2", author="user")
     facts = [*observed("s1", "s2", "s3"), saved]
     assert of_sessions(facts, {"s1", "s2"}) == {"Fact of s1"}
@@ -185,7 +185,7 @@ def test_the_later_of_two_that_cannot_both_hold_takes_the_place_of_the_earlier_o
     assert (entry.text, entry.day, entry.is_observation) == (YORK, "2026-11-25", True)
 
 
-def test_one_that_was_said_earlier_and_is_read_later_is_refused_and_told() -> None:
+def test_an_older_fact_that_is_read_later_is_refused_with_the_reason() -> None:
     facts, outcome = consolidated(said(YORK, "2026-11-25"), said(BERN, "2026-11-20"))
     assert folded(facts).memory == (YORK,)
     assert [each.kind for each in outcome.refused] == [SUPERSEDED]

@@ -37,7 +37,7 @@ def test_an_added_entry_is_one_fact_with_its_author_and_evidence():
     assert facts_of(changed) == [e.MemoryAdded(target="user", content=TEA, author="turn", evidence=EVIDENCE)]
 
 
-def test_the_answer_tells_how_full_it_is_and_that_it_is_saved():
+def test_the_answer_confirms_the_write_and_shows_how_full_the_memory_is():
     answer = write(remembering(MILK), "add", TEA).answer
     assert answer.startswith("Saved: added. `memory` holds 2 entries [21% — 43/200 chars].")
     assert "nothing more is needed" in answer
@@ -49,7 +49,7 @@ def test_an_entry_that_is_there_already_is_accepted_and_not_written_twice():
     assert changed.answer.startswith("Saved: there already, confirmed.")
 
 
-def test_an_entry_is_replaced_where_it_stands():
+def test_an_entry_is_replaced_in_its_place():
     changed = write(remembering(TEA, MILK), "replace", "User drinks coffee", "tea")
     after = folded([*remembering(TEA, MILK), *facts_of(changed)])
     assert after.memory == ("User drinks coffee", MILK)
@@ -66,7 +66,7 @@ def test_the_whole_of_an_entry_means_it_although_another_holds_that_too():
     assert folded([*remembering(TEA, BOTH), *facts_of(changed)]).memory == (BOTH,)
 
 
-def test_replacing_by_what_another_entry_says_leaves_that_one():
+def test_replacing_by_the_text_of_another_entry_keeps_that_entry():
     changed = write(remembering(TEA, MILK), "replace", MILK, "tea")
     assert folded([*remembering(TEA, MILK), *facts_of(changed)]).memory == (MILK,)
 
@@ -119,7 +119,7 @@ def test_what_a_rule_names_is_refused_with_its_name():
         write(remembering(TEA), "replace", "User drinks\u200b coffee", "tea")
 
 
-def test_a_full_memory_takes_more_and_says_what_becomes_of_it():
+def test_a_full_memory_accepts_more_and_says_how_it_is_used():
     changed = write(remembering("a" * 90, "b" * 90), "add", "c" * 17)
     assert facts_of(changed) == [added("c" * 17)]
     assert "those that prompts have no room for are recalled" in changed.answer
@@ -164,7 +164,7 @@ def test_of_a_batch_nothing_is_written_where_one_of_it_cannot_be():
     assert "Nothing of the batch was written." in refused.value.hint
 
 
-def test_a_replacement_by_what_is_there_already_writes_nothing():
+def test_a_replacement_by_the_same_text_writes_nothing():
     changed = batch(
         remembering(TEA), Operation(action="replace", target="memory", old_text="tea", content=TEA)
     )
