@@ -11,11 +11,11 @@ LOCAL = "http://127.0.0.1:9/v1"
 ENVIRON = {"OPENAI_API_KEY": "sk-main-0123456789"}
 
 
-def test_nothing_is_told_where_all_is_asked_of_the_main_model(tmp_path: Path) -> None:
+def test_nothing_is_listed_if_the_main_model_does_everything(tmp_path: Path) -> None:
     assert list(auxiliary(load(ENVIRON, home=tmp_path))) == []
 
 
-def test_each_that_is_asked_elsewhere_is_told_with_its_endpoint_and_the_name_of_its_key(
+def test_each_auxiliary_model_is_listed_with_its_endpoint_and_the_name_of_its_key(
     tmp_path: Path,
 ) -> None:
     environ = {

@@ -34,7 +34,7 @@ def test_a_limit_in_money_is_refused_where_the_price_is_not_known_before_anythin
     assert '"budgets","status":"fail"' in doctor.out
 
 
-def test_a_limit_in_tokens_beside_it_holds_and_the_turn_goes_on_when_it_is_raised(home: Home) -> None:
+def test_a_limit_in_tokens_applies_too_and_the_turn_continues_when_it_is_raised(home: Home) -> None:
     home.run("config", "set", "budgets.day_usd", "5")
     home.run("config", "set", "budgets.turn_tokens", "2900")
     room = {"HERMES_JOBS_TOOLSETS__ENABLED": "[]"}  # so that the request itself is small
@@ -54,7 +54,7 @@ def test_a_limit_in_tokens_beside_it_holds_and_the_turn_goes_on_when_it_is_raise
     assert home.run("events", "verify").code == 0
 
 
-def test_a_turn_taken_up_again_may_get_a_budget_of_its_own(home: Home) -> None:
+def test_a_retried_turn_may_get_its_own_budget(home: Home) -> None:
     room = {"HERMES_JOBS_BUDGETS__TURN_TOKENS": "1000"}
     turn = home.run("send", "--json", "Hello", **room).json
     assert turn["error"]["kind"] == "budget"
@@ -84,7 +84,7 @@ def test_a_limit_that_is_nearly_used_up_is_said_once(home: Home, model_server: M
     assert home.turn(turn["turn"])["warnings"] == [told]
 
 
-def test_a_limit_in_tokens_is_told_in_tokens_and_for_each_turn(home: Home, model_server: ModelServer) -> None:
+def test_a_limit_in_tokens_is_shown_in_tokens_for_each_turn(home: Home, model_server: ModelServer) -> None:
     model_server.follow(Script(default=Answer(text="Yes.", usage=USED)))
     room = {"HERMES_JOBS_TOOLSETS__ENABLED": "[]", "HERMES_JOBS_BUDGETS__TURN_TOKENS": "1200"}
     room["HERMES_JOBS_MODEL__MAX_TOKENS"] = "300"

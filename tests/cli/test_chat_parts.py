@@ -121,7 +121,7 @@ def test_a_word_after_a_slash_is_a_command_and_a_path_is_not(
     assert parse(text) == found
 
 
-def test_each_command_has_a_name_of_its_own_and_says_what_it_does() -> None:
+def test_each_command_has_a_unique_name_and_a_description() -> None:
     commands = [command for group in COMMANDS.values() for command in group]
     names = [name for command in commands for name in (command.name, *command.aliases)]
     assert len(set(names)) == len(names) == len(BY_NAME)
@@ -144,7 +144,7 @@ def test_the_help_fits_the_terminal_and_has_every_command(tmp_path: Path, width:
     assert all(key in shown for key, _ in KEYS)
 
 
-def test_the_help_of_one_command_tells_its_other_names_and_what_may_follow(room: Room) -> None:
+def test_the_help_of_a_command_has_its_aliases_and_arguments(room: Room) -> None:
     run_command(room, "help", "/memory")
     assert any(line.startswith("  show ") for line in room.said)
     run_command(room, "help", "exit")
@@ -245,7 +245,7 @@ def test_a_link_out_of_the_project_is_not_read_and_one_in_the_home_is(room: Room
     assert room.sent == ["A secret."]
 
 
-def test_what_a_command_line_takes_is_known_with_its_meaning() -> None:
+def test_options_of_commands_are_completed_with_their_meaning() -> None:
     assert {"show", "add", "undo"} <= subcommands("memory").keys()
     assert all(subcommands("schedule").values())
 
@@ -273,12 +273,12 @@ def test_a_named_file_goes_with_the_message_under_its_name(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["mail ada@example.org", "the @property decorator", "look into @src", "@"])
-def test_what_names_no_file_goes_as_it_was_typed(tmp_path: Path, text: str) -> None:
+def test_words_that_name_no_file_are_sent_unchanged(tmp_path: Path, text: str) -> None:
     written(tmp_path / "src", "main.py", "")
     assert composed(tmp_path, text) == Composed(text, ())
 
 
-def test_a_path_that_is_not_there_is_told_and_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_path_is_reported_and_a_binary_file_is_refused(tmp_path: Path) -> None:
     assert composed(tmp_path, "see @src/man.py").notes == (
         "· there is no file src/man.py; it goes as you typed it",
     )
@@ -290,7 +290,7 @@ def test_a_path_that_is_not_there_is_told_and_a_file_that_is_no_text_is_refused(
         composed(tmp_path, "see @big.txt")
 
 
-def test_what_a_command_printed_goes_with_the_next_message_without_secrets(tmp_path: Path) -> None:
+def test_the_output_of_a_command_is_sent_with_the_next_message_without_secrets(tmp_path: Path) -> None:
     attachments = ChatAttachments(lambda printed: printed.replace("sk-1", "[redacted]"), no_servers)
     output = run_shell("echo sk-1; exit 3", str(tmp_path))
     assert "exit code 3; 1 line will go with your next message" in attachments.add(output)
@@ -352,7 +352,7 @@ def test_the_line_at_the_bottom_is_one_line_that_fits(
     assert "\n" not in line
 
 
-def test_the_line_at_the_bottom_says_who_answers_how_full_it_is_and_what_it_cost() -> None:
+def test_the_status_line_shows_model_context_and_cost() -> None:
     standing = ToolbarStatus(name="Trip", model="m", tokens=32_000, window=128_000, cost_usd=0.5, waiting=2)
     partly = msgspec.structs.replace(standing, cost_usd=None, known_usd=0.25)
     assert "≥ $0.25" in toolbar_text(partly, 120)
@@ -361,7 +361,7 @@ def test_the_line_at_the_bottom_says_who_answers_how_full_it_is_and_what_it_cost
     )
 
 
-def test_the_line_at_the_bottom_keeps_what_is_told_first_on_a_narrow_terminal() -> None:
+def test_the_status_line_keeps_its_beginning_on_a_narrow_terminal() -> None:
     standing = ToolbarStatus(
         name="A week in Rome",
         model="claude-sonnet-4-5",

@@ -56,7 +56,7 @@ def composed(folder: Path, text: str) -> Composed:
     return ChatAttachments(lambda printed: printed, Notes).compose(text, text, str(folder))
 
 
-def test_a_resource_of_a_server_goes_with_the_message_without_what_attacks_the_agent(tmp_path: Path) -> None:
+def test_a_resource_is_sent_with_the_message_without_injected_instructions(tmp_path: Path) -> None:
     whole = composed(tmp_path, "Compare @notes:note://tea, please.")
     label, _, text = whole.text.partition("\n\n")[2].partition(":\n")
     assert label == "What the MCP server notes says at note://tea"
@@ -85,7 +85,7 @@ def test_tab_starts_no_server() -> None:
     assert notes.asked == 1
 
 
-def test_tab_offers_servers_and_what_they_have_and_asks_once_who_runs() -> None:
+def test_tab_completes_servers_and_their_resources_and_queries_each_once() -> None:
     notes = Notes()
     notes.runs = True
     offered = OfferedResources(lambda: notes, SystemClock())

@@ -47,7 +47,7 @@ def test_a_goal_that_fits_is_whole_and_in_a_narrow_terminal_something_of_it_is_l
     assert begun(20).lines() == ["  ↳ research: Read … · waiting for the model"]
 
 
-def test_an_end_is_told_in_the_same_width() -> None:
+def test_an_end_has_the_same_width() -> None:
     told: list[str] = []
     lines = begun(99, told)
     lines.handle(recorded(e.ChildEnded(turn="t1", call="t1-1-0", child="s2", status="out_of_budget")))

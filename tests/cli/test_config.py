@@ -65,7 +65,7 @@ def test_the_rest_of_the_env_file_stays(home: WrittenHome) -> None:
         (["set", "OPENAI_API_KY", "x"], "Near it: OPENAI_API_KEY"),
     ],
 )
-def test_what_is_wrong_is_told_and_nothing_is_written(
+def test_wrong_values_are_refused_and_nothing_is_written(
     home: WrittenHome, arguments: list[str], told: str
 ) -> None:
     done = home.run("config", *arguments)
@@ -86,7 +86,7 @@ def test_a_secret_comes_through_a_pipe_or_is_typed_unseen(tmp_path) -> None:
     assert (home.path / ".env").read_text() == f"EXA_API_KEY={KEY}\nGROQ_API_KEY={KEY}2\n"
 
 
-def test_a_model_whose_provider_has_no_key_here_is_told(home: WrittenHome) -> None:
+def test_a_model_without_a_key_is_reported(home: WrittenHome) -> None:
     done = home.run("config", "set", "model", "anthropic:claude-sonnet-4-6")
     assert done.code == 0
     assert "ANTHROPIC_API_KEY is not set" in done.err

@@ -19,7 +19,9 @@ ALLOWED = {"HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": "[12, 13]"}
         ({"TELEGRAM_BOT_TOKEN": TOKEN, **ALLOWED}, "2 may write; nobody listens"),
     ],
 )
-def test_doctor_says_what_a_bot_lacks(home: WrittenHome, environ: dict[str, str], told: str | None) -> None:
+def test_doctor_names_the_missing_settings_of_a_bot(
+    home: WrittenHome, environ: dict[str, str], told: str | None
+) -> None:
     done = home.run("doctor", "--json", **environ)
     found = [check["message"] for check in done.json["checks"] if check["check"] == "telegram"]
     assert [told in message for message in found] == ([] if told is None else [True])

@@ -90,7 +90,7 @@ def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path,
     assert [line for line in lines if line.endswith("...")] == []
 
 
-def test_every_command_stands_once_in_a_section_of_the_help(home: WrittenHome) -> None:
+def test_every_command_is_once_in_a_section_of_the_help(home: WrittenHome) -> None:
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
     out = home.run("--help", COLUMNS="80").out
     assert [line.rstrip(":") for line in out.splitlines() if line.rstrip(":") in SECTIONS] == list(SECTIONS)
@@ -99,14 +99,14 @@ def test_every_command_stands_once_in_a_section_of_the_help(home: WrittenHome) -
 
 
 @pytest.mark.parametrize("words", [("turns", "show"), ("send",), ("schedule",), ()], ids=" ".join)
-def test_help_of_a_command_is_what_its_flag_prints(home: WrittenHome, words: Path) -> None:
+def test_help_of_a_command_equals_its_help_flag(home: WrittenHome, words: Path) -> None:
     told = home.run("help", *words)
     assert (told.code, told.err) == (0, "")
     assert told.out == home.run(*words, "--help").out
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_help_tells_about_topics(home: WrittenHome, topic: str) -> None:
+def test_help_has_topics(home: WrittenHome, topic: str) -> None:
     told = home.run("help", topic, COLUMNS="80")
     assert told.code == 0
     assert len(told.out.splitlines()) > 5
@@ -123,7 +123,7 @@ def test_help_tells_about_topics(home: WrittenHome, topic: str) -> None:
         (("xyzzy",), "Topics: exit-codes, environment, files, json."),
     ],
 )
-def test_help_about_what_there_is_not_says_what_is_near(home: WrittenHome, words: Path, told: str) -> None:
+def test_help_of_an_unknown_word_suggests_similar_ones(home: WrittenHome, words: Path, told: str) -> None:
     ran = home.run("help", *words)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
@@ -180,7 +180,7 @@ def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(hom
     assert done.stdout.startswith("t")
 
 
-def test_the_version_is_told(home: WrittenHome) -> None:
+def test_the_version_is_printed(home: WrittenHome) -> None:
     assert home.run("--version").out == f"hermes-jobs, version {__version__}\n"
 
 
@@ -219,7 +219,7 @@ def test_the_version_is_told(home: WrittenHome) -> None:
         (["turns", "retry", "t1", "--budget", "inf"], "inf is not an amount"),
     ],
 )
-def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
+def test_wrong_usage_is_exit_code_2_with_the_right_usage(
     arguments: list[str], told: str, home: WrittenHome
 ) -> None:
     refused = home.run(*arguments)
@@ -228,7 +228,9 @@ def test_wrong_usage_is_exit_code_2_and_says_what_would_be_right(
     assert "Traceback" not in refused.err
 
 
-def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: WrittenHome, tmp_path: FilePath) -> None:
+def test_in_a_deleted_folder_no_session_begins_and_an_existing_one_continues(
+    home: WrittenHome, tmp_path: FilePath
+) -> None:
     home.answered("aa", "t1")
     command = f'mkdir "$1" && cd "$1" && rmdir "$1" && shift && exec {sys.executable} -m hermes_jobs "$@"'
 
@@ -249,7 +251,7 @@ def test_in_a_deleted_folder_no_session_begins_and_one_goes_on(home: WrittenHome
     assert len(home.run("turns", "list", "--json").json) == 2
 
 
-def test_a_traceback_is_shown_to_who_asks_for_it(home: WrittenHome) -> None:
+def test_a_traceback_is_shown_on_request(home: WrittenHome) -> None:
     refused = home.run("turns", "show", "nope", HERMES_JOBS_DEBUG="1")
     assert refused.code == 2
     assert "Traceback" in refused.err
@@ -278,7 +280,7 @@ def test_a_full_disk_is_said_in_one_sentence(home: WrittenHome) -> None:
     )
 
 
-def test_a_file_of_another_user_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_user_is_named_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
     code = report(PermissionError(errno.EACCES, "Permission denied", "/home/run/w1.lock"), CliContext({}))
 
     told = capsys.readouterr()

@@ -56,7 +56,7 @@ def test_an_empty_inbox_says_so(home: WrittenHome) -> None:
     assert home.run("inbox", "read", "--json").json == []
 
 
-def test_the_inbox_lists_what_is_unread_and_what_failed_elsewhere(filled: WrittenHome) -> None:
+def test_the_inbox_lists_unread_and_failed_deliveries(filled: WrittenHome) -> None:
     listed = filled.run("inbox", "list", "--json").json
     assert [(each["delivery"], each["status"]) for each in listed] == [
         ("dlost", "failed"),
@@ -75,7 +75,7 @@ def test_all_deliveries_are_listed_with_how_they_stand(filled: WrittenHome) -> N
     assert (later["status"], later["attempts"], later["retry_at"]) == ("waiting", 3, 1.8e9)
 
 
-def test_what_was_read_is_not_read_again_unless_it_is_asked_for(filled: WrittenHome) -> None:
+def test_read_answers_are_shown_again_only_on_request(filled: WrittenHome) -> None:
     first = filled.run("inbox", "read", "-n", "1")
     assert "The first answer" in first.out
     assert "second" not in first.out
@@ -115,7 +115,7 @@ def test_a_turn_shows_how_its_deliveries_stand(filled: WrittenHome) -> None:
 
 
 @pytest.mark.slow
-def test_a_send_on_a_terminal_ends_with_a_calm_word_on_what_is_unread(filled: WrittenHome) -> None:
+def test_a_send_on_a_terminal_ends_with_a_line_on_unread_answers(filled: WrittenHome) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "send", "Hello"],

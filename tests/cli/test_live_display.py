@@ -140,7 +140,7 @@ def test_a_table_has_no_empty_line_of_its_own_above_it() -> None:
     assert click.unstyle(first).split() == ["file", "change"]
 
 
-def test_another_attempt_that_says_the_same_goes_on_where_the_first_was() -> None:
+def test_a_second_attempt_with_the_same_text_continues_the_first() -> None:
     paper, random = Paper(), Random(1)
     display = LiveDisplay(paper)
     tell(display, paper, "One.\n\nTwo.\n\nThr", random, call="m1")
@@ -167,7 +167,7 @@ def test_another_attempt_that_says_something_else_is_marked() -> None:
     ]
 
 
-def test_what_is_under_way_stands_below_and_is_gone_in_the_end() -> None:
+def test_running_work_is_shown_below_and_removed_at_the_end() -> None:
     paper = Paper()
     display = LiveDisplay(paper)
     display.set_status(["· terminal sleep 5: 2 s"])
@@ -192,7 +192,7 @@ def test_a_note_is_broken_between_words_and_a_line_of_a_diff_is_not() -> None:
     ]
 
 
-def test_what_a_turn_that_failed_has_said_is_no_beginning_of_the_next() -> None:
+def test_the_text_of_a_failed_turn_does_not_begin_the_next() -> None:
     paper, random = Paper(), Random(1)
     display = LiveDisplay(paper)
     tell(display, paper, "One.\n\nTwo", random, call="m1")
@@ -204,7 +204,7 @@ def test_what_a_turn_that_failed_has_said_is_no_beginning_of_the_next() -> None:
     assert [line for line in paper.above if line] == ["One.", "Another answer."]
 
 
-def test_a_listener_does_not_wait_for_a_terminal_that_was_told_to_stop() -> None:
+def test_a_listener_does_not_wait_for_a_stopped_terminal() -> None:
     stopped, started = Event(), Event()
 
     class Stopped(Paper):

@@ -58,7 +58,7 @@ def test_an_unknown_stream_is_a_usage_error(answered: WrittenHome) -> None:
     assert "session-aa" in refused.err
 
 
-def test_a_log_that_is_what_was_written_verifies(answered: WrittenHome) -> None:
+def test_an_intact_log_verifies(answered: WrittenHome) -> None:
     verified = answered.run("events", "verify", "--json")
     assert verified.code == 0
     assert verified.json["findings"] == []

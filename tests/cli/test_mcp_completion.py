@@ -52,7 +52,7 @@ def test_addresses_are_offered_as_they_were_listed_last(home: WrittenHome, serve
     assert not (home.path / "run" / "mcp-resources" / "test.json").exists()
 
 
-def test_bash_completes_what_stands_behind_a_colon(home: WrittenHome, served: Path) -> None:
+def test_bash_completes_words_after_a_colon(home: WrittenHome, served: Path) -> None:
     assert home.run("mcp", "resources", "test").code == 0
     assert offered(home, "hermes-jobs mcp read test note : //t") == ["//tea"]
     assert offered(home, "hermes-jobs mcp read test note :") == ["//logo", "//tea", "//"]

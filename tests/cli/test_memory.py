@@ -26,7 +26,7 @@ def test_an_empty_memory_is_shown_with_its_limits(home: WrittenHome) -> None:
     assert done.json == {"memory": {**nothing, "limit": 2200}, "user": {**nothing, "limit": 1375}}
 
 
-def test_what_is_added_is_shown_and_in_the_file(home: WrittenHome) -> None:
+def test_an_added_entry_is_shown_and_in_the_file(home: WrittenHome) -> None:
     added = home.run("memory", "add", "user", "Prefers metric units")
     assert (added.code, added.out) == (0, "")
     assert added.err == "Added. User: 1 entry, 1 % of 1,375 characters.\n"
@@ -95,7 +95,7 @@ def test_a_text_that_both_targets_hold_is_asked_about(home: WrittenHome) -> None
     assert home.run("memory", "remove", "user", "tea").code == 0
 
 
-def test_the_log_tells_who_wrote_what_when_and_from_which_turn(home: WrittenHome) -> None:
+def test_the_log_shows_author_text_time_and_turn(home: WrittenHome) -> None:
     evidence = e.Evidence(session="s1", turn="t1", call="t1-1-0")
     remember(home, "Tests run with make", at=datetime.now(UTC), evidence=evidence)
     (home.path / "memories").mkdir()
@@ -124,7 +124,7 @@ def test_a_write_is_taken_back_once_and_can_be_had_again(home: WrittenHome) -> N
     assert undone == {3: False, 2: True, 1: True}
 
 
-def test_why_shows_the_turn_and_what_was_said_there(home: WrittenHome) -> None:
+def test_why_shows_the_turn_and_its_text(home: WrittenHome) -> None:
     home.answered("s1", "t1", "I always use metric units.")
     remember(
         home,
@@ -141,7 +141,7 @@ def test_why_shows_the_turn_and_what_was_said_there(home: WrittenHome) -> None:
     assert "you said: I always use metric units." in shown
 
 
-def test_why_knows_entries_that_are_gone(home: WrittenHome) -> None:
+def test_why_finds_removed_entries(home: WrittenHome) -> None:
     home.run("memory", "add", "Likes tea")
     home.run("memory", "replace", "tea", "Likes coffee")
     assert "Likes tea (removed since)" in home.run("memory", "why", "tea").out
@@ -168,7 +168,7 @@ provider = Notes
 """
 
 
-def test_a_provider_is_configured_and_doctor_says_how_it_stands(home: WrittenHome) -> None:
+def test_doctor_shows_the_state_of_a_configured_provider(home: WrittenHome) -> None:
     folder = home.path / "plugins" / "notes"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(PLUGIN)
@@ -211,7 +211,7 @@ def test_moments_are_read_and_shown_in_the_configured_zone(home: WrittenHome) ->
     assert re.search(r"Thu 5 Mar( 2026)? 18:00", home.run("memory", "log", **tokyo).out)
 
 
-def test_what_is_told_is_for_people_and_not_for_the_model(home: WrittenHome) -> None:
+def test_messages_are_for_people_and_not_for_the_model(home: WrittenHome) -> None:
     home.run("memory", "add", "user", "Likes tea")
     said = [
         home.run("memory", "add", "user", "Likes tea").err,

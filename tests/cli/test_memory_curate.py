@@ -35,7 +35,7 @@ def test_proposals_are_listed_and_nothing_changes_before_they_are_applied(home: 
     assert entries(home) == [TEA, SAME, TUESDAY, THURSDAY]
 
 
-def test_what_is_contradicted_goes_only_by_its_number_and_all_is_taken_back_by_one_command(
+def test_contradicted_entries_go_only_by_number_and_one_command_undoes_all(
     home: WrittenHome,
 ) -> None:
     remember(home, TEA, SAME, TUESDAY, THURSDAY)
@@ -69,9 +69,7 @@ def test_wrong_calls_are_answered_with_a_sentence(
 
 
 @pytest.mark.parametrize(("policy", "left"), [("ask", [TEA, SAME]), ("apply", [SAME])])
-def test_the_clock_does_what_is_safe_where_the_policy_says_so(
-    home: WrittenHome, policy: str, left: list[str]
-) -> None:
+def test_the_clock_applies_safe_changes_by_policy(home: WrittenHome, policy: str, left: list[str]) -> None:
     environ = {**home.environ, "HERMES_JOBS_MEMORY__CURATE": policy}
     application = Application(load(environ), environ)
     operations = [Operation(action="add", target="memory", content=text) for text in (TEA, SAME)]

@@ -52,7 +52,7 @@ def test_without_a_model_or_a_server_nothing_is_listed(home: Home) -> None:
     assert "cannot be reached" in away.err
 
 
-def test_an_alias_is_written_into_the_log_as_what_it_stands_for(home: Home) -> None:
+def test_an_alias_is_logged_as_its_model(home: Home) -> None:
     aliases = {"HERMES_JOBS_MODELS__ALIASES": "{s: scripted}", "HERMES_JOBS_MODEL": "other"}
     sent = home.send("-m", "s", "Hello", **aliases)
     assert sent["model"] == "scripted"
@@ -95,7 +95,7 @@ PAGE = "<!doctype html><title>Welcome</title>"
         ),
     ],
 )
-def test_an_address_that_is_no_such_api_is_told_at_once(
+def test_an_address_without_the_api_is_reported_at_once(
     home: Home, answers: dict[str, tuple[int, Any]], path: str, told: str
 ) -> None:
     with serving(answers) as url:
@@ -110,7 +110,7 @@ def able(seen: Seen) -> Answer:
     return Answer(text="1 2 3 4 5", piece=2)
 
 
-def test_doctor_tries_the_model_and_says_what_that_cost(home: Home, model_server: ModelServer) -> None:
+def test_doctor_tries_the_model_and_shows_the_cost(home: Home, model_server: ModelServer) -> None:
     model_server.follow(able)
     told = home.run("doctor", "--live", "--json", **PRICED)
     found = {check["check"]: check for check in told.json["checks"] if check["check"].startswith("live.")}

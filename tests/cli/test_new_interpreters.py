@@ -165,7 +165,7 @@ def twin(home: WrittenHome, tmp_path: Path) -> Iterator[WrittenHome]:
 
 
 @pytest.mark.parametrize("line", lines(DETERMINISTIC))
-def test_a_new_interpreter_says_what_a_forked_one_says(
+def test_a_new_interpreter_prints_the_same_as_a_forked_one(
     line: str, home: WrittenHome, twin: WrittenHome
 ) -> None:
     twin.close()

@@ -23,7 +23,7 @@ from tests.tools.support import wait_until
 from tests.written_home import WrittenHome
 
 
-def test_an_age_is_told_in_units_that_fit() -> None:
+def test_an_age_has_a_fitting_unit() -> None:
     assert [age(each) for each in (None, 0.7, 9.96, 214, 43_200)] == [
         "",
         "700 ms",
@@ -33,7 +33,7 @@ def test_an_age_is_told_in_units_that_fit() -> None:
     ]
 
 
-def test_what_a_worker_that_has_ended_had_begun_waits(home: WrittenHome) -> None:
+def test_steps_of_a_dead_worker_are_waiting(home: WrittenHome) -> None:
     home.submit("aa", "t1")
     (row,) = home.log.steps()
     home.log.append(claim(row.step.id, owner="worker-gone"))

@@ -19,7 +19,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path, {})
 
 
-def test_a_turn_that_nobody_works_on_waits_in_its_queue_and_grows_older(home: Home) -> None:
+def test_an_unclaimed_turn_waits_in_its_queue_and_ages(home: Home) -> None:
     home.run("send", "--no-wait", "hello")
     home.run("send", "--no-wait", "and hello")
 
@@ -33,14 +33,14 @@ def test_a_turn_that_nobody_works_on_waits_in_its_queue_and_grows_older(home: Ho
     assert first["workers"] == []
 
 
-def test_people_see_a_table_and_what_to_do_without_workers(home: Home) -> None:
+def test_without_workers_the_table_says_what_to_do(home: Home) -> None:
     shown = home.run("queues")
 
     assert shown.out.split()[:5] == ["QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER"]
     assert "hermes-jobs up" in shown.err
 
 
-def test_a_fresh_home_has_nothing_that_fails_and_is_told_what_it_could_have(home: Home) -> None:
+def test_a_fresh_home_has_no_failures_and_some_suggestions(home: Home) -> None:
     seen = home.run("doctor", "--json")
     checks = {check["check"]: check for check in seen.json["checks"]}
 
@@ -56,7 +56,7 @@ def test_a_fresh_home_has_nothing_that_fails_and_is_told_what_it_could_have(home
     assert all(check["hint"] for check in checks.values() if check["status"] != "ok")
 
 
-def test_a_configuration_that_cannot_be_read_is_what_it_says(home: Home) -> None:
+def test_an_unreadable_configuration_is_reported(home: Home) -> None:
     home.path.mkdir(mode=0o700)
     (home.path / "config.yaml").write_text("modell: {}\n")
 

@@ -48,7 +48,7 @@ def test_a_rating_is_shown_in_the_turn_the_list_the_json_and_the_page(home: Writ
     assert "rating" not in home.run("turns", "show", "abc1", "--json").json
 
 
-def test_what_cannot_be_rated_is_refused_and_nothing_is_recorded(home: WrittenHome) -> None:
+def test_an_unratable_turn_is_refused_and_nothing_is_recorded(home: WrittenHome) -> None:
     home.submit("aa", "abc1")
     running = home.run("turns", "rate", "abc1", "up")
     assert (running.code, "has not ended" in running.err) == (1, True)
@@ -65,7 +65,7 @@ def test_conversations_carry_the_ratings_of_their_turns(home: WrittenHome) -> No
     assert lines(home, "sharegpt")[0]["ratings"] == [{"turn": "t2", "rating": "down", "note": "No."}]
 
 
-def test_openai_examples_have_calls_and_tools_and_do_not_learn_what_was_rated_down(home: WrittenHome) -> None:
+def test_openai_examples_have_calls_and_tools_and_no_turns_rated_down(home: WrittenHome) -> None:
     talk(home, "aa", "t1", "hello", "hi")
     talk(home, "aa", "t2", "list", "a.txt", "terminal")
     assert home.run("turns", "rate", "t2", "down").code == 0
@@ -138,7 +138,7 @@ def test_exports_hold_no_secret_of_the_process(home: WrittenHome) -> None:
     "secret",
     ["ghp_abcdefghijklmnopqrstuvwxyz0123456789", 'password: "hunter2-hunter2"'],
 )
-def test_exports_hold_no_credential_that_somebody_said(home: WrittenHome, secret: str) -> None:
+def test_exports_hold_no_credentials(home: WrittenHome, secret: str) -> None:
     talk(home, "aa", "t1", f"Use {secret} there", "Done.")
     for form in ("sharegpt", "openai"):
         exported = home.run("export", "--format", form, "--no-system", "-").out

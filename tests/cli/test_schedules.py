@@ -168,7 +168,7 @@ def test_a_relative_file_lies_in_the_folder_where_it_was_said(home: WrittenHome)
         ((MAIL, "--missed", "never"), "run_once"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_recorded(
+def test_an_impossible_schedule_is_refused_before_anything_is_recorded(
     home: WrittenHome, arguments: tuple[str, ...], says: str
 ) -> None:
     done = home.run("schedule", "add", *arguments, "--yes")
@@ -180,7 +180,7 @@ def test_what_cannot_be_is_refused_before_anything_is_recorded(
     assert home.log.last_position() == 0
 
 
-def test_a_list_says_the_year_of_what_is_not_due_in_this_one(home: WrittenHome) -> None:
+def test_a_list_shows_the_year_of_times_in_another_one(home: WrittenHome) -> None:
     added(home, "--at", "2099-03-01T09:30", "--task", "Look back")
 
     assert "Sun 1 Mar 2099 09:30 CET" in home.run("schedule", "list").out
@@ -232,7 +232,7 @@ def test_it_is_changed_paused_resumed_and_removed(home: WrittenHome) -> None:
     assert "no schedule 'mail'" in gone.err
 
 
-def test_a_run_at_once_answers_and_stands_in_the_history(home: WrittenHome) -> None:
+def test_a_run_at_once_answers_and_is_in_the_history(home: WrittenHome) -> None:
     name = added(home, MAIL, "--deliver", "cli")["schedule"]
     home.close()
     ran = home.run("schedule", "run", name)
@@ -278,14 +278,14 @@ def checks(done: Ran) -> dict[str, Any]:
     return {each["check"]: each for each in done.json["checks"]}
 
 
-def test_nobody_sends_a_turn_in_the_name_of_a_schedule(home: WrittenHome) -> None:
+def test_send_cannot_act_as_a_schedule(home: WrittenHome) -> None:
     done = home.run("send", "hello", "--source", "schedule:p1")
 
     assert done.code == 2
     assert "for the runs of schedules" in done.err
 
 
-def test_what_is_overdue_is_told_with_the_reason(home: WrittenHome) -> None:
+def test_an_overdue_schedule_is_shown_with_the_reason(home: WrittenHome) -> None:
     later = added(home, "--in", "2 hours", "--task", "Look.")["schedule"]
     assert home.run("schedule", "list").err == ""
     due = added(home, "--in", "1s", "--task", "Look.")["schedule"]

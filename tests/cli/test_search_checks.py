@@ -32,7 +32,7 @@ KEY = "search-key-that-nobody-may-see"
         ),
     ],
 )
-def test_doctor_says_who_searches_or_what_is_missing(
+def test_doctor_names_the_search_providers_or_what_is_missing(
     home: WrittenHome, environ: dict[str, str], status: str, told: str
 ) -> None:
     done = home.run("doctor", "--json", **environ)
@@ -42,7 +42,7 @@ def test_doctor_says_who_searches_or_what_is_missing(
     assert "word-0123" not in done.out + done.err
 
 
-def test_duckduckgo_without_its_library_is_told_how_to_get_it(
+def test_duckduckgo_without_its_library_says_how_to_install_it(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from hermes_jobs.agent.tools.web_search import duckduckgo

@@ -102,7 +102,7 @@ def test_it_is_installed_shown_and_removed(home: Home) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="that of systemd")
-def test_what_cannot_be_started_leaves_nothing_behind(home: Home) -> None:
+def test_a_service_that_cannot_start_leaves_no_file(home: Home) -> None:
     (Path(home.environ["HOME"]) / "fails").write_text("enable")
     ran = home.run("service", "install")
     assert (ran.code, "no such luck" in ran.err) == (1, True)
@@ -110,7 +110,7 @@ def test_what_cannot_be_started_leaves_nothing_behind(home: Home) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="that of systemd")
-def test_without_a_systemd_of_the_user_it_says_what_to_do(home: Home) -> None:
+def test_without_a_user_systemd_it_gives_advice(home: Home) -> None:
     (Path(home.environ["HOME"]) / "fails").write_text("show")
     ran = home.run("service", "install")
     assert ran.code == 1

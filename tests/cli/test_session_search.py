@@ -68,7 +68,7 @@ def test_no_query_is_an_error(query: str, three: WrittenHome) -> None:
     assert (done.json == []) == (query in {"--", "-x"})
 
 
-def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: WrittenHome) -> None:
+def test_an_empty_search_shows_its_query_and_how_to_widen_it(three: WrittenHome) -> None:
     done = three.run("sessions", "search", "missing", "absent", "--role", "user")
     assert (done.code, done.out) == (0, "")
     for part in ("all of “missing”, “absent”", "6 searched", "--role user", "leave out --role", "--all"):
@@ -76,7 +76,7 @@ def test_nothing_found_says_what_was_searched_and_how_to_widen_it(three: Written
     assert "nothing to search for" in three.run("sessions", "search", "?!").err
 
 
-def test_what_a_model_wrote_does_not_move_the_cursor(three: WrittenHome) -> None:
+def test_control_characters_of_a_model_are_not_printed(three: WrittenHome) -> None:
     shown = three.run("sessions", "search", "soup").out
     assert ">>>Soup<<< red." in shown
     assert "\x1b" not in shown

@@ -39,7 +39,7 @@ def test_a_session_is_shown_with_its_conversation(two: WrittenHome) -> None:
     assert [each["role"] for each in newest["messages"]] == ["assistant"]
 
 
-def test_what_a_model_wrote_does_not_move_the_cursor(home: WrittenHome) -> None:
+def test_control_characters_of_a_model_are_not_printed(home: WrittenHome) -> None:
     home.answered("aa", "t1", "hi", "red \x1b[31m and \x1b]0;title\x07 over\r and \u202eback")
     home.submit("bb", "t2")
     home.prefetch("bb")

@@ -63,7 +63,7 @@ def untaken(request: pytest.FixtureRequest) -> Iterator[int]:
     os.close(writer)
 
 
-def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: WrittenHome, untaken: int) -> None:
+def test_a_closed_stderr_changes_neither_answer_nor_exit_code(home: WrittenHome, untaken: int) -> None:
     saved = run(home, "$HJ memory add 'Likes tea' --json", stderr=untaken)
     refused = run(home, "$HJ turns show nosuch --json", stderr=untaken)
 
@@ -73,7 +73,7 @@ def test_notes_that_nobody_takes_change_neither_answer_nor_exit_code(home: Writt
 
 
 @pytest.mark.parametrize("command", ["events --follow", "queues --watch"])
-def test_what_looks_on_ends_when_its_reader_leaves(home: WrittenHome, command: str) -> None:
+def test_following_commands_end_when_their_reader_leaves(home: WrittenHome, command: str) -> None:
     home.submit("aa", "t1")
 
     done = run(home, f"$HJ {command} | head -1")

@@ -27,7 +27,7 @@ def home(tmp_path: Path, model_server: ModelServer) -> Home:
     return Home(tmp_path, {**endpoint(model_server.base_url), "HERMES_JOBS_AGENT__MAX_ITERATIONS": "1"})
 
 
-def test_its_limit_and_the_command_that_goes_on_are_said_beside_the_answer(home: Home) -> None:
+def test_its_limit_and_the_command_to_continue_are_shown_with_the_answer(home: Home) -> None:
     ran = home.run("send", "Tidy up.")
     turn = home.run("turns", "list", "--json").json[0]["turn"]
     assert (ran.code, ran.out) == (0, "So far: half of it.\n")
@@ -50,7 +50,7 @@ def test_it_is_marked_in_the_list_on_the_page_and_as_json(home: Home, tmp_path: 
     assert '<span class="pill stopped">stopped</span>' in page.read_text(encoding="utf-8")
 
 
-def test_it_goes_on_under_the_same_id_with_what_was_there(home: Home, model_server: ModelServer) -> None:
+def test_it_continues_under_the_same_id_with_its_history(home: Home, model_server: ModelServer) -> None:
     turn = home.run("send", "--json", "Tidy up.").json["turn"]
     continued = home.run("turns", "continue", turn)
     assert (continued.code, continued.out) == (0, "All of it.\n")

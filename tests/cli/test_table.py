@@ -32,7 +32,7 @@ def test_no_line_is_wider_than_the_terminal(room: int) -> None:
     assert max(line_width(click.unstyle(line)) for line in lines(room)) <= room
 
 
-def test_what_fits_is_on_one_line_and_whole() -> None:
+def test_a_fitting_row_is_on_one_line() -> None:
     shown = lines(200)
     assert len(shown) == 2
     assert TEXT in shown[0]

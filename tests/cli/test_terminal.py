@@ -85,7 +85,7 @@ def test_json_on_a_terminal_holds_nothing_that_it_would_obey(
     assert "\x9b2J\u202eevil\x7f" in home.run(*command).out
 
 
-def test_following_shows_what_is_appended_until_it_is_interrupted(home: WrittenHome) -> None:
+def test_following_shows_new_events_until_it_is_interrupted(home: WrittenHome) -> None:
     home.submit("aa", "t1")
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_jobs", "events", "--follow", "--stream", "session-aa"],
@@ -119,7 +119,7 @@ NOW = datetime(2026, 11, 23, 11, 52, 7, tzinfo=UTC)
         (datetime(2027, 1, 1, tzinfo=UTC), "Fri 1 Jan 2027 00:00"),
     ],
 )
-def test_times_are_told_by_the_day(at: datetime, told: str) -> None:
+def test_times_are_shown_with_their_day(at: datetime, told: str) -> None:
     assert moment(at, NOW) == told
 
 
@@ -127,7 +127,7 @@ def test_a_time_for_another_day_names_its_year() -> None:
     assert moment(NOW, seconds=True) == "Mon 23 Nov 2026 11:52:07"
 
 
-def test_money_is_told_for_people() -> None:
+def test_money_is_shown_for_people() -> None:
     assert (money(None), money(0.01234), money(0), money(1234.5)) == (
         "unknown",
         "$0.0123",
@@ -136,11 +136,11 @@ def test_money_is_told_for_people() -> None:
     )
 
 
-def test_of_a_cost_the_known_part_is_told() -> None:
+def test_the_known_part_of_a_cost_is_shown() -> None:
     assert (cost_text(None), cost_text(None, 0.5), cost_text(0.5)) == ("cost unknown", "≥ $0.50", "$0.50")
 
 
-def test_a_small_amount_is_not_told_as_nothing() -> None:
+def test_a_small_amount_is_not_shown_as_nothing() -> None:
     amounts = (1e-7, 0.000025, 0.00012, 0.0005, 0.00099999, 0.001)
     assert [money(each) for each in amounts] == [
         "$0.0000001",
@@ -162,5 +162,5 @@ def test_a_small_amount_is_not_told_as_nothing() -> None:
         ("\u202etxet\u202c", "txet"),
     ],
 )
-def test_what_a_terminal_would_obey_is_not_printed(text: str, shown: str) -> None:
+def test_control_characters_are_not_printed(text: str, shown: str) -> None:
     assert printable(text) == shown

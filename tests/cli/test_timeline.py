@@ -55,7 +55,7 @@ def test_tools_side_by_side_stand_below_each_other_on_one_axis() -> None:
     ]
 
 
-def test_the_timeline_stands_above_the_steps_and_is_plain_where_blocks_cannot_be_written(
+def test_the_timeline_is_above_the_steps_and_plain_without_block_characters(
     home: WrittenHome,
 ) -> None:
     home.submit("aa", "abc1")

@@ -56,7 +56,7 @@ def published(version: str) -> bytes:
     return json.dumps({"info": {"version": version, "summary": "An agent."}}).encode()
 
 
-def test_a_newer_release_is_told_with_the_command_that_brings_it(home: Home) -> None:
+def test_a_newer_release_is_shown_with_the_command_to_install_it(home: Home) -> None:
     with index(body=published("99.1")) as (url, asked):
         ran = home.run("update-check", "--index", url)
         as_json = home.run("update-check", "--index", f"{url}/", "--json").json
@@ -85,14 +85,14 @@ def test_the_same_or_an_older_one_is_nothing_new(home: Home, version: str) -> No
         ({"silent": True}, "it did not answer within 0.2 s"),
     ],
 )
-def test_what_cannot_be_asked_is_said(home: Home, answer: dict[str, Any], said: str) -> None:
+def test_an_unreachable_index_is_reported(home: Home, answer: dict[str, Any], said: str) -> None:
     with index(**answer) as (url, _):
         ran = home.run("update-check", "--index", url, "--timeout", "0.2")
     assert (ran.code, ran.out) == (1, "")
     assert said in ran.err
 
 
-def test_nobody_there_and_wrong_usage(home: Home) -> None:
+def test_no_answer_and_wrong_usage(home: Home) -> None:
     assert "could not be asked" in home.run("update-check", "--index", "http://127.0.0.1:9").err
     assert home.run("update-check", "--index", "file:///etc").code == 2
 

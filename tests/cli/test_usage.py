@@ -20,7 +20,7 @@ def home(tmp_path: Path, model_server: ModelServer) -> Home:
     return Home(tmp_path, endpoint(model_server.base_url))
 
 
-def test_what_the_server_reported_is_added_up_by_every_key(home: Home) -> None:
+def test_reported_usage_is_summed_by_every_key(home: Home) -> None:
     first = home.send("one")
     home.send("two")
     (day,) = home.run("usage", "--json").json
@@ -48,7 +48,7 @@ def test_an_unknown_price_is_not_guessed(home: Home) -> None:
     assert row["cost_usd"] is None
 
 
-def test_a_sum_with_unknown_parts_says_what_it_is_at_least_and_what_is_missing(home: Home) -> None:
+def test_a_sum_with_unknown_parts_shows_its_minimum_and_what_is_missing(home: Home) -> None:
     home.run("config", "set", "models.prices.paid", "{input: 1000, output: 1000}")
     session = home.run("send", "--json", "-m", "paid", "one").json["session"]
     turn = home.run("send", "--json", "-s", session, "-m", "free-of-price", "two").json["turn"]
@@ -68,7 +68,7 @@ def test_a_sum_with_unknown_parts_says_what_it_is_at_least_and_what_is_missing(h
     assert "Not in the cost: 1 call of free-of-price" in page.read_text()
 
 
-def test_only_what_was_used_since_a_day_is_shown(home: Home) -> None:
+def test_since_limits_the_usage_to_newer_calls(home: Home) -> None:
     home.send("one")
     assert home.run("usage", "--since", "2999-01-01", "--json").json == []
     assert home.run("usage", "--since", "whenever").code == 2
@@ -86,7 +86,7 @@ def test_a_day_that_some_zone_cannot_write_is_wrong_usage(
     assert "is not of the years 1900 to 9998" in ran.err
 
 
-def test_people_see_the_day_in_words_and_what_a_session_is_called(home: Home) -> None:
+def test_tables_have_the_day_in_words_and_the_title_of_a_session(home: Home) -> None:
     session = home.send("What colour is tea?")["session"]
     assert home.run("usage").out.splitlines()[1].startswith("today ")
     (header, row) = home.run("usage", "--by", "session").out.splitlines()

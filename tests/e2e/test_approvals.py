@@ -71,7 +71,7 @@ def test_a_dangerous_command_waits_shows_everywhere_and_runs_once_it_is_allowed(
     assert_in_order(home, turn)
 
 
-def test_the_person_sees_the_whole_of_what_is_asked(home: Home, model_server: ModelServer) -> None:
+def test_the_person_sees_the_whole_command(home: Home, model_server: ModelServer) -> None:
     lines = ["true a folder that was forgotten here " + "and nowhere else " * 20, "rm -r build"]
     call = AskedCall("terminal", {"command": "\n".join(lines)})
     model_server.follow([Answer(tool_calls=(call,))])
@@ -81,7 +81,7 @@ def test_the_person_sees_the_whole_of_what_is_asked(home: Home, model_server: Mo
         assert f"{turn} waits for you: {whole}" in home.run("turns", "show", turn).err
 
 
-def test_the_wait_outlives_its_process_and_whoever_allows_it_goes_on_where_nobody_works(home: Home) -> None:
+def test_the_wait_outlives_its_process_and_an_approval_continues_the_turn_without_workers(home: Home) -> None:
     with asked(home, "--json") as (running, turn):
         kill(running)
     waited = home.run("turns", "wait", turn, "--json", "--timeout", "0.2")
@@ -93,7 +93,7 @@ def test_the_wait_outlives_its_process_and_whoever_allows_it_goes_on_where_nobod
     assert_in_order(home, turn)
 
 
-def test_a_refused_command_is_never_run_and_the_model_hears_of_it(
+def test_a_refused_command_is_never_run_and_the_model_gets_the_refusal(
     home: Home, model_server: ModelServer
 ) -> None:
     with asked(home) as (running, turn):
@@ -107,9 +107,7 @@ def test_a_refused_command_is_never_run_and_the_model_hears_of_it(
     assert_in_order(home, turn)
 
 
-def test_a_wait_that_nobody_ends_expires_and_the_turn_goes_on_without(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_an_unanswered_wait_expires_and_the_turn_continues(home: Home, model_server: ModelServer) -> None:
     ran = home.run("send", "Clean up.", **EXPIRES)
     assert (ran.code, ran.out) == (0, "Clean.\n")
     assert "nobody approved" in model_server.requests[-1].messages[-1]["content"]

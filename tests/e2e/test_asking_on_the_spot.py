@@ -141,7 +141,7 @@ def test_always_makes_a_rule_for_this_folder_that_can_be_removed(home: Home) -> 
     assert home.run("approvals", "remove", "1").code == 2
 
 
-def test_a_pattern_is_offered_where_it_says_what_it_means(home: Home, model_server: ModelServer) -> None:
+def test_a_pattern_is_offered_if_it_is_clear(home: Home, model_server: ModelServer) -> None:
     model_server.follow(asks_for(AskedCall("terminal", {"command": INSTALL})))
     with asked(home) as screen:
         assert "s and a allow npm install *, in" in screen.text
@@ -229,7 +229,7 @@ def test_a_letter_answers_in_a_chat_where_something_waits(home: Home, model_serv
     [((" ", "y"), "›  y"), (("\x1b[200~y\x1b[201~",), "› y"), (("yes it is",), "› yes it is")],
     ids=["behind a space", "pasted", "pasted on a terminal that does not say so"],
 )
-def test_what_is_written_or_pasted_answers_nothing_before_enter(
+def test_typed_or_pasted_text_answers_nothing_before_enter(
     home: Home, typed: tuple[str, ...], shown: str
 ) -> None:
     with chatting(home) as screen:

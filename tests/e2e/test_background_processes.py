@@ -79,7 +79,7 @@ def test_down_ends_all_of_them(home: Home, mark: str) -> None:
 
 
 @pytest.mark.slow
-def test_down_tells_what_has_ended_with_up(home: Home, mark: str) -> None:
+def test_down_names_the_processes_that_ended_with_up(home: Home, mark: str) -> None:
     assert home.run("up", "-d", "--no-flower").code == 0
     home.send("serve")
     assert processes_with(mark)
@@ -102,7 +102,7 @@ def test_a_killed_worker_leaves_it_to_the_home(home: Home, mark: str, tmp_path: 
     assert len(processes_with(mark)) >= 1
 
 
-def test_a_turn_that_nobody_attends_leaves_nothing(home: Home, mark: str) -> None:
+def test_an_unattended_turn_leaves_no_process(home: Home, mark: str) -> None:
     ran = home.run("schedule", "add", "--in", "1s", "--task", "serve", "--yes", "--json")
     assert ran.code == 0, ran
     assert home.run("schedule", "run", ran.json["schedule"], "--wait").code == 0
@@ -120,7 +120,7 @@ def test_ids_and_names_are_completed(home: Home, mark: str) -> None:
     assert home.run("processes", "kill", "--all").code == 0
 
 
-def test_wrong_usage_is_told(home: Home) -> None:
+def test_wrong_usage_is_explained(home: Home) -> None:
     assert home.run("processes", "kill").code == 2
     unknown = home.run("processes", "kill", "nope")
     assert unknown.code == 2

@@ -179,7 +179,7 @@ def assert_booked(
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_what_was_reported_is_what_is_booked(tmp_path: Path, model_server: ModelServer, case: Case) -> None:
+def test_reported_usage_is_booked_unchanged(tmp_path: Path, model_server: ModelServer, case: Case) -> None:
     model_server.follow(
         Script(sequence=case.actions, default=Refuse(status=400, message="The script ended."))
     )
@@ -194,7 +194,7 @@ def test_what_was_reported_is_what_is_booked(tmp_path: Path, model_server: Model
         assert_booked(application, model_server, case.billed)
 
 
-def test_a_cancelled_call_is_booked_as_estimated_beside_what_was_reported_before(
+def test_a_cancelled_call_is_booked_as_an_estimate_beside_reported_ones(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     model_server.follow(

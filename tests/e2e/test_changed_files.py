@@ -55,7 +55,7 @@ def events(home: Home, kind: str) -> list[Any]:
     return [each["data"] for each in map(json.loads, lines) if each["type"] == kind]
 
 
-def test_the_diff_shows_every_file_and_says_what_is_not_kept(home: Home, edited: str) -> None:
+def test_the_diff_shows_every_file_and_names_those_not_kept(home: Home, edited: str) -> None:
     ran = home.run("turns", "diff", edited)
     assert ran.code == 0
     assert ran.out.splitlines() == [
@@ -76,7 +76,7 @@ def test_the_diff_shows_every_file_and_says_what_is_not_kept(home: Home, edited:
     assert stat.splitlines()[-1] == " 2 files, 2 lines added, 1 line removed"
 
 
-def test_json_tells_digests_states_and_how_the_files_stand(home: Home, edited: str) -> None:
+def test_json_has_digests_states_and_the_present_files(home: Home, edited: str) -> None:
     found = home.run("turns", "diff", edited, "--json").json
     assert [(each["status"], each["added"], each["removed"], each["now"]) for each in found["files"]] == [
         ("changed", 1, 1, "restore"),
@@ -132,7 +132,7 @@ def test_a_second_rewind_changes_nothing_and_leaves_the_first_to_be_taken_back(
     assert len(events(home, "FilesRestored")) == 3
 
 
-def test_a_file_that_somebody_changed_stops_all_of_it(home: Home, edited: str) -> None:
+def test_a_file_changed_since_stops_the_whole_rewind(home: Home, edited: str) -> None:
     (home.work / "app.py").write_text("mine\n")
     ran = home.run("turns", "rewind", edited)
     assert ran.code == 1
@@ -148,9 +148,7 @@ def test_a_file_that_somebody_changed_stops_all_of_it(home: Home, edited: str) -
     assert (home.work / "app.py").read_text() == "mine\n"
 
 
-def test_the_model_is_told_of_files_that_were_restored(
-    home: Home, model_server: ModelServer, edited: str
-) -> None:
+def test_the_model_gets_a_note_of_restored_files(home: Home, model_server: ModelServer, edited: str) -> None:
     assert home.run("turns", "rewind", edited).code == 0
     home.send("-c", "again, please")
     said = model_server.requests[-1].body["messages"]

@@ -49,13 +49,13 @@ def texts(home: Home) -> list[str]:
         return [fact.text for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
 
 
-def test_without_a_terminal_it_says_what_to_use_instead(home: Home) -> None:
+def test_without_a_terminal_it_names_the_command_to_use(home: Home) -> None:
     ran = home.run("chat")
     assert (ran.code, ran.out) == (2, "")
     assert "hermes-jobs send" in ran.err
 
 
-def test_it_is_what_a_person_gets_who_names_no_command(home: Home) -> None:
+def test_it_opens_without_a_command(home: Home) -> None:
     with Screen(home, columns=100, lines=40) as screen:
         screen.shows(BAR)
         screen.type(CTRL_D)
@@ -73,9 +73,7 @@ def test_its_help_loads_nothing_that_draws() -> None:
     assert "Open a chat with the agent" in done.stdout
 
 
-def test_answers_are_shown_as_they_come_and_what_is_typed_or_pasted_meanwhile_waits(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_answers_stream_and_input_typed_meanwhile_waits(home: Home, model_server: ModelServer) -> None:
     calls = (AskedCall("terminal", {"command": "echo one"}),)
     held = Hold(first="# Report\n\nAll is **well** so f", answer=Answer(text="ar."))
     script = Script(rules=(Rule("report", (Answer(tool_calls=calls), held)),))
@@ -133,7 +131,9 @@ def test_ctrl_c_cancels_the_turn_and_a_second_one_leaves(home: Home, model_serve
         assert any(isinstance(fact, e.TurnCancelled) for fact in facts_of(log))
 
 
-def test_ctrl_d_leaves_and_says_how_to_follow_what_runs(home: Home, model_server: ModelServer) -> None:
+def test_ctrl_d_leaves_and_names_the_command_to_follow_the_turn(
+    home: Home, model_server: ModelServer
+) -> None:
     model_server.follow(Script(rules=(Rule("wait", (Hold(first="I am think"),)),)))
     with chatting(home) as screen:
         say(screen, "Please wait.")
@@ -204,7 +204,7 @@ def test_clear_empties_the_screen_and_says_how_to_come_back(home: Home) -> None:
         assert "You said: one" not in screen.text
 
 
-def test_coming_back_shows_what_the_person_said_last_and_no_words_for_the_model(
+def test_a_return_shows_the_last_text_without_notes_for_the_model(
     home: Home, model_server: ModelServer
 ) -> None:
     call = Answer(tool_calls=(AskedCall("terminal", {"command": "true"}),))
@@ -216,9 +216,7 @@ def test_coming_back_shows_what_the_person_said_last_and_no_words_for_the_model(
         assert [line for line in screen.text.splitlines() if line.startswith("› ")] == ["› Count them."]
 
 
-def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_a_fork_before_a_turn_gets_its_title(home: Home, model_server: ModelServer) -> None:
     with chatting(home, "--env", "COLOUR=blue") as screen:
         for number, text in enumerate(("one", "two"), start=1):
             say(screen, text)
@@ -238,7 +236,7 @@ def test_a_fork_goes_on_from_before_a_turn_under_the_title_that_is_given(
     assert [fact.settings.get("terminal.environment") for fact in said] == [{"COLOUR": "blue"}] * 3
 
 
-def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_take(home: Home) -> None:
+def test_commands_of_the_command_line_run_within_it_and_tab_completes_arguments(home: Home) -> None:
     with chatting(home) as screen:
         say(screen, "hello")
         screen.shows("You said: hello")
@@ -276,7 +274,7 @@ def test_commands_of_the_command_line_run_within_it_and_tab_completes_what_they_
     assert "Lives in Lisbon" in (home.path / "memories" / "USER.md").read_text()
 
 
-def test_files_and_outputs_of_commands_go_with_what_is_said(home: Home) -> None:
+def test_files_and_outputs_of_commands_are_sent_with_the_text(home: Home) -> None:
     (home.work / "notes.txt").write_text("Buy milk\n")
     with chatting(home) as screen:
         screen.type(f"Read @not{TAB}")
@@ -326,7 +324,7 @@ def test_a_command_of_the_project_and_one_of_the_home_are_completed_and_said(
     ]
 
 
-def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
+def test_a_failed_turn_is_continued_and_a_waiting_call_is_allowed(
     home: Home, model_server: ModelServer
 ) -> None:
     (home.work / "old").mkdir()
@@ -346,7 +344,7 @@ def test_a_failed_turn_goes_on_and_a_call_that_waits_for_the_person_is_allowed(
     assert texts(home) == ["Clean up."]
 
 
-def test_a_turn_that_a_limit_stopped_goes_on(home: Home, model_server: ModelServer) -> None:
+def test_a_turn_stopped_by_a_limit_continues(home: Home, model_server: ModelServer) -> None:
     look = Answer(tool_calls=(AskedCall("todo", {}),))
     model_server.follow([look, Answer(text="Half of it."), Answer(text="All of it.")])
     with chatting(home, HERMES_JOBS_AGENT__MAX_ITERATIONS="1") as screen:
@@ -362,7 +360,7 @@ def test_a_turn_that_a_limit_stopped_goes_on(home: Home, model_server: ModelServ
     assert texts(home) == ["Tidy up."]
 
 
-def test_what_was_learned_in_the_background_is_told_once(home: Home, model_server: ModelServer) -> None:
+def test_items_learned_in_the_background_are_shown_once(home: Home, model_server: ModelServer) -> None:
     note = AskedCall("memory", {"action": "add", "target": "user", "content": "Likes tea."})
     review = (Answer(tool_calls=(note,)), Answer(text="Noted the tea."))
     model_server.follow(

@@ -93,9 +93,7 @@ def test_most_of_a_tool_loop_and_of_the_turn_after_it_is_read_from_the_cache(
 
 
 @pytest.mark.parametrize("ttl", ["5m", "1h"])
-def test_what_is_kept_for_an_hour_is_booked_as_that(
-    tmp_path: Path, claude: AnthropicServer, ttl: str
-) -> None:
+def test_one_hour_cache_writes_are_booked_as_such(tmp_path: Path, claude: AnthropicServer, ttl: str) -> None:
     home = home_at(tmp_path, claude, HERMES_JOBS_MODEL="claude-sonnet-4-5", HERMES_JOBS_MODEL__CACHE_TTL=ttl)
     home.send("Hello")
     with home.open_log() as log:

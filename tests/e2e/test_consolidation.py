@@ -56,7 +56,7 @@ def model(model_server: ModelServer) -> Consolidator:
     return made
 
 
-def test_what_was_said_is_recalled_without_having_been_saved(
+def test_unsaved_facts_of_a_conversation_are_recalled(
     home: Home, model: Consolidator, model_server: ModelServer
 ) -> None:
     said = home.send(SAID)
@@ -119,7 +119,7 @@ def test_all_that_is_finished_is_read_the_last_used_first(home: Home, model: Con
     assert home.run("sessions", "consolidate", "--all-finished", "--json").json == []
 
 
-def test_each_invalid_observation_is_refused_for_itself_and_told(home: Home, model: Consolidator) -> None:
+def test_each_invalid_observation_is_refused_alone_with_its_reason(home: Home, model: Consolidator) -> None:
     secret = "The key of the shop is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD."
     model.found = (
         observation(turns=["t000"]),
@@ -192,7 +192,7 @@ def test_an_observation_says_where_it_comes_from_and_can_be_taken_back(
     assert home.run("memory", "show", "--json").json["memory"]["entries"] == []
 
 
-def test_a_change_of_mind_leaves_the_newer_observation_and_why_tells_both(
+def test_a_change_of_mind_keeps_the_newer_observation_and_why_shows_both(
     home: Home, model: Consolidator, model_server: ModelServer
 ) -> None:
     first = home.send(SAID)
@@ -262,7 +262,7 @@ def test_observations_go_with_a_session_that_is_deleted(home: Home, model: Conso
     assert home.run("events", "verify").code == 0
 
 
-def test_what_it_costs_is_booked_and_held_by_a_budget_of_its_own(
+def test_its_cost_is_booked_and_limited_by_its_own_budget(
     home: Home, model: Consolidator, model_server: ModelServer
 ) -> None:
     home.run("config", "set", "models.prices.scripted", "{input: 1000, output: 0}")

@@ -126,7 +126,7 @@ def test_nonsense_is_answered_and_comes_to_nothing(shelf: Home, model_server: Mo
 
 
 @pytest.mark.slow
-def test_what_changed_since_is_refused_and_one_that_waits_is_not_asked_for_twice(
+def test_an_outdated_proposal_is_refused_and_a_waiting_review_is_not_requested_twice(
     shelf: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(curator((merge(), ARCHIVE)))
@@ -148,9 +148,7 @@ def test_what_changed_since_is_refused_and_one_that_waits_is_not_asked_for_twice
     assert skills(shelf) == {**BEFORE, "old-way": "archive"}
 
 
-def test_one_that_failed_is_under_way_again_when_it_is_taken_up(
-    shelf: Home, model_server: ModelServer
-) -> None:
+def test_a_failed_review_runs_again_by_retry(shelf: Home, model_server: ModelServer) -> None:
     model_server.follow(Script(sequence=(Refuse(status=400, message="no"),)))
     shelf.run("reviews", "curate")
     [review] = shelf.run("reviews", "list", "--json").json
@@ -160,7 +158,7 @@ def test_one_that_failed_is_under_way_again_when_it_is_taken_up(
     assert [each["status"] for each in (review, again, cancelled)] == ["failed", "running", "cancelled"]
 
 
-def test_without_skills_nobody_is_asked_anything(home: Home, model_server: ModelServer) -> None:
+def test_without_skills_no_model_is_called(home: Home, model_server: ModelServer) -> None:
     looked = home.run("reviews", "curate")
     assert (looked.code, looked.out) == (0, "")
     assert "There is nothing to merge or archive." in looked.err

@@ -67,7 +67,7 @@ def test_children_answer_side_by_side_and_their_answers_are_the_calls_result(
     assert sorted(each["kind"] for each in every) == ["child", "child", "conversation"]
 
 
-def test_an_answer_that_nobody_waits_for_comes_as_a_message(home: Home, model_server: ModelServer) -> None:
+def test_an_answer_without_a_waiting_call_comes_as_a_message(home: Home, model_server: ModelServer) -> None:
     model_server.follow(
         Script(
             rules=(
@@ -206,7 +206,7 @@ def test_a_session_moves_with_its_sub_agents(
         assert_views_agree(log, there.path / "views")
 
 
-def test_a_session_that_moves_with_its_sub_agents_goes_on_with_them(
+def test_a_session_moved_with_its_sub_agents_continues_with_them(
     home: Home, model_server: ModelServer, tmp_path: Path
 ) -> None:
     file, there = tmp_path / "session.jsonl", Home(tmp_path / "elsewhere", endpoint(model_server.base_url))
@@ -224,7 +224,7 @@ def test_a_session_that_moves_with_its_sub_agents_goes_on_with_them(
         assert_views_agree(log, there.path / "views")
 
 
-def test_a_session_that_moved_without_its_sub_agents_hears_that_nothing_is_known_of_them(
+def test_a_session_moved_without_its_sub_agents_gets_unknown_for_them(
     parted: tuple[Home, Path],
 ) -> None:
     there, file = parted
@@ -312,7 +312,7 @@ def test_children_of_children_do_not_wait_for_each_other(home: Home, model_serve
     assert home.run("send", "Begin at the top.", "--json").json["result"] == "Top."
 
 
-def test_what_cannot_be_is_refused_and_nothing_begins(home: Home, model_server: ModelServer) -> None:
+def test_an_impossible_task_is_refused_and_nothing_begins(home: Home, model_server: ModelServer) -> None:
     wrong = (
         ({"goal": " "}, "the goal is empty"),
         ({"goal": "x", "agent": "reserch"}, "did you mean `research`?"),
@@ -486,7 +486,7 @@ def test_a_childs_answer_fits_its_schema_after_one_correction_or_it_has_failed(
     assert {(each.status, json.loads(each.answer)["age"]) for each in ends} == {("completed", 7)}
 
 
-def test_an_answer_that_is_rejected_for_good_counts_among_the_calls_that_the_parent_is_told_of(
+def test_a_finally_rejected_answer_counts_in_the_calls_reported_to_the_parent(
     home: Home, model_server: ModelServer
 ) -> None:
     asked = delegating("Bad child", schema={"type": "object"})
@@ -538,7 +538,7 @@ def test_fields_that_a_model_fills_with_empty_texts_count_as_left_out_and_a_sche
 
 
 @pytest.mark.slow
-def test_one_dies_with_its_worker_one_waits_for_a_person_one_overruns_its_purse_and_all_is_told(
+def test_the_parent_gets_true_statuses_of_a_killed_a_waiting_and_an_overspending_child(
     home: Home, model_server: ModelServer
 ) -> None:
     (home.work / "build").mkdir()

@@ -69,7 +69,7 @@ def asked(server: ModelServer, model: str) -> list[Seen]:
     return [seen for seen in server.requests if seen.body["model"] == model]
 
 
-def test_the_members_answer_first_and_the_aggregator_sees_what_they_say(
+def test_the_members_answer_first_and_the_aggregator_sees_their_texts(
     home: Home, server: ModelServer
 ) -> None:
     turn = home.send("-m", "panel", "please look")
@@ -169,7 +169,7 @@ def test_a_scheduled_prompt_may_name_an_ensemble(home: Home, server: ModelServer
         ("alases: fast", "Unknown key 'models.alases'"),
     ],
 )
-def test_a_wrong_ensemble_is_told_by_its_name(home: Home, written: str, told: str) -> None:
+def test_a_wrong_ensemble_is_refused_by_its_name(home: Home, written: str, told: str) -> None:
     (home.path / "config.yaml").write_text(f"models:\n  {written}\n", encoding="utf-8")
     ran = home.run("send", "hello")
     assert ran.code == 2
@@ -185,7 +185,7 @@ def test_config_sets_and_unsets_an_ensemble_by_its_name(home: Home) -> None:
     assert "duo" not in (home.path / "config.yaml").read_text()
 
 
-def test_models_show_names_the_models_of_an_ensemble_and_what_keeps_one_from_answering(home: Home) -> None:
+def test_models_show_lists_the_members_of_an_ensemble_and_their_problems(home: Home) -> None:
     home.run(
         "config", "set", "models.duo", "{members: [one, 'anthropic:claude-haiku-4-5'], aggregator: judge}"
     )
@@ -199,7 +199,7 @@ def test_models_show_names_the_models_of_an_ensemble_and_what_keeps_one_from_ans
     assert "ANTHROPIC_API_KEY is not set" in shown["models"][1]["problem"]
 
 
-def test_what_was_sent_to_a_member_can_be_shown(home: Home, server: ModelServer) -> None:
+def test_the_prompt_of_a_member_can_be_shown(home: Home, server: ModelServer) -> None:
     turn = home.send("-m", "panel", "hello")["turn"]
     sent = home.run("turns", "show", f"{turn}-1-r1", "--prompt", "--json").json
     (there,) = asked(server, "two")
@@ -285,7 +285,7 @@ def test_a_consultation_that_the_budget_does_not_pay_for_is_not_made(home: Home,
     assert result["content"].startswith("Error: The budget is used up: budgets.turn_usd allows $0.5")
 
 
-def test_without_an_ensemble_nobody_can_be_consulted(home: Home, server: ModelServer) -> None:
+def test_without_an_ensemble_there_is_no_consult(home: Home, server: ModelServer) -> None:
     offered = [tool["function"]["name"] for tool in _tools(home, server)]
     assert "consult" in offered
     home.run("config", "unset", "models.panel")

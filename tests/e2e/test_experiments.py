@@ -135,7 +135,7 @@ def test_turns_are_chosen_by_a_query(home: Home, asked: list[str]) -> None:
         ({"samples": 0}, "newest:5", "samples is 0"),
     ],
 )
-def test_what_cannot_be_an_experiment_is_refused_and_nothing_is_recorded(
+def test_an_impossible_experiment_is_refused_and_nothing_is_recorded(
     home: Home, asked: list[str], changes: dict[str, Any], query: str, told: str
 ) -> None:
     write(home, **changes)
@@ -144,7 +144,7 @@ def test_what_cannot_be_an_experiment_is_refused_and_nothing_is_recorded(
     assert '"experiment-' not in home.run("events", "--json").out
 
 
-def test_a_budget_too_small_for_one_answer_asks_nothing_and_goes_on_with_more(
+def test_a_budget_below_one_answer_calls_nothing_and_continues_with_more(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
     write(home, judge=None, variants=[{"name": "a"}, {"name": "b", "model": "priced"}])
@@ -160,7 +160,7 @@ def test_a_budget_too_small_for_one_answer_asks_nothing_and_goes_on_with_more(
     assert run(home, "first", "--budget", "500", **prices)["status"] == "completed"
 
 
-def test_a_judge_that_answers_nonsense_is_told_and_counts_nothing(
+def test_an_unreadable_judge_is_reported_and_not_counted(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
     write(home, samples=1)
@@ -174,7 +174,7 @@ def test_a_judge_that_answers_nonsense_is_told_and_counts_nothing(
     assert "2 judgements could not be read" in home.run("experiments", "show", "first").err
 
 
-def test_a_judge_that_always_prefers_the_first_answer_is_told(
+def test_a_judge_that_prefers_a_position_is_reported(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
     write(home, samples=5)
@@ -205,7 +205,7 @@ def test_a_judge_sees_which_tools_an_answer_asks_for(
     assert '[It asks for the tool terminal: {"command": "echo looked"}]' in said
 
 
-def test_an_expression_that_takes_for_ever_is_not_kept_and_keeps_nobody(home: Home, asked: list[str]) -> None:
+def test_a_catastrophic_expression_fails_its_check_and_blocks_nothing(home: Home, asked: list[str]) -> None:
     write(home, samples=1, judge=None, checks=[{"regex": "(.*)*(.*)*(.*)*x$", "name": "slow"}])
     assert new(home, query="newest:1").code == 0
     found = run(home)
@@ -246,7 +246,7 @@ def test_whole_turns_are_followed_and_their_last_answers_compared(
     assert len(model_server.requests) == 4
 
 
-def test_turns_that_no_model_answered_are_left_out_and_told(
+def test_turns_without_a_model_call_are_left_out_and_named(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
     model_server.follow(lambda seen: Refuse(status=400, message="no"))
@@ -271,7 +271,7 @@ def test_turns_are_chosen_by_their_labels(home: Home, asked: list[str]) -> None:
     assert "No turn fits" in new(home, query="label:soft", name="second").err
 
 
-def test_a_cancelled_one_keeps_what_was_being_asked_and_goes_on_later(
+def test_a_cancelled_experiment_keeps_its_running_calls_and_continues_later(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
     write(home, judge=None, samples=50)  # more than are asked side by side
@@ -315,7 +315,7 @@ def test_without_waiting_it_is_left_to_workers(
 
 
 @pytest.mark.slow
-def test_workers_ask_what_was_left_to_them(home: Home, model_server: ModelServer, asked: list[str]) -> None:
+def test_workers_run_the_calls_of_no_wait(home: Home, model_server: ModelServer, asked: list[str]) -> None:
     write(home, judge=None, checks=[])
     assert new(home).code == 0
     with home.start("up", "--no-flower") as up:

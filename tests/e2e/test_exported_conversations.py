@@ -22,7 +22,7 @@ def session(home: Home, model_server: ModelServer) -> str:
     return session
 
 
-def test_markdown_has_what_was_said_and_outputs_in_fences_that_they_cannot_close(
+def test_markdown_has_the_texts_and_outputs_in_fences_that_they_cannot_close(
     home: Home, session: str
 ) -> None:
     exported = home.run("sessions", "export", session, "--format", "md")
@@ -63,7 +63,7 @@ def test_the_ending_of_the_name_says_the_format(home: Home, session: str) -> Non
     assert plain.read_bytes().startswith(b'{"')
 
 
-def test_a_fork_is_exported_with_what_it_goes_on_from(home: Home) -> None:
+def test_a_fork_is_exported_with_its_earlier_history(home: Home) -> None:
     one = home.send("One")
     home.send("-c", "Two")
     fork = home.run("sessions", "fork", one["session"], "--at", one["turn"]).out.strip()

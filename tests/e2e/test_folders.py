@@ -81,7 +81,7 @@ def test_a_folder_that_cannot_be_meant_is_a_usage_error(
     assert not home.path.exists()
 
 
-def test_the_folder_is_told_on_a_terminal(home: Home, model_server: ModelServer, other: str) -> None:
+def test_the_folder_is_shown_on_a_terminal(home: Home, model_server: ModelServer, other: str) -> None:
     with Screen(home, "send", "-c", "--anywhere", "More") as screen:
         assert screen.end() == 0
         assert f"· Session {other} (There) in ~/other" in screen.text

@@ -23,7 +23,7 @@ TWO = (AskedCall("terminal", {"command": "echo one"}), AskedCall("terminal", {"c
 TOOLS = Script(rules=(Rule("Both", (Answer(tool_calls=TWO), Answer(text="Both are done."))),))
 
 
-def test_following_works_where_nobody_does_and_tells_parallel_tools_apart(
+def test_following_runs_the_turn_without_workers_and_distinguishes_parallel_tools(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(TOOLS)
@@ -50,7 +50,7 @@ def test_following_works_where_nobody_does_and_tells_parallel_tools_apart(
         assert_all_is_done_once(log, [turn])
 
 
-def test_nothing_is_told_of_tools_where_the_output_is_piped(home: Home, model_server: ModelServer) -> None:
+def test_piped_output_has_no_lines_of_tools(home: Home, model_server: ModelServer) -> None:
     model_server.follow(TOOLS)
     ran = home.run("send", "Both, please.")
     assert (ran.code, ran.out, ran.err) == (0, "Both are done.\n", "")

@@ -125,9 +125,7 @@ def test_processes_of_a_deleted_session_are_ended_with_a_name_too(
     assert is_gone(home)
 
 
-def test_after_that_nothing_finds_it_and_what_is_made_from_now_on_does_not_hold_it(
-    told: Home, tmp_path: Path
-) -> None:
+def test_a_forgotten_text_is_found_nowhere_and_in_no_new_backup(told: Home, tmp_path: Path) -> None:
     assert told.run("redact", WORD, "-y").code == 0
     assert told.run("sessions", "search", WORD, "--json").json == []
     session = told.run("sessions", "list", "--json").json[-1]["session"]
@@ -146,7 +144,7 @@ def test_after_that_nothing_finds_it_and_what_is_made_from_now_on_does_not_hold_
     assert (other.path / "memories" / "USER.md").read_text() == 'Lives in "[redacted]"\n'
 
 
-def test_the_conversation_goes_on_without_it(told: Home, model_server: ModelServer) -> None:
+def test_the_conversation_continues_without_it(told: Home, model_server: ModelServer) -> None:
     session = told.run("sessions", "list", "--json").json[-1]["session"]
     told.run("redact", WORD, "-y")
     told.send("-s", session, "And now?")
@@ -155,7 +153,7 @@ def test_the_conversation_goes_on_without_it(told: Home, model_server: ModelServ
 
 
 @pytest.mark.parametrize("arguments", [["redact", WORD, "--dry-run"], ["redact", WORD]])
-def test_nothing_goes_in_a_dry_run_or_where_nobody_can_be_asked(told: Home, arguments: list[str]) -> None:
+def test_a_dry_run_or_a_missing_confirmation_removes_nothing(told: Home, arguments: list[str]) -> None:
     before = facts(told)
     ran = told.run(*arguments)
     assert ran.code == (0 if "--dry-run" in arguments else 2)
@@ -180,7 +178,7 @@ def test_a_pattern_from_standard_input_stays_out_of_the_history_of_the_shell(tol
         ["memory", "forget", "0"],
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_removed(told: Home, arguments: list[str]) -> None:
+def test_wrong_usage_is_refused_before_anything_is_removed(told: Home, arguments: list[str]) -> None:
     before = facts(told)
     ran = told.run(*arguments)
     assert ran.code == 2, ran
@@ -188,7 +186,7 @@ def test_wrong_usage_is_told_before_anything_is_removed(told: Home, arguments: l
     assert facts(told) == before
 
 
-def test_a_deleted_session_keeps_what_it_cost_and_nothing_that_was_said(told: Home) -> None:
+def test_a_deleted_session_keeps_its_cost_and_no_text(told: Home) -> None:
     before, usage = facts(told), told.run("usage", "--json").json
     first = told.run("sessions", "list", "--json").json[-1]["session"]
     ran = told.run("sessions", "delete", "My zanzibar", "--yes")
@@ -233,7 +231,7 @@ def test_a_forgotten_entry_is_answered_for_truthfully(told: Home) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_whoever_dies_in_the_middle_the_next_run_goes_on(told: Home, part: str) -> None:
+def test_after_a_kill_the_next_run_continues(told: Home, part: str) -> None:
     with told.launch("tests.faults.dying_forgetting", part, "redact", WORD, "--yes") as running:
         assert running.end().code == -9
     assert verified(told)

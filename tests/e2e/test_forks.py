@@ -7,7 +7,7 @@ from tests.home import Home
 from tests.model_server import ModelServer
 
 
-def test_a_fork_goes_on_from_any_event_and_its_parent_is_untouched(
+def test_a_fork_continues_from_any_event_and_its_parent_is_unchanged(
     home: Home, model_server: ModelServer
 ) -> None:
     parent = home.send("One")["session"]
@@ -55,9 +55,7 @@ def test_a_fork_is_as_the_session_was_after_a_turn_or_before_it(
     assert said_to(model_server) == ["One", "Two", "Three", "Four"]
 
 
-def test_a_fork_of_a_fork_may_go_back_to_a_turn_of_its_parent_that_it_knows(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_a_fork_of_a_fork_may_begin_at_a_turn_of_its_parent(home: Home, model_server: ModelServer) -> None:
     one = home.send("One")
     two = home.send("-c", "Two")["turn"]
     child = home.run("sessions", "fork", one["session"], "--at", one["turn"]).out.strip()

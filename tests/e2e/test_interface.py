@@ -394,7 +394,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
 
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.line, marks=row.marks) for row in TABLE])
-def test_a_command_does_what_it_promises(row: Row, there: tuple[Home, dict[str, str]]) -> None:
+def test_each_command_keeps_its_interface(row: Row, there: tuple[Home, dict[str, str]]) -> None:
     home, names = there
     ran = home.run(*(named(word, names) for word in row.line.split()), stdin=row.stdin)
     assert ran.code == row.code, ran
@@ -441,7 +441,7 @@ def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Co
     ("name", "command"),
     [each for each in commands(hermes_jobs) if not {each[0], each[0].split()[0]} & ELSEWHERE],
 )
-def test_every_flag_of_a_command_stands_in_the_table(name: str, command: click.Command) -> None:
+def test_every_flag_of_a_command_is_in_the_table(name: str, command: click.Command) -> None:
     words = {word for row in TABLE if row.line.startswith(name) for word in row.line.split()}
     assert words, f"{name} is in no row"
     flags = {

@@ -122,7 +122,7 @@ def test_nothing_that_an_untrusted_server_says_is_believed(mcp: McpHome) -> None
     assert "Be gentle." not in started.system_prompt
 
 
-def test_what_a_person_approves_is_called(mcp: McpHome) -> None:
+def test_an_approved_call_is_made(mcp: McpHome) -> None:
     mcp.configure()
     mcp.asks_for(("test__note", {"text": "hello"}))
     mcp.home.run("send", "--approve", "mcp_test:*", "--unattended", "Go.")
@@ -150,7 +150,7 @@ def test_a_large_result_is_kept_apart_and_a_picture_as_a_file(mcp: McpHome) -> N
     assert weather == '{"degrees": 21.5}'
 
 
-def test_failures_are_told_to_the_model(mcp: McpHome) -> None:
+def test_failures_reach_the_model_as_errors(mcp: McpHome) -> None:
     mcp.configure(trusted=True)
     mcp.asks_for(("test__fail", {}), ("test__lie", {}), ("test__die", {}))
     mcp.home.run("send", "--json", "--approve", "mcp_test:*", "Go.")
@@ -192,7 +192,7 @@ def test_no_session_begins_without_a_required_server(mcp: McpHome) -> None:
     assert mcp.model.requests == []
 
 
-def test_a_turn_waits_for_a_required_server_and_goes_on_by_itself(mcp: McpHome) -> None:
+def test_a_turn_waits_for_a_required_server_and_continues_by_itself(mcp: McpHome) -> None:
     program = mcp.folder / "program"
     mcp.configure(command=str(program), args=[], required=True)
     with mcp.home.start("send", "Hello.") as running:
@@ -392,7 +392,9 @@ def test_a_searched_tool_asks_as_any_other(mcp: McpHome) -> None:
         (("web",), "Give a URL, or a command after --"),
     ],
 )
-def test_a_server_that_cannot_be_added_is_told_why(home: Home, given: tuple[str, ...], reason: str) -> None:
+def test_a_server_that_cannot_be_added_is_refused_with_the_reason(
+    home: Home, given: tuple[str, ...], reason: str
+) -> None:
     refused = home.run("mcp", "add", "--no-test", *given)
     assert refused.code == 2
     assert reason in refused.err

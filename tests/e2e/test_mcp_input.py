@@ -147,7 +147,7 @@ def test_an_unattended_turn_declines(mcp: AskingHome) -> None:
     assert set(mcp.answers) == {("decline", "unattended")}
 
 
-def test_what_nobody_answers_in_time_is_cancelled(mcp: AskingHome) -> None:
+def test_a_question_without_an_answer_in_time_is_cancelled(mcp: AskingHome) -> None:
     mcp.asks_for(("new__book", {"flight": "LX1"}), ("old__ask", {"text": "Which?"}))
     mcp.home.run("send", "Go.", HERMES_JOBS_MCP__INPUT_SECONDS="0.3")
     assert mcp.calls[:2] == ["asked LX1", "cancel LX1"]
@@ -182,7 +182,7 @@ def test_a_server_that_wants_only_its_state_gets_it_back(mcp: AskingHome) -> Non
     assert mcp.results[0].startswith("waited")
 
 
-def test_an_older_server_asks_in_mid_call_and_its_time_stands_still(mcp: AskingHome) -> None:
+def test_a_question_of_an_older_server_stops_the_calls_timeout(mcp: AskingHome) -> None:
     mcp.configure(timeout=2)
     mcp.asks_for(("old__ask", {"text": "Which colour?"}))
     with Screen(mcp.home, "send", "Go.", columns=100) as screen:

@@ -107,7 +107,7 @@ def test_a_login_by_device_shows_its_code(home: Home, oauth: OauthServer) -> Non
     assert f"{oauth.url}/enter" in done.err
 
 
-def test_nobody_at_the_browser_is_told_with_what_to_do(home: Home, oauth: OauthServer) -> None:
+def test_a_login_without_a_browser_ends_with_advice(home: Home, oauth: OauthServer) -> None:
     done = home.run("mcp", "login", "notes", "--no-browser", "--timeout", "0.2")
     assert done.code != 0
     assert "No login came back within 0.2 s." in done.err
@@ -115,7 +115,7 @@ def test_nobody_at_the_browser_is_told_with_what_to_do(home: Home, oauth: OauthS
     assert oauth.families == []
 
 
-def test_a_login_that_has_ended_is_told_once_where_people_look(
+def test_an_ended_login_is_shown_once_in_the_inbox(
     home: Home, oauth: OauthServer, model_server: ModelServer
 ) -> None:
     log_in(home)
@@ -179,7 +179,7 @@ def test_a_removed_server_leaves_no_login(home: Home, oauth: OauthServer) -> Non
     assert list((home.path / "mcp" / "logins").iterdir()) == []
 
 
-def test_what_has_no_login_says_so(home: Home, oauth: OauthServer) -> None:
+def test_a_server_without_a_login_is_refused_with_the_reason(home: Home, oauth: OauthServer) -> None:
     config = {
         "files": {"command": "true"},
         "keyed": {"url": oauth.mcp, "headers": {"Authorization": "${KEY}"}},

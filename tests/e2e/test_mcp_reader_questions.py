@@ -39,7 +39,7 @@ def fill_in_the_seat(screen: Screen) -> None:
     screen.type("-\r")
 
 
-def test_a_read_goes_on_with_the_answers_and_the_state(mcp: AskingHome) -> None:
+def test_a_read_continues_with_the_answers_and_the_state(mcp: AskingHome) -> None:
     with Screen(mcp.home, "mcp", "read", "new", "menu://monday", columns=100) as screen:
         screen.shows("? The server new asks for input (menu://monday)")
         fill_in_the_seat(screen)
@@ -51,7 +51,7 @@ def test_a_read_goes_on_with_the_answers_and_the_state(mcp: AskingHome) -> None:
     assert mcp.calls == ["monday accept", "monday 2 12A ['accept']"]
 
 
-def test_what_is_declined_is_told_to_the_server(mcp: AskingHome) -> None:
+def test_the_server_gets_a_declined_answer(mcp: AskingHome) -> None:
     with Screen(mcp.home, "mcp", "read", "new", "menu://monday", columns=100) as screen:
         screen.shows("y answer · n decline · c cancel ›")
         screen.type("n")
@@ -95,7 +95,7 @@ def test_an_older_server_that_needs_an_address_is_asked_again_after_it(mcp: Aski
     assert mcp.calls.count('read "note://paid"') == 2
 
 
-def test_who_breaks_off_reads_nothing(mcp: AskingHome) -> None:
+def test_an_interrupted_question_reads_nothing(mcp: AskingHome) -> None:
     for uri in ("new menu://monday", "old note://asked"):
         with Screen(mcp.home, "mcp", "read", *uri.split(), columns=100) as screen:
             screen.shows(LEGEND)
@@ -107,7 +107,7 @@ def test_who_breaks_off_reads_nothing(mcp: AskingHome) -> None:
 @pytest.mark.parametrize(
     "read", [("new", "menu://monday"), ("new", "menu://sunday"), ("old", "note://asked")]
 )
-def test_nothing_is_read_where_nobody_is_there(mcp: AskingHome, read: tuple[str, str]) -> None:
+def test_nothing_is_read_unattended(mcp: AskingHome, read: tuple[str, str]) -> None:
     refused = mcp.home.run("mcp", "read", *read)
     assert (refused.code, refused.out) == (1, "")
     assert f"{read[0]}: the server asks for input first, and nobody can be asked here." in refused.err
@@ -117,7 +117,7 @@ def test_nothing_is_read_where_nobody_is_there(mcp: AskingHome, read: tuple[str,
     assert mcp.model.requests == []
 
 
-def test_send_asks_before_anything_is_sent_unless_nobody_attends(mcp: AskingHome) -> None:
+def test_send_asks_before_anything_is_sent_unless_unattended(mcp: AskingHome) -> None:
     with Screen(mcp.home, "send", "Eat @new:menu://monday", columns=100) as screen:
         fill_in_the_seat(screen)
         screen.shows(f"y accept · n decline · {LEGEND}")
@@ -154,7 +154,7 @@ def test_chat_asks_for_resources_and_for_prompts(mcp: AskingHome) -> None:
     assert "A day in Rome with soup." in second
 
 
-def test_a_chat_goes_on_where_its_person_breaks_off(mcp: AskingHome) -> None:
+def test_a_chat_continues_after_an_interrupted_question(mcp: AskingHome) -> None:
     with chatting(mcp.home) as screen:
         say(screen, "Eat @old:note://asked")
         screen.shows("? The server old asks for input (note://asked)")

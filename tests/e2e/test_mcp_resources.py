@@ -36,7 +36,7 @@ def test_a_resource_is_printed_as_it_is(mcp: McpHome) -> None:
     assert mcp.calls == ['read "note://tea"', 'read "note://logo"']
 
 
-def test_what_is_not_there_is_told(mcp: McpHome) -> None:
+def test_unknown_resources_are_refused_with_the_reason(mcp: McpHome) -> None:
     missing = mcp.home.run("mcp", "read", "test", "note://nothing")
     assert missing.code == 1
     assert "test: no 'note://nothing'." in missing.err
@@ -45,7 +45,7 @@ def test_what_is_not_there_is_told(mcp: McpHome) -> None:
     assert "There is no MCP server 'nobody'" in unknown.err
 
 
-def test_a_server_that_is_away_is_told_and_the_others_are_listed(mcp: McpHome) -> None:
+def test_an_unreachable_server_is_named_and_the_others_are_listed(mcp: McpHome) -> None:
     config = json.loads((mcp.home.path / "config.yaml").read_text())
     config["mcp_servers"]["gone"] = {"command": "no-such-program"}
     (mcp.home.path / "config.yaml").write_text(json.dumps(config))

@@ -94,7 +94,7 @@ async def serving(
 
 
 @eras
-def test_it_only_reads_unless_it_is_told_otherwise(home: Home, era: str) -> None:
+def test_it_is_read_only_by_default(home: Home, era: str) -> None:
     sent = home.send("Tell me about otters.")
     home.run("memory", "add", "user", "Prefers metric units.")
     home.run("schedule", "add", "--yes", "--every", "1h", "--task", "Look around.")
@@ -140,7 +140,7 @@ def test_workers_answer_if_they_have_the_key_of_its_environment(
 
 
 @eras
-def test_a_text_is_answered_and_a_session_goes_on(home: Home, era: str) -> None:
+def test_a_text_is_answered_and_a_session_continues(home: Home, era: str) -> None:
     async def talk() -> None:
         async with serving(home, "--allow", "send", era=era) as server:
             text, turn = await server.call("send", text="Hello.", workdir=str(home.path))
@@ -183,7 +183,7 @@ def test_a_long_turn_is_named_and_waited_for(home: Home, model_server: ModelServ
 
 
 @eras
-def test_a_client_that_wants_it_hears_what_goes_on(home: Home, model_server: ModelServer, era: str) -> None:
+def test_a_client_may_get_progress(home: Home, model_server: ModelServer, era: str) -> None:
     look = AskedCall("terminal", {"command": "true"})
     model_server.follow(Script(rules=(Rule("Look", (Answer(tool_calls=(look,)), Answer(text="Seen."))),)))
     heard: list[str] = []
@@ -200,7 +200,7 @@ def test_a_client_that_wants_it_hears_what_goes_on(home: Home, model_server: Mod
     assert any(each.startswith("· terminal true: ok") for each in heard), heard
 
 
-def test_a_turn_that_was_left_goes_on_with_the_next_process(home: Home, model_server: ModelServer) -> None:
+def test_an_unfinished_turn_continues_in_the_next_process(home: Home, model_server: ModelServer) -> None:
     model_server.follow(Script(default=Hold()))
     sent: list[str] = []
 
@@ -259,7 +259,7 @@ def test_a_person_behind_the_client_refuses(
     ("allow", "person"),
     [("send", Person("accept", answer="once")), ("send,approve", Person("cancel")), ("send,approve", None)],
 )
-def test_what_is_not_decided_there_is_left_to_the_command_line(
+def test_an_undecided_approval_stays_for_the_command_line(
     home: Home, model_server: ModelServer, era: str, allow: str, person: Person | None
 ) -> None:
     (home.work / "build").mkdir()
@@ -286,7 +286,7 @@ def test_what_is_not_decided_there_is_left_to_the_command_line(
         (Person("decline"), ["asked LX1", "decline LX1"]),
     ],
 )
-def test_what_a_server_asks_in_a_turn_is_passed_on(
+def test_a_servers_question_in_a_turn_is_passed_on(
     home: Home, model_server: ModelServer, tmp_path: Path, era: str, person: Person, calls: list[str]
 ) -> None:
     asking = AskingHome(home, model_server, tmp_path / "server")
@@ -325,7 +325,7 @@ def test_an_address_that_a_server_wants_opened_is_passed_on(
 
 
 @eras
-def test_what_a_form_does_not_answer_is_left_to_the_command_line(
+def test_an_unanswered_form_stays_for_the_command_line(
     home: Home, model_server: ModelServer, tmp_path: Path, era: str
 ) -> None:
     asking = AskingHome(home, model_server, tmp_path / "server")
@@ -344,7 +344,7 @@ def test_what_a_form_does_not_answer_is_left_to_the_command_line(
     anyio.run(send)
 
 
-def test_what_is_answered_elsewhere_is_not_waited_for(home: Home, model_server: ModelServer) -> None:
+def test_a_question_answered_elsewhere_is_closed(home: Home, model_server: ModelServer) -> None:
     (home.work / "build").mkdir()
     model_server.follow(CLEANING)
 
@@ -396,7 +396,7 @@ def test_schedules_are_changed_where_that_is_allowed(home: Home) -> None:
     anyio.run(change)
 
 
-def test_bad_requests_are_told_what_was_wrong(home: Home) -> None:
+def test_bad_requests_are_refused_with_the_reason(home: Home) -> None:
     async def ask() -> None:
         async with serving(home, "--allow", "send") as server:
             assert "tnone" in await server.refused("turn", turn="tnone")
@@ -409,7 +409,7 @@ def test_bad_requests_are_told_what_was_wrong(home: Home) -> None:
     assert home.run("turns", "list", "--json").json == []
 
 
-def test_no_secret_is_told(home: Home, model_server: ModelServer) -> None:
+def test_no_secret_is_returned(home: Home, model_server: ModelServer) -> None:
     home.path.mkdir()
     (home.path / ".env").write_text("OPENAI_API_KEY=sk-hunter2hunter2hunter2\n")
     (home.path / ".env").chmod(0o600)
@@ -475,7 +475,7 @@ def test_a_signal_ends_it_although_its_input_is_open(home: Home, number: int, co
         ("approve", "--allow send,approve"),
     ],
 )
-def test_what_cannot_be_allowed_is_refused(home: Home, allow: str, told: str) -> None:
+def test_unknown_values_of_allow_are_refused(home: Home, allow: str, told: str) -> None:
     ran = home.run("mcp", "serve", "--allow", allow)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err

@@ -94,7 +94,7 @@ def test_a_task_is_cancelled_and_one_of_others_is_unknown(home: Home, model_serv
     anyio.run(send)
 
 
-def test_what_a_task_asks_is_answered_with_the_next_look(home: Home, model_server: ModelServer) -> None:
+def test_a_question_of_a_task_is_answered_at_the_next_poll(home: Home, model_server: ModelServer) -> None:
     (home.work / "build").mkdir()
     model_server.follow(CLEANING)
 

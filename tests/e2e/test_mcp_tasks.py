@@ -70,7 +70,7 @@ def mcp(home: Home, model_server: ModelServer, tmp_path: Path) -> TaskHome:
     return made
 
 
-def test_a_task_goes_on_over_a_killed_worker_and_a_new_server(mcp: TaskHome) -> None:
+def test_a_task_continues_after_a_killed_worker_and_a_new_server(mcp: TaskHome) -> None:
     with mcp.serving():
         turn = mcp.begin("long")
     shown = mcp.home.run("turns", "show", turn)
@@ -127,7 +127,7 @@ def test_a_task_that_asks_gets_the_answer(mcp: TaskHome) -> None:
     assert mcp.results == ["done asks red"]
 
 
-def test_a_task_that_fails_or_is_forgotten_is_told(mcp: TaskHome) -> None:
+def test_a_failed_or_forgotten_task_is_reported(mcp: TaskHome) -> None:
     mcp.asks_for(("tasks__work", {"name": "fails"}), ("tasks__work", {"name": "gone"}))
     with mcp.serving(), mcp.home.start("send", "Go.") as sending:
         wait_until(lambda: len(mcp.calls) == 2 and bool(mcp.polls), "a look at the second task")

@@ -30,7 +30,7 @@ def hosts(home: Home) -> list[int]:
 
 
 @pytest.mark.slow
-def test_workers_share_what_connectors_are_forked_from_and_leave_nothing(mcp: McpHome) -> None:
+def test_workers_share_the_connector_host_and_leave_no_process(mcp: McpHome) -> None:
     mcp.configure(trusted=True)
     with mcp.home.start("worker") as first, mcp.home.start("worker") as second:
         first.wait_for("ready.")

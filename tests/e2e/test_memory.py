@@ -53,7 +53,7 @@ def prompt_of(server: ModelServer, request: int = -1) -> str:
     return str(server.requests[request].messages[0]["content"])
 
 
-def test_what_the_agent_saves_is_there_at_once_and_in_the_next_sessions_prompt(
+def test_a_saved_entry_is_there_at_once_and_in_the_next_sessions_prompt(
     home: Home, model_server: ModelServer
 ) -> None:
     save = memory_call(action="add", target="user", content="Drinks tea without milk")
@@ -99,7 +99,7 @@ def test_an_entry_that_the_person_extends_during_the_session_is_shown_to_the_age
     assert file.read_text() == "Likes green tea. Allergic to nuts.\n"
 
 
-def test_a_conflict_is_told_at_the_next_turn_and_what_prompts_have_no_room_for_is_shown(
+def test_a_conflict_is_shown_at_the_next_turn_and_entries_beyond_the_prompt_are_marked(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(rules=(Rule("", (Answer(text="Hello."),)),)))
@@ -122,7 +122,9 @@ def test_a_conflict_is_told_at_the_next_turn_and_what_prompts_have_no_room_for_i
     assert "both are kept" not in told
 
 
-def test_what_a_rule_forbids_is_refused_and_the_turn_goes_on(home: Home, model_server: ModelServer) -> None:
+def test_an_entry_against_a_rule_is_refused_and_the_turn_continues(
+    home: Home, model_server: ModelServer
+) -> None:
     save = memory_call(action="add", target="memory", content="The password is hunter2!")
     model_server.follow(Script(rules=(Rule("remember", (Answer(tool_calls=(save,)), Answer(text="No."))),)))
     assert home.send("remember")["result"] == "No."
@@ -159,7 +161,7 @@ def noted(calls: Path) -> list[list[str]]:
     return [json.loads(line) for line in calls.read_text().splitlines()]
 
 
-def test_a_plugin_is_asked_before_the_answer_and_told_after_it(
+def test_a_provider_is_called_before_the_answer_and_after_it(
     home: Home, model_server: ModelServer, calls: Path
 ) -> None:
     ask = AskedCall("ask_notes", {})
@@ -180,7 +182,7 @@ def test_a_plugin_is_asked_before_the_answer_and_told_after_it(
     assert model_server.requests[-1].messages[-1]["content"] == "It is green tea."
 
 
-def test_what_is_recalled_stands_beside_the_turns_text_in_each_of_its_calls_and_nowhere_else(
+def test_recalled_text_is_in_each_call_of_its_turn_and_nowhere_else(
     home: Home, model_server: ModelServer, calls: Path
 ) -> None:
     look = AskedCall("todo", {})
@@ -222,9 +224,7 @@ def test_an_unknown_provider_is_said_before_anything_is_recorded(home: Home, cal
         assert log.last_position() == 0
 
 
-def test_our_own_recall_brings_back_what_was_said_in_other_sessions(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_recall_finds_texts_of_other_sessions(home: Home, model_server: ModelServer) -> None:
     home.send("The boiler's service number is 4711.")
     home.send("What was the boiler's number?", HERMES_JOBS_MEMORY__RECALL="true")
     said = str(model_server.requests[-1].messages[1]["content"])
@@ -234,7 +234,7 @@ def test_our_own_recall_brings_back_what_was_said_in_other_sessions(
     assert model_server.requests[-1].messages[1]["content"] == "What was the boiler's number?"
 
 
-def test_what_prompts_have_no_room_for_is_recalled_for_the_turn_that_is_about_it(
+def test_entries_beyond_the_prompt_are_recalled_for_related_turns(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(default=Answer(text="Hello.")))

@@ -71,7 +71,7 @@ def other(tmp_path: Path, model_server: ModelServer) -> Home:
 
 
 @pytest.mark.slow
-def test_what_was_under_way_goes_on_where_it_is_resumed(
+def test_running_turns_continue_in_the_home_that_resumes_them(
     lived: Home, model_server: ModelServer, tmp_path: Path
 ) -> None:
     scheduled(lived)
@@ -98,7 +98,7 @@ def test_what_was_under_way_goes_on_where_it_is_resumed(
 
 
 @pytest.mark.slow
-def test_a_copy_rests_while_the_home_that_it_was_made_of_goes_on(
+def test_a_copy_rests_while_its_original_continues(
     lived: Home, model_server: ModelServer, tmp_path: Path
 ) -> None:
     scheduled(lived)

@@ -59,7 +59,7 @@ def test_a_name_that_no_skill_has_records_nothing(skilled: Home) -> None:
     assert submitted(skilled) == []
 
 
-def test_what_is_the_matter_with_a_skill_is_told(skilled: Home) -> None:
+def test_problems_of_a_skill_are_explained(skilled: Home) -> None:
     drop(
         skilled,
         "other/SKILL.md",

@@ -34,7 +34,7 @@ def on_a_terminal(home: Home, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_it_names_what_was_learned_with_the_command_that_takes_it_back(learned: Home) -> None:
+def test_it_lists_learned_items_with_the_command_to_undo(learned: Home) -> None:
     assert "Learned" not in learned.run("send", "And so?").err
     told = on_a_terminal(learned, "send", "Hello")
     assert f"{TOLD} hermes-jobs memory undo 1)" in told
@@ -50,7 +50,7 @@ def test_one_key_turns_it_off(learned: Home) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_that_came_meanwhile_is_told_in_one_line(home: Home, tmp_path: Path) -> None:
+def test_an_answer_that_came_meanwhile_is_one_line(home: Home, tmp_path: Path) -> None:
     assert "Meanwhile" not in on_a_terminal(home, "send", "Hello")
     home.run("schedule", "add", "--yes", "--deliver", "cli", "--in", "30 minutes", "--task", "Say it.")
     (plan,) = home.run("schedule", "list", "--json").json

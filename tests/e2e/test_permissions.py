@@ -36,7 +36,7 @@ def results(model_server: ModelServer) -> list[str]:
 
 
 @pytest.mark.parametrize("flag", ["-q", "--json"])
-def test_who_waits_in_silence_is_told_what_for(home: Home, flag: str) -> None:
+def test_a_quiet_send_says_what_it_waits_for(home: Home, flag: str) -> None:
     with home.start("send", flag, "Clean up.") as running:
         running.wait_for("Without an answer")
         assert "It waits for you (deleting folders or many files): terminal rm -r build" in running.err
@@ -46,7 +46,7 @@ def test_who_waits_in_silence_is_told_what_for(home: Home, flag: str) -> None:
     assert ran.out == "Done.\n" or json.loads(ran.out)["refused"][0]["tool"] == "terminal"
 
 
-def test_unattended_refuses_what_would_ask_and_says_so(home: Home, model_server: ModelServer) -> None:
+def test_unattended_refuses_calls_that_would_ask_and_says_so(home: Home, model_server: ModelServer) -> None:
     sent = home.run("send", "--json", "--unattended", "Clean up.")
     assert "nobody can be asked" in results(model_server)[0]
     assert is_there(home)
@@ -90,9 +90,7 @@ def test_a_pattern_for_another_command_allows_nothing(home: Home) -> None:
     assert is_there(home)
 
 
-def test_plan_mode_changes_nothing_and_the_model_is_told_with_the_text(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_plan_mode_changes_nothing_and_the_prompt_says_so(home: Home, model_server: ModelServer) -> None:
     reads = AskedCall("terminal", {"command": "ls -a | head -3"})
     model_server.follow(script((CLEAN, WRITE, reads)))
     sent = home.send("--mode", "plan", "Clean up.")
@@ -124,7 +122,7 @@ def test_a_session_keeps_the_mode_that_it_began_with(home: Home, model_server: M
     assert (home.work / "a.txt").exists()
 
 
-def test_full_asks_nothing_and_still_never_runs_what_is_never_run(
+def test_full_mode_asks_nothing_and_still_refuses_forbidden_commands(
     home: Home, model_server: ModelServer
 ) -> None:
     never = AskedCall("terminal", {"command": "rm -rf /"})
@@ -134,7 +132,7 @@ def test_full_asks_nothing_and_still_never_runs_what_is_never_run(
     assert [each["why"] for each in sent["refused"]] == ["deleting a whole system or home folder"]
 
 
-def test_full_does_not_reach_keys_or_what_runs_by_itself(home: Home, model_server: ModelServer) -> None:
+def test_full_mode_reaches_neither_keys_nor_startup_files(home: Home, model_server: ModelServer) -> None:
     hook = AskedCall("write_file", {"path": ".git/hooks/pre-commit", "content": "#!/bin/sh"})
     command = AskedCall("terminal", {"command": "echo x > .git/hooks/pre-push"})
     keys = AskedCall("terminal", {"command": "cat ~/.ssh/id_ed25519"})

@@ -22,7 +22,7 @@ def commands(file: Path) -> list[str]:
     ]
 
 
-def test_every_command_of_the_readme_does_what_it_is_written_for(home: Home) -> None:
+def test_every_command_of_the_readme_works(home: Home) -> None:
     written = [line for line in commands(ROOT / "README.md") if not NOT_RUN.match(line)]
     assert written
     home.send("Hello")  # as `make run` does

@@ -49,7 +49,7 @@ def test_a_paraphrase_is_recalled_by_its_vector_alone(embedding: Home, model_ser
         assert_views_agree(log, embedding.path / "views")
 
 
-def test_what_has_a_vector_is_not_paid_for_again(embedding: Home, model_server: ModelServer) -> None:
+def test_a_text_with_a_vector_is_not_embedded_again(embedding: Home, model_server: ModelServer) -> None:
     embedding.send(CAR)
     embedding.run("memory", "embed")
     assert len(model_server.embeddings) == 1
@@ -60,7 +60,7 @@ def test_what_has_a_vector_is_not_paid_for_again(embedding: Home, model_server: 
     assert [row["cost_usd"] > 0 for row in spent if row["purpose"] == "embedding"] == [True], spent
 
 
-def test_recall_goes_on_without_vectors_and_says_so(embedding: Home, model_server: ModelServer) -> None:
+def test_recall_works_without_vectors_and_says_so(embedding: Home, model_server: ModelServer) -> None:
     embedding.send(CAR)
     embedding.run("memory", "embed")
     model_server.no_embeddings = Refuse(status=500, message="The GPU is on fire.")
@@ -74,7 +74,7 @@ def test_recall_goes_on_without_vectors_and_says_so(embedding: Home, model_serve
     assert "by words" in told
 
 
-def test_a_call_that_is_refused_for_good_is_told(embedding: Home, model_server: ModelServer) -> None:
+def test_a_final_refusal_is_shown(embedding: Home, model_server: ModelServer) -> None:
     embedding.send(CAR)
     model_server.no_embeddings = Refuse(status=401, message="Wrong key.")
     done = embedding.run("memory", "embed")
@@ -84,9 +84,7 @@ def test_a_call_that_is_refused_for_good_is_told(embedding: Home, model_server: 
     assert embedding.run("memory", "embed", "--json").json["vectors"] == 1
 
 
-def test_a_budget_that_is_used_up_is_told_before_anything_is_asked(
-    embedding: Home, model_server: ModelServer
-) -> None:
+def test_an_exhausted_budget_is_shown_before_any_call(embedding: Home, model_server: ModelServer) -> None:
     embedding.run("memory", "add", CAR)
     embedding.run("config", "set", "budgets.day_usd", "0.001")
     done = embedding.run("memory", "embed")
@@ -170,7 +168,7 @@ def test_an_entry_is_recalled_by_its_meaning(embedding: Home, model_server: Mode
     assert turn["cost_usd"] is None or turn["cost_usd"] > 0
 
 
-def test_what_is_meant_by_an_alias_is_recalled_by_its_name(home: Home, model_server: ModelServer) -> None:
+def test_an_alias_is_recalled_by_its_name(home: Home, model_server: ModelServer) -> None:
     home.run("config", "set", "memory.recall", "true")
     home.send("My sister Anna moved to Ghent")
     gift = home.send("Anna wants a telescope one day")

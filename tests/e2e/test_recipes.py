@@ -52,7 +52,7 @@ def project(home: Home, model_server: ModelServer) -> Home:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", blocks(), ids=lambda script: script.strip().splitlines()[-1][:50])
-def test_every_recipe_does_what_it_is_written_for(project: Home, script: str) -> None:
+def test_every_recipe_works(project: Home, script: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{project.environ['PATH']}"
     before = "hermes-jobs send -q 'Why SQLite, and why did we choose it?' >/dev/null\n"
     ran = subprocess.run(

@@ -85,7 +85,7 @@ def test_each_call_is_asked_with_the_history_that_it_had_and_nothing_runs(
     assert home.run("events", "verify").code == 0
 
 
-def test_what_differs_is_told_to_people_and_booked_apart(
+def test_differences_are_shown_and_the_cost_is_booked_apart(
     home: Home, model_server: ModelServer, turn: str
 ) -> None:
     cost = home.turn(turn)["usage"]["total_tokens"]
@@ -156,7 +156,7 @@ def test_another_prompt_and_one_without_an_entry_of_the_memory(home: Home, model
         (("-n", "0"), "-n"),
     ],
 )
-def test_what_would_change_nothing_or_cannot_be_is_refused_before_anything_is_recorded(
+def test_replays_without_effect_are_refused_before_anything_is_recorded(
     home: Home, turn: str, options: tuple[str, ...], told: str
 ) -> None:
     (home.work / "empty.txt").write_text(" ")
@@ -165,7 +165,7 @@ def test_what_would_change_nothing_or_cannot_be_is_refused_before_anything_is_re
     assert not [each for each in events(home) if each["stream"].startswith("replay-")]
 
 
-def test_a_replay_without_money_stops_and_goes_on_with_more(
+def test_a_replay_over_its_budget_stops_and_continues_with_more(
     home: Home, model_server: ModelServer, turn: str
 ) -> None:
     model_server.follow(lambda _seen: Answer(text="Yes."))
@@ -193,7 +193,7 @@ def test_a_deleted_session_takes_its_replays_with_it(
     assert home.run("events", "verify").code == 0
 
 
-def test_it_says_what_is_taken_from_the_turn_and_what_from_the_configuration(
+def test_it_names_what_comes_from_the_turn_and_from_the_configuration(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow([Answer(text="Hello.")])

@@ -31,7 +31,7 @@ def failed(home: Home, model_server: ModelServer) -> str:
     return review_id
 
 
-def test_a_review_that_is_taken_up_again_is_under_way_and_can_be_cancelled(home: Home, failed: str) -> None:
+def test_a_retried_review_is_running_and_can_be_cancelled(home: Home, failed: str) -> None:
     again = home.run("reviews", "retry", failed, "--json").json
     twice = home.run("reviews", "retry", failed)
     cancelled = home.run("reviews", "cancel", failed, "--json").json
@@ -41,9 +41,7 @@ def test_a_review_that_is_taken_up_again_is_under_way_and_can_be_cancelled(home:
     assert cancelled["status"] == "cancelled"
 
 
-def test_two_reviews_of_a_conversation_never_run_at_once_whichever_was_taken_up_again(
-    home: Home, failed: str
-) -> None:
+def test_two_reviews_of_a_conversation_never_run_at_once_also_after_a_retry(home: Home, failed: str) -> None:
     home.run("reviews", "retry", failed)
     home.send("-c", "Two")
     with home.open_log() as log:
@@ -54,7 +52,7 @@ def test_two_reviews_of_a_conversation_never_run_at_once_whichever_was_taken_up_
     assert {review["status"] for review in reviews} == {"completed"}
 
 
-def test_a_review_is_not_taken_up_again_beside_another_one(home: Home, model_server: ModelServer) -> None:
+def test_a_review_is_not_retried_beside_another_one(home: Home, model_server: ModelServer) -> None:
     refused = Refuse(status=400, message="no")
     model_server.follow(Script(sequence=(Answer(text="One."), refused, Answer(text="Two."), refused)))
     home.environ.update(EACH_TURN)

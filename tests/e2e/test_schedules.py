@@ -21,7 +21,7 @@ def proposing(**proposal: str) -> Script:
     return Script(default=Answer(tool_calls=(AskedCall("propose", proposal),), usage=USAGE))
 
 
-def test_a_model_reads_what_the_rules_cannot(home: Home, model_server: ModelServer) -> None:
+def test_a_model_reads_sentences_that_the_rules_cannot(home: Home, model_server: ModelServer) -> None:
     model_server.follow(proposing(timing="every Monday at 09:00", task="Gieße die Pflanzen"))
     done = home.run("schedule", "add", "Gieße die Pflanzen jeden Montag um 9 Uhr", "--yes", "--json")
 
@@ -43,7 +43,7 @@ def test_a_model_is_not_believed_where_the_sentence_does_not_say_so(
     assert home.run("schedule", "list", "--json").json == []
 
 
-def test_what_a_model_was_asked_is_booked_whatever_comes_of_it(home: Home, model_server: ModelServer) -> None:
+def test_the_models_reading_is_booked_whatever_its_outcome(home: Home, model_server: ModelServer) -> None:
     model_server.follow(proposing(timing="every day at 03:00", task="Water the plants"))
     home.run("schedule", "add", "Water the plants whenever they are thirsty", "--yes")
     with home.open_log() as log:
@@ -54,7 +54,7 @@ def test_what_a_model_was_asked_is_booked_whatever_comes_of_it(home: Home, model
     assert [row["requests"] for row in rows if row["purpose"] == "schedule"] == [1]
 
 
-def test_what_a_schedule_s_cost_leaves_out_is_said(home: Home, model_server: ModelServer) -> None:
+def test_calls_missing_in_a_schedules_cost_are_named(home: Home, model_server: ModelServer) -> None:
     model_server.follow(proposing(timing="every Monday at 09:00", task="Gieße die Pflanzen"))
     plan = home.run("schedule", "add", "Gieße die Pflanzen jeden Montag um 9 Uhr", "--yes", "--json").json
     home.run("schedule", "add", "Water the plants every day at 8", "--yes", "--name", "plants")

@@ -153,7 +153,7 @@ def test_text_file_and_standard_input_make_the_text_in_that_order(
     "arguments",
     [(), ("-", "-f", "-"), ("-f", "missing.txt"), ("-c", "Text"), ("--json", "--jsonl", "Text")],
 )
-def test_what_cannot_be_meant_is_a_usage_error_and_nothing_is_recorded(
+def test_contradictory_options_are_a_usage_error_and_nothing_is_recorded(
     home: Home, arguments: tuple[str, ...]
 ) -> None:
     (home.work / "text.txt").write_text("from the file\n")

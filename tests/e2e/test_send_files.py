@@ -24,7 +24,7 @@ FENCED = "docs/b.md:\n`````\n````py\nx\n````\n`````"
         (("Sum up", "-f", "empty"), None, "Sum up\n\nempty:\n```\n```"),
     ],
 )
-def test_each_file_stands_under_its_name_after_the_text(
+def test_each_file_follows_the_text_under_its_name(
     home: Home, model_server: ModelServer, arguments: tuple[str, ...], stdin: str | None, text: str
 ) -> None:
     (home.work / "docs").mkdir()
@@ -49,7 +49,7 @@ def test_each_file_stands_under_its_name_after_the_text(
     ],
     ids=["binary", "latin-1", "too large"],
 )
-def test_what_cannot_be_sent_is_named_and_nothing_is_recorded(home: Home, content: bytes, told: str) -> None:
+def test_an_unsuitable_file_is_named_and_nothing_is_recorded(home: Home, content: bytes, told: str) -> None:
     (home.work / "one.txt").write_text("1")
     (home.work / "data").write_bytes(content)
     ran = home.run("send", "Look", "-f", "one.txt", "-f", "data")

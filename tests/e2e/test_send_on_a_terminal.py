@@ -55,7 +55,7 @@ def test_the_answer_is_shown_as_markdown_while_it_is_said(home: Home, model_serv
 
 
 @pytest.mark.slow
-def test_what_a_worker_elsewhere_says_is_shown_while_it_says_it(
+def test_the_text_of_another_worker_is_shown_as_it_streams(
     home: Home, model_server: ModelServer, broker: RedisServer
 ) -> None:
     model_server.follow(HELD)
@@ -100,7 +100,7 @@ def test_tools_are_shown_while_they_run_and_before_the_answer(home: Home, model_
         assert screen.text.count(": ok,") == 1
 
 
-def test_what_a_failed_attempt_has_said_gives_way_to_the_next(home: Home, model_server: ModelServer) -> None:
+def test_the_text_of_a_failed_attempt_is_replaced_by_the_next(home: Home, model_server: ModelServer) -> None:
     model_server.follow([Hold(first="Said and kept.\n\nThe sec", answer=Drop()), Answer(text="At last.")])
     with Screen(home, "send", "Try.") as screen:
         screen.shows("The sec")
@@ -111,7 +111,9 @@ def test_what_a_failed_attempt_has_said_gives_way_to_the_next(home: Home, model_
         assert told.startswith("· the model call failed")
 
 
-def test_ctrl_c_leaves_what_was_said_and_says_how_to_go_on(home: Home, model_server: ModelServer) -> None:
+def test_ctrl_c_keeps_the_text_and_names_the_command_to_continue(
+    home: Home, model_server: ModelServer
+) -> None:
     model_server.follow(HELD)
     with Screen(home, "send", "A report, please.") as screen:
         screen.shows("• the sec")
@@ -129,7 +131,7 @@ def test_nothing_of_a_terminal_reaches_a_pipe(home: Home, model_server: ModelSer
     assert home.run("send", "--stream", "A report, please.").out == f"{FIRST}{REST}\n"
 
 
-def test_below_an_answer_stands_what_it_took(home: Home, model_server: ModelServer) -> None:
+def test_a_footer_shows_time_and_cost_of_an_answer(home: Home, model_server: ModelServer) -> None:
     usage = {"prompt_tokens": 2_000, "completion_tokens": 20}
     model_server.follow(Script(default=Answer(text="Fine.", usage=usage)))
     home.environ["HERMES_JOBS_MODELS__PRICES"] = "{scripted: {input: 1, output: 1}}"

@@ -44,9 +44,7 @@ def assert_no_secret(ran: Ran) -> None:
 # --- the model -------------------------------------------------------------------------------
 
 
-def test_a_refused_key_is_said_in_one_sentence_and_stands_nowhere(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_a_refused_key_is_one_sentence_and_is_stored_nowhere(home: Home, model_server: ModelServer) -> None:
     model_server.follow([ECHOED_KEY])
     ran = home.run("send", "Hello")
     assert ran.code == 4

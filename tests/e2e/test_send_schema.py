@@ -36,7 +36,7 @@ def test_the_answer_is_the_document_and_nothing_else(
     assert (ran.code, ran.out, ran.err) == (0, f"{ADA}\n", "")
 
 
-def test_a_correction_is_asked_for_and_only_what_fits_is_printed(
+def test_a_correction_is_requested_and_only_a_fitting_answer_is_printed(
     home: Home, model_server: ModelServer, schema: str
 ) -> None:
     model_server.follow([Answer(text="She is Ada, 36."), Answer(text=ADA)])

@@ -27,7 +27,9 @@ def home(tmp_path: Path, model_server: ModelServer) -> Home:
     return Home(tmp_path, endpoint(model_server.base_url))
 
 
-def test_what_a_search_costs_is_booked_to_its_turn_and_purpose(home: Home, model_server: ModelServer) -> None:
+def test_the_cost_of_a_search_is_booked_to_its_turn_and_purpose(
+    home: Home, model_server: ModelServer
+) -> None:
     earlier = home.send("set up a proxy with nginx")
     turn = home.send("do you remember the proxy?")
     (result,) = [m["content"] for m in model_server.requests[-1].messages if m["role"] == "tool"]
@@ -66,7 +68,7 @@ def test_a_summariser_that_fails_costs_the_turn_nothing_but_the_summary(
     assert turn["result"] == "Yes: nginx."
 
 
-def test_the_rehearsal_quotes_what_it_finds(tmp_path: Path) -> None:
+def test_the_rehearsal_quotes_its_hits(tmp_path: Path) -> None:
     home = Home(tmp_path, {})
     home.send("set up a proxy with nginx")
     hits = home.run("sessions", "search", "nginx", "--json").json

@@ -52,7 +52,7 @@ def home(tmp_path: Path, model_server: ModelServer) -> Home:
     return Home(tmp_path, {**endpoint(model_server.base_url), **small})
 
 
-def test_a_person_sees_the_layers_and_the_state_and_the_model_finds_what_was_archived(
+def test_a_person_sees_the_layers_and_the_state_and_the_model_finds_archived_lines(
     home: Home, model_server: ModelServer
 ) -> None:
     first = home.send("Hello", "--mode", "full")["session"]
@@ -90,7 +90,7 @@ def test_a_person_sees_the_layers_and_the_state_and_the_model_finds_what_was_arc
     assert "zanzibar" not in asked.partition("what was it?")[0]
 
 
-def test_a_session_without_a_summary_is_told_so(home: Home) -> None:
+def test_a_session_without_a_summary_says_so(home: Home) -> None:
     session = home.send("Hello")["session"]
     done = home.run("sessions", "summary", session)
     assert (done.code, done.out) == (0, "")

@@ -90,7 +90,7 @@ def test_a_key_of_the_environment_is_used_and_stays_there(home: Home, model_serv
         (["setup", "--base-url", "http://127.0.0.1:9/v1"], {}, 1, "cannot be reached"),
     ],
 )
-def test_what_cannot_be_set_up_is_told_and_nothing_is_written(
+def test_an_impossible_setup_is_refused_and_nothing_is_written(
     home: Home, arguments: list[str], environ: dict[str, str], code: int, told: str
 ) -> None:
     ran = home.run(*arguments, **environ)
@@ -109,7 +109,7 @@ def test_a_model_that_is_not_offered_names_the_nearest(home: Home) -> None:
     assert "Name a model with --model; it offers a, b." in unnamed.err
 
 
-def test_a_web_page_is_told_as_one(home: Home) -> None:
+def test_a_web_page_is_recognised_as_no_endpoint(home: Home) -> None:
     with serving({"/v1/models": (200, "<!doctype html><title>Shop</title>")}) as url:
         ran = home.run("setup", "--base-url", f"{url}/v1", "--model", "a")
     assert ran.code == 1
@@ -129,7 +129,7 @@ def test_a_model_that_refuses_the_try_leaves_the_configuration_as_it_was(
     assert (home.path / "config.yaml").read_text() == "# mine\nmodel: {model: old}\n"
 
 
-def test_what_was_in_the_files_stays_and_the_environment_that_wins_is_named(
+def test_existing_settings_stay_and_overriding_variables_are_named(
     home: Home, model_server: ModelServer
 ) -> None:
     model_server.follow(able)

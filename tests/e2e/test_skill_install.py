@@ -60,7 +60,7 @@ def test_without_a_terminal_nothing_is_installed_unasked(home: Home, source: Pat
     assert home.run("skills", "list", "--json").json == []
 
 
-def test_a_person_sees_what_the_guard_finds_and_may_say_no(home: Home, source: Path) -> None:
+def test_a_person_sees_the_guards_findings_and_may_decline(home: Home, source: Path) -> None:
     (source / "SKILL.md").write_text(skill_text("tidy", 'Run `eval "$1"`.'))
     with Screen(home, "skills", "install", str(source)) as screen:
         screen.shows("caution: SKILL.md:")
@@ -70,7 +70,7 @@ def test_a_person_sees_what_the_guard_finds_and_may_say_no(home: Home, source: P
     assert home.run("skills", "list", "--json").json == []
 
 
-def test_what_is_dangerous_is_refused_and_may_be_installed_anyway(home: Home, source: Path) -> None:
+def test_a_dangerous_skill_is_refused_and_may_be_installed_anyway(home: Home, source: Path) -> None:
     (source / "SKILL.md").write_text(DANGEROUS)
     refused = home.run("skills", "install", str(source), "--yes")
     assert refused.code == 1
@@ -162,7 +162,7 @@ Ask the notes.
 """
 
 
-def test_what_a_skill_lacks_is_asked_for_unseen_and_commands_get_it_only_if_a_person_says_so(
+def test_missing_values_are_typed_unseen_and_commands_get_them_only_by_consent(
     home: Home, source: Path, model_server: ModelServer
 ) -> None:
     (source / "SKILL.md").write_text(NEEDY)
@@ -190,9 +190,7 @@ def test_what_a_skill_lacks_is_asked_for_unseen_and_commands_get_it_only_if_a_pe
     assert home.files_holding("n0tes-t0ken-1") == [home.path / ".env"]
 
 
-def test_without_a_terminal_the_commands_are_told_that_give_a_skill_what_it_lacks(
-    home: Home, source: Path
-) -> None:
+def test_without_a_terminal_the_commands_for_missing_values_are_named(home: Home, source: Path) -> None:
     (source / "SKILL.md").write_text(NEEDY)
     told = " ".join(home.run("skills", "install", str(source), "--yes").err.split())
     assert "`hermes-jobs config set NOTES_TOKEN` asks for it" in told
@@ -219,6 +217,8 @@ def test_a_name_that_is_taken_is_refused(home: Home, source: Path) -> None:
         (["update"], 0, "No skill was installed from elsewhere"),
     ],
 )
-def test_what_cannot_be_is_told(home: Home, source: Path, words: list[str], code: int, said: str) -> None:
+def test_impossible_installations_are_refused_with_the_reason(
+    home: Home, source: Path, words: list[str], code: int, said: str
+) -> None:
     ran = home.run("skills", *(word.format(source=source) for word in words))
     assert (ran.code, said in ran.err) == (code, True), ran

@@ -65,7 +65,7 @@ def test_the_main_model_summarises_where_the_one_for_summaries_fails(
 
 
 @pytest.mark.slow  # seven processes
-def test_that_is_told_once_with_the_reason_also_in_a_pipe_and_doctor_knows(
+def test_a_failed_summary_model_is_named_once_also_in_a_pipe_and_by_doctor(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     model_server.follow(failing(FAILURES["no such model"], []))  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_that_is_told_once_with_the_reason_also_in_a_pipe_and_doctor_knows(
 
 
 @pytest.mark.slow  # six processes
-def test_where_no_model_can_summarise_and_the_window_is_full_that_is_what_is_told(
+def test_a_full_window_without_a_summary_model_is_explained(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     def choose(seen: Seen) -> Action:

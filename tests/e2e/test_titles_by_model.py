@@ -46,7 +46,7 @@ def test_a_session_of_a_terminal_gets_a_title_that_is_booked_apart(
         assert_views_agree(log, home.path / "views")
 
 
-def test_scripts_and_who_turned_it_off_pay_for_none(home: Home, model_server: ModelServer) -> None:
+def test_scripts_and_homes_without_titles_pay_for_none(home: Home, model_server: ModelServer) -> None:
     home.send("Hello")
     said(home, "Hello", HERMES_JOBS_AUXILIARY__TITLE__ENABLED="false")
     assert [each["title"] for each in sessions(home)] == [None, None]

@@ -68,9 +68,7 @@ def test_any_turn_of_a_tree_shows_all_of_it_with_sums_at_its_root(
     assert home.turn(root["turn"])["children"] == tree["children"]
 
 
-def test_what_a_tree_cost_stands_at_its_root_and_nothing_counts_twice(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_the_cost_of_a_tree_is_at_its_root_and_counts_once(home: Home, model_server: ModelServer) -> None:
     model_server.follow(two_levels())
     root = home.send("Look into both.", HERMES_JOBS_MODELS__PRICES=PRICES)["turn"]
     other = home.send("Something else.", HERMES_JOBS_MODELS__PRICES=PRICES)["turn"]
@@ -139,7 +137,7 @@ def one_asks() -> Script:
     )
 
 
-def test_a_sub_agents_question_is_told_at_the_root_and_answered_by_the_roots_id(
+def test_a_sub_agents_question_is_shown_at_the_root_and_answered_by_its_id(
     home: Home, model_server: ModelServer
 ) -> None:
     (home.work / "build").mkdir()
@@ -217,7 +215,9 @@ def test_a_sub_agents_question_is_asked_and_answered_in_a_chat(home: Home, model
     assert not (home.work / "build").exists()
 
 
-def test_a_sub_agent_can_be_cancelled_and_its_parent_is_told(home: Home, model_server: ModelServer) -> None:
+def test_a_sub_agent_can_be_cancelled_and_its_parent_gets_the_status(
+    home: Home, model_server: ModelServer
+) -> None:
     model_server.follow(
         Script(
             rules=(

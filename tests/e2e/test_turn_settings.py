@@ -125,7 +125,7 @@ def test_the_next_turn_has_the_worker_s_own_settings(home: Home) -> None:
     assert home.send("Hello", "-m", "scripted")["model"] == "scripted"
 
 
-def test_a_person_s_shell_may_allow_what_the_file_asks_about(home: Home) -> None:
+def test_the_shell_may_allow_commands_that_the_file_asks_about(home: Home) -> None:
     (home.work / "build").mkdir(exist_ok=True)
     ran = home.run("send", "--json", "Delete", HERMES_JOBS_TERMINAL__POLICY="allow")
     assert (ran.code, ran.json["status"]) == (0, "completed")
@@ -141,7 +141,7 @@ def test_the_endpoint_of_the_shell_is_asked_with_the_same_key(home: Home, server
         assert other.requests[-1].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_resumed_turn_keeps_its_settings_and_takes_those_of_who_resumes_it(home: Home) -> None:
+def test_a_resumed_turn_keeps_its_settings_and_adds_those_of_the_resuming_shell(home: Home) -> None:
     turn = home.run("send", "--json", "Hello", HERMES_JOBS_BUDGETS__TURN_TOKENS="100").json["turn"]
 
     again = home.run("turns", "retry", turn, "--json")
@@ -168,7 +168,7 @@ def test_the_person_s_locale_and_zone_hold_for_their_turn(home: Home) -> None:
     assert settings["schedules.timezone"] == "Asia/Tokyo"
 
 
-def test_a_variable_that_the_text_names_and_that_stays_behind_is_told(home: Home) -> None:
+def test_a_variable_of_the_text_that_does_not_travel_is_named(home: Home) -> None:
     told = home.run("send", "Hello, what is $FOO and ${BAR} in $HOME?", FOO="1", BAR="2")
     assert "FOO, BAR: set in this shell" in told.err
     assert "--env FOO --env BAR" in told.err
@@ -195,7 +195,7 @@ def test_a_variable_that_commands_may_not_have_is_refused(home: Home, given: str
     assert said in " ".join(ran.err.split())
 
 
-def test_what_cannot_travel_is_said(home: Home) -> None:
+def test_settings_that_cannot_travel_are_named(home: Home) -> None:
     ran = home.run("send", "Hello", HERMES_JOBS_MEMORY__RECALL="true")
     assert ran.code == 0
     assert "HERMES_JOBS_MEMORY__RECALL: does not travel with a turn" in ran.err
@@ -217,7 +217,7 @@ def test_a_key_that_only_the_shell_has_is_used_by_the_command_itself(home: Home,
     assert len(required["OPENAI_API_KEY"].partition("@")[0]) == 6
 
 
-def test_only_what_the_workers_lack_is_named(home: Home) -> None:
+def test_only_settings_that_the_workers_lack_are_named(home: Home) -> None:
     brave = {"HERMES_JOBS_WEB__SEARCH__PROVIDER": "brave", "BRAVE_API_KEY": OTHER_KEY}
     ran = home.run("send", "--json", "Hello", **brave)
     assert worked_on_by(home, ran.json["turn"]) == {"inline"}
@@ -226,7 +226,7 @@ def test_only_what_the_workers_lack_is_named(home: Home) -> None:
     assert "of this turn (BRAVE_API_KEY)" in home.run("send", "Hello", **brave).err
 
 
-def test_without_waiting_nobody_would_use_that_key_and_nothing_is_recorded(home: Home) -> None:
+def test_a_foreign_key_with_no_wait_is_refused_and_nothing_is_recorded(home: Home) -> None:
     before = home.run("events", "--json").out
     ran = home.run("send", "--no-wait", "Hello", OPENAI_API_KEY=OTHER_KEY)
 
@@ -302,7 +302,7 @@ def test_a_chat_says_which_settings_of_its_shell_are_ignored(home: Home) -> None
         assert "workers" not in screen.text
 
 
-def test_a_delivery_that_nobody_can_bring_is_told_when_it_is_asked_for(home: Home) -> None:
+def test_an_impossible_delivery_is_refused_at_once(home: Home) -> None:
     words = ("schedule", "add", "--yes", "--every", "2h", "--task", "x", "--deliver", "telegram:1")
     added = home.run(*words, "--json")
     assert added.code == 0
@@ -320,7 +320,7 @@ def test_doctor_says_that_workers_lack_the_token_of_the_bot(home: Home) -> None:
 # --- what the files say while a process works -----------------------------------------------------------
 
 
-def test_what_the_files_say_holds_from_the_next_step_on(home: Home, server: ModelServer) -> None:
+def test_changed_files_apply_from_the_next_step(home: Home, server: ModelServer) -> None:
     write(home, server, "terminal: {policy: deny}\n")
     assert "terminal.policy is deny" in str(events(home, home.send("Delete")["turn"]))
 
@@ -340,7 +340,7 @@ def test_a_file_that_is_broken_changes_nothing_and_doctor_says_so(home: Home, se
     assert home.send("Hello")["result"] == "Yes."
 
 
-def test_what_needs_a_restart_is_said(home: Home, server: ModelServer) -> None:
+def test_settings_that_need_a_restart_are_named(home: Home, server: ModelServer) -> None:
     ran = home.run("config", "set", "workers.concurrency", "9")
     assert "hermes-jobs down" in ran.err
     try:

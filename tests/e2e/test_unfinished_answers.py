@@ -27,7 +27,7 @@ def alternates(said: list[tuple[str, Any]]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["cancel", "interrupt"])
-def test_what_was_said_before_a_stop_is_kept(home: Home, model_server: ModelServer, how: str) -> None:
+def test_text_streamed_before_a_stop_is_kept(home: Home, model_server: ModelServer, how: str) -> None:
     model_server.follow(HELD)
     with home.start("send", "--stream", "Tell me a story") as running:
         wait_until(lambda: "xylophone" in running.out, "the beginning of the answer")
@@ -57,7 +57,7 @@ def test_what_was_said_before_a_stop_is_kept(home: Home, model_server: ModelServ
 
 
 @pytest.mark.slow
-def test_what_was_said_before_a_second_ctrl_c_is_kept(home: Home, model_server: ModelServer) -> None:
+def test_text_streamed_before_a_second_ctrl_c_is_kept(home: Home, model_server: ModelServer) -> None:
     model_server.follow(HELD)
     with home.start("send", "--stream", "Tell me a story") as running:
         wait_until(lambda: "xylophone" in running.out, "the beginning of the answer")

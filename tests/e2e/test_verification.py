@@ -79,7 +79,7 @@ def findings(home: Home) -> dict[str, str]:
     return {f"{each['kind']}:{each['name']}": each["standing"] for each in found[-1]}
 
 
-def test_what_a_review_saves_is_asked_for_with_and_without_it(
+def test_saved_items_are_verified_by_replays_with_and_without_them(
     home: Home, model_server: ModelServer, learned: Any
 ) -> None:
     review = learned(Talker(SAVING, WRITING, harm=True))
@@ -108,9 +108,7 @@ def test_a_judge_compares_each_answer_several_times(
     assert len(judgements) == 2 * 3
 
 
-def test_what_is_harmful_is_proposed_wherever_proposals_are_and_one_command_takes_it_back(
-    home: Home, learned: Any
-) -> None:
+def test_a_harmful_item_is_proposed_everywhere_and_one_command_removes_it(home: Home, learned: Any) -> None:
     review = learned(Talker(SAVING, WRITING, harm=True))
     shown = home.run("memory", "show")
     assert f"{ENTRY}  (harmful: worse with it in 1 of 2 turns" in shown.out, shown
@@ -136,7 +134,7 @@ def test_what_is_harmful_is_proposed_wherever_proposals_are_and_one_command_take
     assert home.run("events", "verify").code == 0
 
 
-def test_what_is_harmful_is_kept_by_one_command(home: Home, learned: Any) -> None:
+def test_one_command_keeps_a_harmful_item(home: Home, learned: Any) -> None:
     review = learned(Talker(SAVING, harm=True))
     kept = home.run("reviews", "keep", review)
     assert (kept.code, f"Kept: entry “{ENTRY}”." in kept.err) == (0, True), kept
@@ -145,7 +143,7 @@ def test_what_is_harmful_is_kept_by_one_command(home: Home, learned: Any) -> Non
     assert "tried out: kept by you" in home.run("memory", "why", "one word").out
 
 
-def test_a_skill_says_where_it_came_from_and_what_was_found_of_it(home: Home, learned: Any) -> None:
+def test_skills_why_shows_the_origin_and_the_verdict(home: Home, learned: Any) -> None:
     review = learned(Talker(WRITING))
     why = home.run("skills", "why", "weather")
     for told in (
@@ -175,7 +173,7 @@ def test_a_skill_says_where_it_came_from_and_what_was_found_of_it(home: Home, le
 PRICES = json.dumps({"scripted": {"input": 1000, "output": 1000}})
 
 
-def test_without_a_budget_it_stays_provisional_and_goes_on_with_one(
+def test_without_a_budget_it_stays_provisional_and_continues_with_one(
     home: Home, model_server: ModelServer, learned: Any
 ) -> None:
     review = learned(
@@ -198,7 +196,7 @@ def test_without_a_budget_it_stays_provisional_and_goes_on_with_one(
     assert "provisional" not in home.run("memory", "show").out
 
 
-def test_what_changed_since_is_not_taken_back(home: Home, learned: Any) -> None:
+def test_an_item_changed_since_is_not_removed(home: Home, learned: Any) -> None:
     review = learned(Talker(SAVING, harm=True))
     assert home.run("memory", "replace", "one word", "Likes answers in two words.").code == 0
     taken = home.run("reviews", "apply", review)
@@ -207,9 +205,7 @@ def test_what_changed_since_is_not_taken_back(home: Home, learned: Any) -> None:
     assert (unknown.code, "There is no number 9." in unknown.err) == (2, True), unknown
 
 
-def test_the_curator_of_the_memory_removes_what_is_harmful_and_brings_it_back(
-    home: Home, learned: Any
-) -> None:
+def test_the_memory_curator_removes_and_restores_a_harmful_entry(home: Home, learned: Any) -> None:
     review = learned(Talker(SAVING, harm=True))
     done = home.run("memory", "curate", "--only", "1")
     assert (done.code, "Done: 1 change to the memory." in done.err) == (0, True), done
@@ -220,7 +216,7 @@ def test_the_curator_of_the_memory_removes_what_is_harmful_and_brings_it_back(
     assert (ENTRY in shown, "harmful" in shown) == (True, False)
 
 
-def test_a_review_that_is_taken_up_again_has_what_it_saves_then_tried_out_too(
+def test_items_saved_by_a_retried_review_are_verified_too(
     home: Home, model_server: ModelServer, learned: Any
 ) -> None:
     talker = Talker(SAVING)
@@ -294,9 +290,7 @@ def test_without_money_on_a_day_it_waits_for_the_next_one_and_says_so(
     assert "waiting" not in home.run("doctor").out
 
 
-def test_a_persons_undo_of_what_is_verified_is_a_decision_and_ends_it(
-    home: Home, model_server: ModelServer, learned: Any
-) -> None:
+def test_a_persons_undo_ends_the_verification(home: Home, model_server: ModelServer, learned: Any) -> None:
     review = learned(
         Talker(SAVING, WRITING),
         HERMES_JOBS_LEARNING__BUDGET_USD="0.001",
@@ -322,7 +316,7 @@ def test_a_persons_undo_of_what_is_verified_is_a_decision_and_ends_it(
     assert home.run("events", "verify").code == 0
 
 
-def test_an_undo_of_what_was_found_harmful_ends_the_proposal(home: Home, learned: Any) -> None:
+def test_an_undo_of_a_harmful_item_ends_its_proposal(home: Home, learned: Any) -> None:
     review = learned(Talker(SAVING, harm=True))
     assert home.run("memory", "undo", "1").code == 0
     [found] = home.run("reviews", "show", review, "--json").json["tried_out"]

@@ -43,7 +43,7 @@ def test_without_a_provider_there_is_no_such_tool(home: Home, model_server: Mode
     assert "web_fetch" in tools_of(model_server.requests[-1])
 
 
-def test_what_is_set_up_is_searched_side_by_side(
+def test_configured_providers_are_searched_in_parallel(
     home: Home, model_server: ModelServer, searxng: SearchServer
 ) -> None:
     ran = home.run("setup", "--search", "searx", "--search-url", f"{searxng.base_url}/")
@@ -66,7 +66,7 @@ def test_what_is_set_up_is_searched_side_by_side(
     assert (off.code, off.out) == (0, "Web search is off.\n")
 
 
-def test_the_key_is_typed_once_more_and_stands_in_the_env_file_alone(
+def test_the_key_is_only_in_the_env_file(
     tmp_path: Path, model_server: ModelServer, brave: SearchServer
 ) -> None:
     home = Home(tmp_path, {})
@@ -101,7 +101,7 @@ def test_the_key_is_typed_once_more_and_stands_in_the_env_file_alone(
     assert home.files_holding(KEY) == [env]
 
 
-def test_a_search_that_fails_is_told_to_the_model_and_the_turn_goes_on(
+def test_a_failed_search_is_an_error_for_the_model_and_the_turn_continues(
     home: Home, model_server: ModelServer, brave: SearchServer
 ) -> None:
     model_server.follow(asks_twice)
@@ -131,7 +131,7 @@ def test_a_search_that_fails_is_told_to_the_model_and_the_turn_goes_on(
         (["--search", "searxng", "--search-url", "http://127.0.0.1:9"], 1, "SearXNG cannot be reached"),
     ],
 )
-def test_what_cannot_be_set_up_is_told_and_nothing_is_written(
+def test_an_impossible_setup_is_refused_and_nothing_is_written(
     home: Home, arguments: list[str], code: int, told: str
 ) -> None:
     ran = home.run("setup", *arguments)

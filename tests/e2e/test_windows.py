@@ -55,7 +55,7 @@ def test_a_refusal_of_unknown_words_is_answered_with_one_compression(
     assert kinds(facts, e.TurnCompleted)
 
 
-def test_where_that_does_not_help_the_turn_fails_with_what_the_endpoint_said(
+def test_if_that_does_not_help_the_turn_fails_with_the_endpoints_message(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     facts = talk(tmp_path, model_server, Refuse(status=400, message="Nope."), at=7, once=False)
@@ -74,7 +74,7 @@ def test_a_refusal_that_says_something_else_is_answered_with_none(
     assert kinds(facts, e.TurnFailed)
 
 
-def test_a_learned_window_is_told_by_doctor_and_can_be_forgotten(
+def test_doctor_shows_a_learned_window_and_it_can_be_forgotten(
     tmp_path: Path, model_server: ModelServer
 ) -> None:
     talk(tmp_path, model_server, NAMES_A_LIMIT, at=7)
