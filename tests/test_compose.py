@@ -46,7 +46,7 @@ def parsed(service: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("service", OURS)
-def test_every_service_of_ours_runs_a_command_that_exists_with_options_that_it_knows(service: str) -> None:
+def test_every_service_runs_an_existing_command_with_known_options(service: str) -> None:
     name, *arguments = SERVICES[service]["command"]
     assert name in COMMANDS
     assert bool(parsed(service)) == any(each.startswith("-") for each in arguments)
@@ -73,7 +73,7 @@ def test_a_worker_gets_longer_to_stop_than_its_writes_may_take(service: str) -> 
 
 
 @pytest.mark.parametrize("service", OURS)
-def test_what_a_service_waits_for_exists_and_has_a_health_check(service: str) -> None:
+def test_dependencies_of_services_exist_and_have_health_checks(service: str) -> None:
     for name, condition in SERVICES[service]["depends_on"].items():
         assert condition == {"condition": "service_healthy"}
         assert "healthcheck" in SERVICES[name]
@@ -103,7 +103,7 @@ def test_every_volume_that_is_mounted_is_declared() -> None:
 
 
 @pytest.mark.parametrize("service", OURS)
-def test_the_settings_read_what_the_environment_gives_them(service: str, tmp_path: Path) -> None:
+def test_the_environment_of_services_is_valid_for_the_settings(service: str, tmp_path: Path) -> None:
     settings = load(environment(service), home=tmp_path)
 
     assert settings.broker_url == "redis://:REDIS_PASSWORD@redis:6379/0"
@@ -111,7 +111,7 @@ def test_the_settings_read_what_the_environment_gives_them(service: str, tmp_pat
     assert settings.rehearsal
 
 
-def test_the_image_copies_what_exists_and_ignores_nothing_that_it_needs() -> None:
+def test_the_image_copies_existing_files_and_ignores_none_it_needs() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     needed = {
         source

@@ -45,16 +45,14 @@ def test_all_ways_of_remembering_are_measured_and_the_home_is_left_alone(
     assert not (home.path / "events.db").exists()
 
 
-def test_a_person_who_does_not_exist_is_refused_with_those_who_do(home: Home) -> None:
+def test_an_unknown_person_is_refused_with_the_known_ones(home: Home) -> None:
     done = home.run("bench", "learning", "--person", "nobody", "--yes")
     assert done.code == 2
     assert "There is no person 'nobody'" in done.err
     assert "maya" in done.err
 
 
-def test_nothing_is_asked_where_nobody_can_be_asked_whether_to_begin(
-    home: Home, model_server: ModelServer
-) -> None:
+def test_without_a_terminal_to_confirm_nothing_begins(home: Home, model_server: ModelServer) -> None:
     done = home.run("bench", "learning", stdin="")
     assert done.code == 2
     assert "--yes" in done.err

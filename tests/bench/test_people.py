@@ -59,7 +59,7 @@ def test_an_attentive_model_keeps_every_fact_and_nothing_stale(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_what_must_not_be_written_and_what_grew_stale_was_said(name: str) -> None:
+def test_forbidden_and_stale_facts_occur_in_the_talk(name: str) -> None:
     person = EVERYBODY[name]
     said = [each.says for each in person.texts]
 
@@ -68,7 +68,7 @@ def test_what_must_not_be_written_and_what_grew_stale_was_said(name: str) -> Non
     assert [each.day for each in person.sessions] == sorted({each.day for each in person.sessions})
 
 
-def test_no_two_texts_are_alike_so_that_a_script_can_tell_them_apart() -> None:
+def test_no_two_texts_are_equal() -> None:
     texts = [said.says for person in EVERYBODY.values() for said in person.texts]
     assert not [(a, b) for a in texts for b in texts if a != b and a in b]
     assert len(texts) == len(set(texts))

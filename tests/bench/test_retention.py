@@ -24,7 +24,7 @@ def test_a_summariser_that_forgets_nothing_loses_nothing_but_by_a_plain_cut() ->
         assert row.found == 1
 
 
-def test_where_each_writing_loses_something_what_is_not_written_again_survives() -> None:
+def test_lines_that_are_not_rewritten_survive_lossy_rewriting() -> None:
     runs = [table(5, seed) for seed in range(5)]
 
     def mean(form: str, after: int, column: str) -> float:
@@ -35,7 +35,7 @@ def test_where_each_writing_loses_something_what_is_not_written_again_survives()
     assert mean("layers", 5, "outcomes") == 1 > mean("one summary", 5, "outcomes")
 
 
-def test_each_fact_is_told_in_one_line_of_the_work_and_no_other_line_answers_its_question() -> None:
+def test_each_fact_is_in_exactly_one_line() -> None:
     parts = work().parts
     told = [fact.says for part in parts for fact in part.facts]
     calls = [f"{call.name} {call.target}" for part in parts for call in part.calls]

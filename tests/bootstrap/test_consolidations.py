@@ -99,7 +99,7 @@ def test_one_that_was_ended_is_finished_at_once(home: WrittenHome) -> None:
         assert planner.plan(0) == ["aa"]
 
 
-def test_what_was_compressed_is_finished_and_what_was_said_since_is_not(home: WrittenHome) -> None:
+def test_compressed_texts_are_finished_and_later_ones_are_not(home: WrittenHome) -> None:
     home.answered("aa", "t1")
     home.submit("aa", "t2")
     since = e.TurnCompleted(turn="t2", answer="Since then.")
@@ -124,7 +124,7 @@ def test_the_last_used_come_first_and_no_more_than_the_bound_in_a_day(home: Writ
         assert planner.plan(3 * DAY) == ["a1"]
 
 
-def test_what_failed_is_asked_for_on_another_day_and_not_for_ever(home: WrittenHome) -> None:
+def test_a_failed_consolidation_is_retried_another_day_with_a_limit(home: WrittenHome) -> None:
     home.answered("aa", "t1")
     with planning(home) as planner:
         for day in (1, 2, 3):
@@ -135,7 +135,7 @@ def test_what_failed_is_asked_for_on_another_day_and_not_for_ever(home: WrittenH
 
 
 @pytest.mark.parametrize(("kind", "again"), [("budget", ["aa"]), ("cancelled", [])])
-def test_want_of_money_is_no_failure_and_who_cancels_is_heard(
+def test_an_exhausted_budget_is_no_failure_and_a_cancel_is_final(
     home: WrittenHome, kind: str, again: list[str]
 ) -> None:
     home.answered("aa", "t1")
@@ -160,7 +160,7 @@ def test_a_long_conversation_is_read_in_parts_of_whole_turns(home: WrittenHome) 
         assert turns[0].prompt.endswith("… [5,000 more characters]")
 
 
-def test_credentials_and_what_tools_answered_are_not_read(home: WrittenHome) -> None:
+def test_credentials_and_tool_results_are_not_read(home: WrittenHome) -> None:
     home.submit("aa", "t1", text="The password is: hunter2hunter2")
     home.prefetch("aa")
     home.reply("aa", "I look.", "terminal")
@@ -172,7 +172,7 @@ def test_credentials_and_what_tools_answered_are_not_read(home: WrittenHome) -> 
     assert turn.prompt == "The [REDACTED]"
 
 
-def test_what_was_merged_into_a_turn_is_read_with_it() -> None:
+def test_merged_texts_are_read_with_their_turn() -> None:
     events = (
         e.TurnSubmitted(turn="t1", text="First", source="cli", session="s1"),
         e.TurnSubmitted(turn="t2", text="Second", source="cli", session="s1"),

@@ -67,7 +67,7 @@ def test_where_nothing_is_configured_a_purpose_is_rehearsed_unless_it_names_a_mo
         ("", {"AUXILIARY_REVIEW_API_KEY": "sk-review"}, None),
     ],
 )
-def test_what_is_the_sessions_own_models_is_set_apart_only_by_auxiliary(tmp_path, text, variables, chosen):
+def test_the_sessions_own_model_gets_another_endpoint_only_by_auxiliary(tmp_path, text, variables, chosen):
     config(tmp_path, text)
     assert load({**KEY, **variables}, home=tmp_path).set_apart("compression") == chosen
 
@@ -112,5 +112,5 @@ def test_purposes_at_one_endpoint_share_its_client(tmp_path):
         ("https://user:secret@llm.example:8443/v1?key=secret", "https://llm.example:8443/v1"),
     ],
 )
-def test_an_endpoint_is_remembered_by_its_address_without_what_may_be_secret(base_url, name):
+def test_an_endpoint_is_stored_by_its_address_without_secrets(base_url, name):
     assert endpoint_name(base_url) == name

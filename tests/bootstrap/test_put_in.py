@@ -34,7 +34,7 @@ def prompt_of(*known: tuple[MemoryTarget, str]) -> str:
 
 
 @given(st.lists(st.tuples(st.sampled_from(TARGETS), entries), unique_by=lambda each: each[1]), entries)
-def test_an_entry_stands_among_those_of_its_target_and_can_be_left_out_again(
+def test_an_entry_is_inserted_in_its_target_and_can_be_removed(
     known: list[tuple[MemoryTarget, str]], entry: str
 ) -> None:
     prompt = prompt_of(*known)
@@ -48,7 +48,7 @@ def test_an_entry_stands_among_those_of_its_target_and_can_be_left_out_again(
             assert without_entry(found, entry) == prompt
 
 
-def test_an_entry_stands_in_the_place_of_the_one_that_it_replaced() -> None:
+def test_an_entry_replaces_the_one_it_replaced() -> None:
     prompt = prompt_of(("user", "Likes tea."), ("user", "Has a dog."))
     found = with_entry(prompt, "user", "Likes coffee.", "Likes tea.")
     assert is_shown("Likes coffee.", found)
@@ -60,7 +60,7 @@ def request(prompt: str) -> ModelRequest:
     return ModelRequest(model="m", system_prompt=prompt, messages=(UserMessage("Tea?"),))
 
 
-def test_a_skill_stands_in_the_index_and_is_read_only_for_turns_that_the_review_has_read() -> None:
+def test_a_skill_is_indexed_and_its_text_is_only_in_turns_of_the_review() -> None:
     item = PutIn(kind="skill", name="tea", text=MAIN, versions=(1,))
     for prompt in (
         "You are an agent.",
@@ -76,7 +76,7 @@ def test_a_skill_stands_in_the_index_and_is_read_only_for_turns_that_the_review_
         assert "tea" not in left
 
 
-def test_what_was_recalled_for_a_turn_is_left_out_and_its_fence_with_the_last_of_it() -> None:
+def test_recalled_text_is_removed_with_its_empty_fence() -> None:
     tea, dog = "- 2026-11-20: Likes tea.", "- 2026-11-21: Has a dog."
     said = UserMessage("What do I like?")
     with_both = with_recall(said, f"{HEADING}\n{tea}\n{dog}")

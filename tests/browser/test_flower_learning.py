@@ -40,7 +40,7 @@ def by_name(browser: Chrome) -> set[tuple[str, str]]:
     return {(row[0], row[2]) for row in rows(browser) if len(row) > 2}
 
 
-def test_reviews_and_compressions_are_told_apart_by_name_and_state(
+def test_reviews_and_compressions_are_distinguished_by_name_and_state(
     tmp_path: Path, model_server: ModelServer, browser: Chrome
 ) -> None:
     model_server.follow(scene)

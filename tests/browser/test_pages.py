@@ -102,7 +102,7 @@ def test_pages_are_whole_in_any_light_and_width(pages: Sequence[Path], browser: 
                 assert contrast(colour, behind) >= 4.5 - 0.6 * ("pill" in what), (where, what, colour, behind)
 
 
-def test_pages_ask_nobody_for_anything_and_have_no_complaint(pages: Sequence[Path], browser: Chrome) -> None:
+def test_pages_make_no_requests_and_log_no_errors(pages: Sequence[Path], browser: Chrome) -> None:
     for page in pages:
         look(browser, page, "light", 1400)
         assert browser.get_log("browser") == []

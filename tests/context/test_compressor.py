@@ -96,7 +96,7 @@ def test_the_users_newest_message_is_always_in_the_tail(
 
 
 @given(histories(), rooms)
-def test_the_tail_is_no_larger_than_its_room_but_for_what_has_to_be_in_it(
+def test_the_tail_keeps_its_limit_except_for_required_messages(
     messages: tuple[Message, ...], room: TokenBudget
 ) -> None:
     parts = cut(message_groups(messages), room)
@@ -108,7 +108,7 @@ def test_the_tail_is_no_larger_than_its_room_but_for_what_has_to_be_in_it(
 
 @settings(deadline=None)
 @given(histories(), st.integers(0, 30), st.lists(st.text("xyz", min_size=1), max_size=2))
-def test_what_is_left_can_be_sent_and_holds_the_summary_once_and_the_newest_request(
+def test_the_result_is_valid_and_has_one_summary_and_the_newest_request(
     messages: tuple[Message, ...], protect_last: int, todos: list[str]
 ) -> None:
     shortened = compressor(protect_last=protect_last).compress(history(messages, todos=tuple(todos)), answer)
@@ -191,7 +191,7 @@ def test_the_turns_older_work_is_summarised_when_it_leaves_no_room_behind_the_re
     assert flatten(parts.tail) == (UserMessage("the request"), *group * 2)
 
 
-def test_what_the_agent_was_told_in_the_users_place_never_follows_the_request_itself() -> None:
+def test_notes_in_the_users_role_never_follow_the_request() -> None:
     asked = UserMessage("x" * 200)
     messages = (
         *(UserMessage("first"), AssistantMessage("done"), asked),
@@ -361,7 +361,7 @@ def working(rounds: int) -> tuple[Message, ...]:
     return (*said, UserMessage("and now?"))
 
 
-def test_what_calls_did_is_kept_whoever_summarises_and_without_secrets() -> None:
+def test_outcomes_of_calls_are_kept_by_every_summariser_without_secrets() -> None:
     engine = Compressor(CompressorOptions(protect_last=0), lambda text: text.replace("sesame", "[REDACTED]"))
     for shortened in (
         engine.compress(history(working(9), window=16_000), answer),

@@ -90,7 +90,7 @@ def test_where_two_compressions_won_nothing_it_is_tried_again_when_the_request_h
     assert not conversation.model.refused
 
 
-def test_a_person_is_told_that_the_tools_fill_the_window_and_which_to_turn_off() -> None:
+def test_a_notice_names_the_toolsets_that_fill_the_window() -> None:
     conversation = Conversation(4_096, 3_600)
     conversation.turn(20)
     (pressure,) = [fact for fact in conversation.world.facts if isinstance(fact, e.ContextPressure)]

@@ -123,7 +123,7 @@ def life() -> Life:
 BEGUN = [("start", "s1", None), ("model", "m", WINDOW)]
 
 
-def test_it_hears_what_is_new_before_each_question_and_nothing_twice(life: Life) -> None:
+def test_an_engine_gets_new_messages_before_each_query_and_none_twice(life: Life) -> None:
     assert life.is_asked()
     assert life.heard == BEGUN
     life.facts.append(replied(10))
@@ -132,7 +132,7 @@ def test_it_hears_what_is_new_before_each_question_and_nothing_twice(life: Life)
     assert life.heard == [*BEGUN, ("response", 10)]
 
 
-def test_in_another_process_it_hears_all_of_it_from_the_beginning(life: Life) -> None:
+def test_an_engine_in_another_process_gets_all_messages(life: Life) -> None:
     life.facts.append(replied(10))
     life.engines.of(life.session)
     first, life.heard = life.heard, []
@@ -140,7 +140,7 @@ def test_in_another_process_it_hears_all_of_it_from_the_beginning(life: Life) ->
     assert life.heard == first
 
 
-def test_it_hears_when_the_model_takes_more_or_less_or_is_another(life: Life) -> None:
+def test_an_engine_gets_changes_of_the_model_and_its_window(life: Life) -> None:
     life.engines.of(life.session)
     life.window = 500
     life.engines.of(life.session)
@@ -158,13 +158,13 @@ def test_a_compression_is_a_start_that_continues_another_and_no_end(life: Life) 
     assert life.heard == [*BEGUN, ("start", "s2", "s1")]
 
 
-def test_the_end_of_a_conversation_is_told_also_to_one_that_was_never_asked(life: Life) -> None:
+def test_an_engine_gets_the_end_also_if_it_was_never_queried(life: Life) -> None:
     life.facts.append(e.SessionEnded(session="s1", reason="user"))
     life.engines.notify(life.session, 0)
     assert life.heard == [*BEGUN, ("end", "s1", 1)]
 
 
-def test_while_it_stumbles_the_built_in_one_answers_and_it_is_told_again(life: Life) -> None:
+def test_while_an_engine_fails_the_built_in_one_answers_and_messages_are_repeated(life: Life) -> None:
     life.facts.append(replied(10))
     life.stumbles = {10}
     assert not life.is_asked()
@@ -176,7 +176,7 @@ def test_while_it_stumbles_the_built_in_one_answers_and_it_is_told_again(life: L
     assert life.heard == [*BEGUN, ("response", 10)]
 
 
-def test_what_was_left_out_at_last_keeps_it_from_nothing(life: Life) -> None:
+def test_an_abandoned_message_does_not_block_later_ones(life: Life) -> None:
     life.facts.append(replied(10))
     life.stumbles = {10}
     life.facts.append(e.ListenerTold(listener=NAME, upto=len(life.facts), message="left out"))
@@ -185,7 +185,7 @@ def test_what_was_left_out_at_last_keeps_it_from_nothing(life: Life) -> None:
     assert life.heard == [*BEGUN, ("response", 20)]
 
 
-def test_its_tool_knows_what_has_happened(life: Life) -> None:
+def test_the_tool_of_an_engine_has_the_current_state(life: Life) -> None:
     life.facts.append(replied(10))
     context = replace(context_in("/"), lineage="s1")
     assert life.engines.call_tool(context, "look", {}) == "look heard ('response', 10)"

@@ -52,7 +52,7 @@ def test_a_file_has_the_tools_that_touched_it_and_the_outcome_of_the_last_that_m
         (NO_RESULT, "its result was not kept"),
     ],
 )
-def test_a_command_has_its_last_outcome_and_no_word_of_what_it_printed(content: str, outcome: str) -> None:
+def test_a_command_has_its_last_outcome_and_no_output(content: str, outcome: str) -> None:
     state = seen(
         called("terminal", "[exit code 1]", command="make test"),
         called("terminal", content, command="make  test"),
@@ -61,7 +61,7 @@ def test_a_command_has_its_last_outcome_and_no_word_of_what_it_printed(content: 
     assert "Ignore" not in "\n".join(entity_state.render(state))
 
 
-def test_what_is_no_file_no_command_and_no_object_is_left_out() -> None:
+def test_other_calls_are_left_out() -> None:
     assert seen(called("search_files", "a.py:1: x", path="src", pattern="x")) == EMPTY_STATE
     assert seen(called("terminal", "ok", command=["make"])) == EMPTY_STATE
     assert seen(called("read_file", "1: x", path="a\nb")) == EMPTY_STATE
@@ -89,7 +89,7 @@ def test_the_newest_come_first_and_nothing_twice() -> None:
     assert both.open_ends == old.open_ends
 
 
-def test_where_room_is_short_what_is_open_and_what_failed_stay() -> None:
+def test_open_and_failed_items_stay_under_the_limit() -> None:
     state = EntityState(
         open_ends=("Mend the build.",),
         commands=(CommandState("ls", "ok, exit code 0"), CommandState("make", "failed, exit code 2")),
@@ -125,14 +125,14 @@ def states() -> st.SearchStrategy[EntityState]:
 
 
 @given(states(), st.integers(0, 400))
-def test_what_is_kept_has_room_and_keeping_it_again_keeps_it_all(state: EntityState, room: int) -> None:
+def test_the_kept_state_fits_and_is_stable(state: EntityState, room: int) -> None:
     kept = entity_state.fit(state, room)
     assert tokens("\n\n".join(entity_state.render(kept))) <= room
     assert entity_state.fit(kept, room) == kept
 
 
 @given(states(), states())
-def test_merging_what_is_known_changes_only_the_order(old: EntityState, new: EntityState) -> None:
+def test_merging_known_items_changes_only_the_order(old: EntityState, new: EntityState) -> None:
     both = merge(old, new)
     assert merge(both, new) == both
     assert {each.command for each in both.commands} == {

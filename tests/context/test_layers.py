@@ -66,7 +66,7 @@ def test_each_line_of_the_condensed_section_is_an_entry_but_a_remark_about_the_w
     assert found.prose == "## Active Task\nx\n(Not found in the conversation: y.)"
 
 
-def test_an_answer_without_lists_leaves_open_what_was_open() -> None:
+def test_an_answer_without_lists_keeps_the_open_items() -> None:
     assert read_checkpoint("## Active Task\nNone").open_ends is None
     assert read_checkpoint("## Active Task\nNone\n## Remaining Work\nNone").open_ends == ()
     before = Layers(recent="x", state=EntityState(open_ends=("Write docs.",)))
@@ -101,7 +101,7 @@ def test_detail_that_the_summariser_does_not_condense_is_kept_line_by_line() -> 
     assert after.earlier == (Episode("s-2", ("Moved the port.",)),)
 
 
-def test_what_has_no_room_is_archived_and_the_summary_says_where_it_is() -> None:
+def test_surplus_lines_are_archived_and_the_summary_says_where() -> None:
     lines = tuple(f"Fact {number} of many." for number in range(60))
     layers = fit(Layers(recent="x", earlier=(Episode("s-9", lines), Episode("s-1", ("Old.",)))), 250, "s-10")
     kept = sum(len(each.lines) for each in layers.earlier)
@@ -112,7 +112,7 @@ def test_what_has_no_room_is_archived_and_the_summary_says_where_it_is() -> None
     assert again.archive == Archive(61 - kept + 60 - kept, "s-1")
 
 
-def test_a_fact_that_stands_in_detail_or_among_the_decisions_is_not_told_again() -> None:
+def test_a_fact_in_detail_or_decisions_is_not_repeated() -> None:
     layers = Layers(
         recent="## Completed Actions\n1. Moved the port.\n2. Moved the port.\n- Use SQLite!",
         earlier=(Episode("s-2", ("moved the port", "Use SQLite!", "New.")), Episode("s-1", ("new",))),
@@ -165,7 +165,7 @@ budgets = st.integers(150, 3_000)
 
 
 @given(layered, budgets)
-def test_each_layer_is_bounded_and_each_fact_stands_once(layers: Layers, budget: int) -> None:
+def test_each_layer_is_bounded_and_each_fact_occurs_once(layers: Layers, budget: int) -> None:
     left = fit(layers, budget, "s-9")
     assert tokens(left.recent) <= budget * RECENT_MOST
     others = Layers(recent=left.recent, state=left.state)
@@ -189,7 +189,7 @@ def test_fitting_again_changes_nothing_and_neither_does_the_way_through_a_text(
 
 
 @given(layered, st.lists(st.tuples(prose, LINES), min_size=1, max_size=6), budgets)
-def test_however_often_it_goes_on_it_does_not_grow_and_forgets_no_line_silently(
+def test_many_compressions_neither_grow_it_nor_lose_lines_silently(
     layers: Layers, answers: list[tuple[str, tuple[str, ...]]], budget: int
 ) -> None:
     before = fit(layers, budget, "s-0")
@@ -208,7 +208,7 @@ def test_however_often_it_goes_on_it_does_not_grow_and_forgets_no_line_silently(
 
 
 @given(layered, budgets)
-def test_what_a_summariser_may_write_and_what_is_kept_fit_together(layers: Layers, budget: int) -> None:
+def test_the_summarisers_limit_matches_the_kept_size(layers: Layers, budget: int) -> None:
     left = fit(layers, budget, "s-9")
     room = room_for_answer(left, left.state, budget)
     assert room >= budget // 2

@@ -94,7 +94,7 @@ def test_a_result_that_came_before_says_how_it_ended_too() -> None:
     assert small[3].content.endswith("the same result as before")
 
 
-def test_what_is_read_is_what_the_tools_write() -> None:
+def test_pruning_reads_the_tools_output_format() -> None:
     killed = Completed(output=OUTPUT, exit_code=None, timed_out=True)
     assert "timed out after 5 s" in line("terminal", {}, terminal_outcome(killed, 5.0).content)
     failed = Completed(output=OUTPUT, exit_code=3)

@@ -117,7 +117,7 @@ def assert_can_be_sent_and_stored(shortened: CompressedHistory) -> None:
 
 
 @given(messages=histories(), has_summariser=st.booleans())
-def test_what_is_left_can_be_sent_and_holds_the_users_newest_message(
+def test_the_result_is_valid_and_has_the_users_newest_message(
     make: Make, messages: tuple[Message, ...], has_summariser: bool
 ) -> None:
     engine = make()
@@ -261,7 +261,7 @@ def test_a_history_that_cannot_be_sent_is_a_compression_that_failed(
         broken(result).compress(history(LONG), answer)
 
 
-def test_what_the_summariser_fails_with_is_not_the_engines_failure() -> None:
+def test_a_failure_of_the_summariser_is_not_the_engines() -> None:
     class Asking(sliding.SlidingWindow):
         def compress(self, history: History, ask: AskSummariser) -> CompressedHistory:
             ask("", "", 1)

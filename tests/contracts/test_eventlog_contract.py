@@ -52,7 +52,7 @@ def run_in_threads(count: int, act: Callable[[int], Any]) -> list[Any]:
 
 
 class TestAppending:
-    def test_what_was_appended_is_read_back_as_it_was_returned(self, log: SqlEventLog) -> None:
+    def test_appended_events_are_read_back_as_returned(self, log: SqlEventLog) -> None:
         meta = EventMeta(worker="w", causation="step", correlation="turn")
         recorded = log.append(
             Append(meta=meta, recorded_at=MOMENT, writes=(write("session-a", "one", "two", expected=0),))
@@ -118,7 +118,7 @@ class TestAppending:
         log.append(append(StreamWrite(stream="session-a", events=(event,), expected=0)))
         assert [each.event for each in log.read("session-a")] == [event]
 
-    def test_what_is_no_text_does_not_stop_an_append(self, log: SqlEventLog) -> None:
+    def test_invalid_unicode_does_not_stop_an_append(self, log: SqlEventLog) -> None:
         recorded = log.append(append(write("session-a", "nul \0, half \ud83d, pair \ud83d\ude00")))
         assert titles(recorded) == ["nul \0, half \ufffd, pair \U0001f600"]
         assert log.read("session-a") == list(recorded)
@@ -197,7 +197,7 @@ class TestReading:
         assert titles(again.read("session-a")) == ["one"]
         again.close()
 
-    def test_what_one_process_committed_another_reads_at_once(self, log: SqlEventLog, log_url: str) -> None:
+    def test_another_process_reads_committed_events_at_once(self, log: SqlEventLog, log_url: str) -> None:
         other = open_log(log_url)
         for number in range(1, 21):
             writer, reader = (log, other) if number % 2 else (other, log)

@@ -121,7 +121,7 @@ def test_the_turn_is_done_whatever_becomes_of_its_delivery(desk: Desk, tmp_path:
     assert (tmp_path / "missing" / "answers.md").read_text().count("You said: Hello") == 1
 
 
-def test_what_never_arrives_is_given_up_after_a_day_and_left_in_the_inbox(desk: Desk) -> None:
+def test_an_undeliverable_answer_is_given_up_after_a_day_and_left_in_the_inbox(desk: Desk) -> None:
     begun = desk.clock.moment
     delivery = desk.ask("Hello", "file:missing/answers.md")
     while desk.state(delivery).status == "waiting":
@@ -142,7 +142,7 @@ def test_a_webhook_s_retry_after_is_kept_to(desk: Desk) -> None:
     assert desk.state(delivery).status == "sent"
 
 
-def test_a_failed_turn_is_told_of_too(desk: Desk, model_server: ModelServer) -> None:
+def test_a_failed_turn_is_delivered_too(desk: Desk, model_server: ModelServer) -> None:
     model_server.follow(Script(rules=(Rule("Break", (Refuse(status=400, message="no"),)),)))
     delivery = desk.ask("Break", "cli")
     requested = desk.state(delivery).requested
@@ -178,7 +178,7 @@ def test_where_no_process_has_the_secret_the_delivery_says_so(desk: Desk) -> Non
     assert "TELEGRAM_BOT_TOKEN" in desk.state(delivery).message
 
 
-def test_no_secret_is_in_what_is_kept_of_a_failure(desk: Desk, tmp_path: Path) -> None:
+def test_a_recorded_failure_has_no_secret(desk: Desk, tmp_path: Path) -> None:
     with Receiver() as receiver:
         receiver.replies.append(Reply(500))
         desk.ask("Hello", f"webhook:{receiver.url}", "telegram:12")

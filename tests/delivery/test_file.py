@@ -63,7 +63,7 @@ def test_a_record_that_was_cut_short_is_written_again(courier: FileChannel, tmp_
     assert path.read_text() == RECORD[:70] + "\n" + RECORD
 
 
-def test_what_stood_in_the_file_stays(courier: FileChannel, tmp_path: Path) -> None:
+def test_existing_lines_of_the_file_stay(courier: FileChannel, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text("My notes, without a line end")
     deliver(courier, str(path))

@@ -21,7 +21,7 @@ def test_every_part_fits_and_together_they_are_the_text(text: str, limit: int) -
 
 
 @given(st.text(max_size=50))
-def test_what_fits_is_one_part(text: str) -> None:
+def test_a_fitting_text_is_one_part(text: str) -> None:
     assert split_message(text, 200) == ([text.strip()] if text.strip() else [])
 
 

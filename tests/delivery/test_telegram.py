@@ -60,7 +60,7 @@ def carried_out(courier: TelegramChannel, state: Delivery) -> Delivery:
     return state
 
 
-def test_an_answer_stands_where_its_placeholder_stood(bot: BotServer, courier: TelegramChannel) -> None:
+def test_an_answer_replaces_its_placeholder(bot: BotServer, courier: TelegramChannel) -> None:
     state = carried_out(courier, asked_for(f"telegram:{CHAT}", "Good morning."))
     assert (state.status, state.placements) == ("sent", 1)
     assert list(bot.history.values()) == [["…", "Good morning."]]

@@ -52,7 +52,7 @@ def refusal(receiver: Receiver, secret: str | None = SECRET) -> DeliveryError:
     return refused.value
 
 
-def test_the_receiver_s_guide_accepts_what_is_sent(receiver: Receiver, is_genuine: Check) -> None:
+def test_the_receivers_example_accepts_deliveries(receiver: Receiver, is_genuine: Check) -> None:
     assert send(receiver) == "200"
     (got,) = receiver.received
     assert got.path == "/hook?room=1"
@@ -70,7 +70,7 @@ def test_the_receiver_s_guide_accepts_what_is_sent(receiver: Receiver, is_genuin
     }
 
 
-def test_the_receiver_s_guide_refuses_what_was_changed_is_old_or_has_another_secret(
+def test_the_receivers_example_refuses_changed_old_or_foreign_ones(
     receiver: Receiver, is_genuine: Check
 ) -> None:
     send(receiver)
@@ -159,7 +159,7 @@ def test_nothing_is_sent_unsigned(receiver: Receiver) -> None:
     assert receiver.received == []
 
 
-def test_where_nobody_listens_it_is_tried_again() -> None:
+def test_an_unreachable_receiver_is_retried() -> None:
     with closed_port() as port:
         url = f"http://127.0.0.1:{port}/"
         courier = WebhookChannel(SECRET, clock=StandingClock())

@@ -31,6 +31,6 @@ WRONG = ["sned hello", "turns shwo t1", "turns show", "send --nothing", "usage -
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_what_does_not_fit_is_refused(line: str) -> None:
+def test_unknown_commands_and_options_are_refused(line: str) -> None:
     with pytest.raises(click.UsageError):
         check(line.split(), whole=True)

@@ -27,7 +27,7 @@ def test_every_public_function_that_raises_says_so() -> None:
         ("def inner():\n    raise Rejected\nreturn inner", set()),
     ],
 )
-def test_what_leaves_a_function_is_found(body: str, errors: set[str]) -> None:
+def test_exceptions_that_leave_a_function_are_found(body: str, errors: set[str]) -> None:
     source = f"def f(x):\n{textwrap.indent(body, '    ')}"
     ((_, function),) = public(ast.parse(source))
     assert raised(function) == errors

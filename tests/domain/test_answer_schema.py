@@ -85,7 +85,7 @@ def test_after_a_second_one_the_turn_fails_and_says_why() -> None:
     assert world.due == ()
 
 
-def test_what_was_used_is_recorded_before_the_failure() -> None:
+def test_usage_is_recorded_before_the_failure() -> None:
     world = asked()
     world.reply(PROSE)
     world.reply(PROSE)

@@ -152,7 +152,7 @@ def test_an_approval_for_always_makes_a_rule_in_the_same_append() -> None:
     assert world.session.approved == ()
 
 
-def test_what_is_offered_for_once_only_is_approved_for_once_only() -> None:
+def test_a_call_offered_once_is_approved_once() -> None:
     world, turn, call = asked(offer=None)
     for scope in ("session", "always"):
         with pytest.raises(Rejected, match="for this once only"):
@@ -221,7 +221,7 @@ def test_a_text_with_permissions_of_its_own_does_not_join_another_turn(
 
 
 @given(noted=st.booleans(), text=st.text())
-def test_what_is_noted_of_plan_mode_is_taken_off_again(noted: bool, text: str) -> None:
+def test_the_note_of_plan_mode_is_removed_again(noted: bool, text: str) -> None:
     note = mode_note(plans=True, noted=noted)
     assert note == PLAN_MODE
     assert without_notes(f"{text}\n\n{note}") == text

@@ -151,7 +151,7 @@ def test_a_late_reply_replaces_its_estimate() -> None:
     assert world.session.current.tally.usage == Usage(80, 5)
 
 
-def test_what_the_failure_of_a_call_used_and_may_have_used_is_spent() -> None:
+def test_reported_and_estimated_usage_of_a_failed_call_is_spent() -> None:
     world = World()
     world.begin(reservation())
     world.fail(Usage(20))

@@ -85,7 +85,7 @@ def test_the_next_part_is_asked_for_and_makes_one_step_due() -> None:
         (after(ASKED, ENDED), asking(9, 9)),  # nothing new
     ],
 )
-def test_what_is_under_way_or_read_is_not_asked_for(
+def test_running_or_read_conversations_are_not_requested(
     state: Consolidation, asked: e.ConsolidationRequested
 ) -> None:
     assert decided(state, request(asked, "s1")) == []
@@ -137,7 +137,7 @@ def test_an_observation_is_written_in_the_append_of_the_outcome() -> None:
     )
 
 
-def test_what_the_memory_has_is_not_written_twice() -> None:
+def test_facts_of_the_memory_are_not_written_twice() -> None:
     memory = Memory(user=("anna  lives in Bern",))
     (told,) = decided(after(ASKED, STARTED), ended(STREAM, ENDED, (FOUND, FOUND), (), 2_000), memory=memory)
     assert isinstance(told, e.ConsolidationEnded)
@@ -195,7 +195,7 @@ def spent(*events: Any) -> dict[str, tuple[Amount, Amount]]:
     return sums
 
 
-def test_what_it_costs_is_charged_to_its_stream_the_day_and_the_days_consolidations() -> None:
+def test_its_cost_is_charged_to_its_stream_the_day_and_the_days_consolidations() -> None:
     accounts = spent(ASKED, STARTED, (BOOKED, ENDED))
     assert set(accounts) == {STREAM, "day-2026-11-22", f"{DAILY}2026-11-22"}
     assert set(accounts.values()) == {(Amount(100, 250_000_000), Amount(0, 0))}

@@ -70,7 +70,7 @@ def test_it_waits_behind_a_running_turn():
     assert [turn.id for turn in world.session.waiting] == ["t1"]
 
 
-def test_what_is_collected_with_it_is_said_too():
+def test_texts_collected_with_it_are_sent_too():
     world = World(max_iterations=1)
     world.submit("Tidy up.", if_busy="collect")
     world.prefetch()

@@ -347,7 +347,7 @@ def test_no_slot_is_lost_and_only_continued_children_exceed_a_limit(
 # --- who pays ----------------------------------------------------------------------------------
 
 
-def test_what_a_child_spends_is_charged_to_all_above_it() -> None:
+def test_the_usage_of_a_child_is_charged_to_all_its_ancestors() -> None:
     family = Family()
     family.delegate(ROOT, "a")
     family.begin_call("a")

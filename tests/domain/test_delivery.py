@@ -75,7 +75,7 @@ def test_a_target_is_a_kind_and_an_address(text: str, kind: str, address: str) -
 
 
 @pytest.mark.parametrize("text", UNWANTED)
-def test_what_can_never_be_delivered_to_is_refused_with_a_way_out(text: str) -> None:
+def test_an_impossible_target_is_refused_with_advice(text: str) -> None:
     with pytest.raises(Rejected) as refused:
         parse_target(text)
     assert refused.value.kind == "usage"
@@ -98,7 +98,7 @@ def test_a_delivery_is_due_at_once_and_its_step_carries_no_text() -> None:
     assert (step.id, step.kind, step.queue, step.not_before) == ("d1-1", "delivery.send", "deliveries", 0.0)
 
 
-def test_what_goes_to_the_inbox_waits_there_until_it_is_read_once() -> None:
+def test_a_delivery_to_the_inbox_is_unread_until_it_is_read() -> None:
     state = delivery("cli")
     assert next_steps(state) == ()
     assert state.is_unread

@@ -160,7 +160,7 @@ def test_json_that_nothing_matches_stays_byte_by_byte() -> None:
     assert in_json('{"a" :1 }', lambda text: text) == '{"a" :1 }'
 
 
-def test_what_an_entry_was_is_found_in_both_directions() -> None:
+def test_the_history_of_an_entry_is_found_in_both_directions() -> None:
     added = e.MemoryAdded(target="user", content="In Rome", author="turn")
     other = e.MemoryAdded(target="user", content="Likes tea", author="turn")
     replaced = e.MemoryReplaced(target="user", old="In Rome", content="In Rome with Ana", author="user")

@@ -37,7 +37,7 @@ def field(kind: FieldKind, **more: Any) -> InputField:
         (field("text", format="date-time"), "2026-02-28T10:00:00Z", "2026-02-28T10:00:00Z"),
     ],
 )
-def test_what_is_typed_is_read_by_the_field(asked: InputField, text: str, value: object) -> None:
+def test_input_is_parsed_by_the_type_of_its_field(asked: InputField, text: str, value: object) -> None:
     assert typed(asked, text) == value
 
 
@@ -66,7 +66,7 @@ def test_what_is_typed_is_read_by_the_field(asked: InputField, text: str, value:
         (field("text"), "a" * 10_001, "may have 10,000 characters"),
     ],
 )
-def test_what_does_not_fit_is_said_with_the_field(asked: InputField, text: str, why: str) -> None:
+def test_invalid_input_is_refused_with_the_field(asked: InputField, text: str, why: str) -> None:
     with pytest.raises(Rejected, match="The field x") as refused:
         typed(asked, text)
     assert why in refused.value.message

@@ -104,7 +104,7 @@ def test_later_messages_go_to_the_same_conversation() -> None:
     assert [waiting.id for waiting in log.session("s1").waiting] == ["t2"]
 
 
-def test_what_arrives_meanwhile_follows_the_house_s_policy() -> None:
+def test_texts_to_a_busy_session_follow_its_policy() -> None:
     log = Log(if_busy="steer")
     log.hear("Hello")
     assert submitted(log.hear("More")).if_busy == "steer"
@@ -212,7 +212,7 @@ def test_a_slash_alone_makes_no_command(text: str) -> None:
     assert submitted(Log().hear(text)).text == text
 
 
-def test_what_is_no_text_is_answered_with_a_note() -> None:
+def test_a_message_without_text_is_answered_with_a_note() -> None:
     log = Log()
     changed = log.hear(None)
     assert facts_of(changed, e.TurnSubmitted) == []

@@ -68,7 +68,7 @@ def test_a_fork_has_no_listeners_before_its_first_turn() -> None:
     assert fork_of(after(*turn(1, MEMORY)), "session-s2").listeners == ()
 
 
-def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
+def test_a_failing_call_is_retried_later_and_given_up_at_last() -> None:
     session = after(*turn(1, MEMORY))
     waits = []
     for attempt in range(1, MAX_ATTEMPTS + 1):
@@ -83,7 +83,7 @@ def test_what_fails_is_tried_again_later_and_left_out_at_last() -> None:
     assert (step.id, step.attempt) == ("s1-memory-2", 1), "it continues behind that fact"
 
 
-def test_who_came_further_than_before_begins_to_count_anew() -> None:
+def test_progress_resets_the_count_of_failures() -> None:
     listening = Subscription(name=MEMORY, cursor=1, latest=9, attempt=MAX_ATTEMPTS)
     told = notification_failed(listening, 4, "It was away.", now=1_000.0, fraction=0.0)
     assert (told.upto, told.attempt, told.retry_at) == (4, 1, 1_000.0 + FIRST_WAIT)

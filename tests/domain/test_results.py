@@ -77,7 +77,7 @@ def test_a_result_replaced_after_a_warning_is_not_replaced_again() -> None:
 
 
 @given(sizes=SIZES, limit=st.integers(0, 6_000))
-def test_what_fits_is_left_alone_and_nothing_is_replaced_twice(sizes: list[int], limit: int) -> None:
+def test_fitting_results_are_kept_and_none_is_replaced_twice(sizes: list[int], limit: int) -> None:
     before = calls_of(sizes)
     after = truncate_round(before, limit, PREVIEW)
     if size(before) <= limit:

@@ -23,6 +23,6 @@ from hermes_jobs.domain.session.reviews import saved_by
         ("memory", {"action": "add", "content": "x" * 99}, f'memory add "{"x" * 59}…"'),
     ],
 )
-def test_what_a_review_saved_is_said_in_a_few_words(tool: str, arguments: object, words: str) -> None:
+def test_a_review_report_is_short(tool: str, arguments: object, words: str) -> None:
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     assert saved_by(ToolCall("c", tool, written)) == words

@@ -76,7 +76,7 @@ def test_undo_goes_back_write_by_write_to_before_the_beginning():
         undone(skill)
 
 
-def test_what_was_undone_can_be_written_anew_and_undone_again():
+def test_an_undone_skill_can_be_written_and_undone_again():
     skill = folded(CREATED)
     skill = evolve(skill, undone(skill))
     skill = evolve(skill, e.SkillCreated(name="tidy", content="other", author="turn"))

@@ -79,7 +79,7 @@ def test_an_edited_file_of_a_deleted_skill_brings_the_skill_back():
     assert fact.content == f"{ONE}mine\n"
 
 
-def test_what_a_person_and_the_agent_wrote_meanwhile_both_stand():
+def test_concurrent_changes_of_person_and_agent_are_both_kept():
     mine = ONE.replace("a\n", "a, by hand\n")
     skill = after([created(), edited(TWO)], {MAIN_FILE: mine}, laid_out=1)
     assert skill.main == FRONT.format("one") + "a, by hand\nb\nc\nby the agent\n"
@@ -93,7 +93,7 @@ def test_a_front_matter_field_keeps_the_persons_value():
     )
 
 
-def test_what_was_taken_in_and_not_yet_laid_out_is_not_taken_in_again():
+def test_an_imported_edit_is_not_imported_twice():
     mine = FRONT.format("one") + "a\nby hand\nc\n"
     facts: list[e.SkillEvent] = [created(), edited(FRONT.format("one") + "a\nby the agent\nc\n")]
     taken = facts_after(facts, {MAIN_FILE: mine}, laid_out=1)

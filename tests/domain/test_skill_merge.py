@@ -68,7 +68,7 @@ def is_moved(base: list[str], *sides: list[str]) -> bool:
 
 
 @given(TEXTS, TEXTS)
-def test_what_only_one_side_changed_is_taken_whole(base: str, changed: str) -> None:
+def test_a_change_of_one_side_is_taken_whole(base: str, changed: str) -> None:
     assert merge(base, changed, base) == changed
     assert merge(base, base, changed) == changed
     assert merge(base, changed, changed) == changed

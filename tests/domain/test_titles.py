@@ -87,7 +87,7 @@ def test_invisible_characters_are_removed(title: str, clean: str) -> None:
         (f"{'x' * 94} #3", "x" * 100, "x" * 100),
     ],
 )
-def test_what_a_lineage_is_called_stays_when_its_sessions_are_numbered(
+def test_the_title_of_a_lineage_stays_when_its_sessions_are_numbered(
     title: str, named: str | None, given: str
 ) -> None:
     assert given_title(title, named) == given

@@ -28,7 +28,7 @@ def test_estimates_are_near_those_of_tokenizers_for_every_script(text: str, fewe
 
 
 @given(st.text(), st.integers(1, 40))
-def test_what_is_cut_weighs_no_more_than_it_may(text: str, most: int) -> None:
+def test_a_cut_text_fits_its_limit(text: str, most: int) -> None:
     for part in (head(text, most), tail(text, most)):
         assert token_weight(part) <= most
         assert part in text

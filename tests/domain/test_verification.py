@@ -165,7 +165,7 @@ def test_it_is_planned_then_asked_then_concluded_each_once() -> None:
     assert applied(concluded, verification.conclude(STREAM))[1].writes == ()
 
 
-def test_what_cannot_be_asked_again_stays_provisional_with_the_reason() -> None:
+def test_items_without_replayable_turns_stay_provisional_with_the_reason() -> None:
     requested = after(Experiment(stream=STREAM), REQUESTED)
     given_up, _ = applied(requested, verification.give_up(STREAM, (ITEM, SKILL), "gone"))
     assert [(each.name, each.standing, each.why) for each in given_up.findings] == [
@@ -242,7 +242,7 @@ def outcome(at: str, said: Any) -> e.ReplayCallEnded | e.ReplayCallFailed:
 
 
 @given(st.lists(outcomes, min_size=4, max_size=4), st.permutations(range(4)))
-def test_what_is_found_adds_up_and_depends_on_no_order(said: list[Any], order: list[int]) -> None:
+def test_findings_are_consistent_in_any_order(said: list[Any], order: list[int]) -> None:
     steps = ["v1t1s1c1", "v1t2s1c1", "v2t1s1c1", "v2t2s1c1"]
     ends = [outcome(step, each) for step, each in zip(steps, said, strict=True)]
     [finding] = verification.findings(after(planned(), *ends))

@@ -203,7 +203,7 @@ class _Late:
         return change
 
 
-def test_what_could_not_be_written_while_the_log_was_away_is_written_when_it_is_back(office: Office) -> None:
+def test_runs_not_written_during_an_outage_are_written_after_it(office: Office) -> None:
     office.add()
     office.time = DUE
     away = _Away(office.log)

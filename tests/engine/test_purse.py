@@ -89,13 +89,13 @@ def test_under_a_limit_the_answer_is_asked_for_no_longer_than_it_is_paid_for() -
     assert reservation.max_tokens == reservation.output_tokens == 300
 
 
-def test_what_others_hold_is_waited_for() -> None:
+def test_reservations_of_others_are_waited_for() -> None:
     asked = budget_guard(Budgets(day_usd=0.07))
     terms = terms_of(asked)
     assert asked.reduce(terms, refused(terms, reserved=held(terms.reservation))) is None
 
 
-def test_what_is_spent_makes_the_answer_shorter() -> None:
+def test_spent_money_limits_the_length_of_the_answer() -> None:
     asked = budget_guard(Budgets(turn_tokens=5000))
     terms = terms_of(asked)
     smaller = asked.reduce(terms, refused(terms, spent=Amount(3000)))
@@ -192,5 +192,5 @@ def test_a_summary_is_not_made_shorter_to_fit_a_budget() -> None:
 
 
 @pytest.mark.parametrize("act", ["turn.prefetch", "turn.run_tool", "turn.record_usage", None])
-def test_what_calls_no_model_sets_nothing_aside(act: StepKind | None) -> None:
+def test_steps_without_a_model_reserve_nothing(act: StepKind | None) -> None:
     assert budget_guard(Budgets(day_usd=1)).approve(SESSION, act) is None

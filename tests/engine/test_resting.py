@@ -173,7 +173,7 @@ def test_other_streams_are_left_alone(engine: Engine) -> None:
     assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
 
 
-def test_what_a_listener_was_to_hear_is_left_out(engine: Engine) -> None:
+def test_pending_notifications_of_listeners_are_dropped(engine: Engine) -> None:
     for turn in ("t1", "t2"):
         write(
             engine,

@@ -38,7 +38,7 @@ def current() -> Iterator[tuple[str, dict[str, object]]]:
             yield kind.__name__, json.loads(msgspec.json.encode(defaults))
 
 
-def test_what_was_stored_with_its_defaults_is_the_same_without_them() -> None:
+def test_stored_defaults_equal_omitted_ones() -> None:
     short = '{"turn":"t1","step":"t1-1","content":"Hi.","model":"m","finish_reason":"stop"}'
     usage = msgspec.json.encode(NO_USAGE).decode()
     whole = (

@@ -84,7 +84,7 @@ def test_nothing_is_recorded_where_nothing_is_found_and_a_second_time(log: SqlEv
     assert log.last_position() == 2
 
 
-def test_what_is_appended_between_search_and_removal_goes_too(log: SqlEventLog) -> None:
+def test_events_appended_between_search_and_removal_are_removed_too(log: SqlEventLog) -> None:
     log.append(append(write("session-a", "one secret")))
     wanted = pattern("secret")
     found = find(log, wanted)

@@ -340,7 +340,7 @@ def path_of(event: e.Event) -> Path:
 
 
 @pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: type(event).__name__)
-def test_what_was_stored_is_still_read_and_written_so(event: e.Event) -> None:
+def test_golden_events_are_read_and_written_unchanged(event: e.Event) -> None:
     stored = path_of(event).read_text(encoding="utf-8")
     kind, schema, _ = path_of(event).name.split(".")
     assert CODEC.decode(kind, stored, int(schema)) == event

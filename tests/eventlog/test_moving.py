@@ -168,9 +168,7 @@ def test_others_write_while_streams_come_in_and_see_them_when_they_are_whole(
     source.close()
 
 
-def test_what_has_arrived_of_another_export_is_not_mixed_with_this_one(
-    log: SqlEventLog, source: SqlEventLog, tmp_path: Path
-) -> None:
+def test_parts_of_two_exports_are_not_mixed(log: SqlEventLog, source: SqlEventLog, tmp_path: Path) -> None:
     broken_off(log, lines_of(source), after=2)
     other = opened(tmp_path, "other")
     live(other, Random(8), 80)
@@ -307,7 +305,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize(("damage", "sentence"), DAMAGES.values(), ids=DAMAGES)
-def test_what_is_not_whole_is_refused_and_nothing_comes_in(
+def test_an_incomplete_export_is_refused_and_nothing_is_imported(
     log: SqlEventLog, lines: list[bytes], damage: Damage, sentence: str
 ) -> None:
     with pytest.raises(Rejected) as refused:

@@ -132,7 +132,9 @@ def test_an_empty_log_is_sound(log: SqlEventLog) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said(sound: SqlEventLog, damage: str, stream: str | None, sentence: str) -> None:
+def test_each_finding_is_described(
+    sound: SqlEventLog, damage: str, stream: str | None, sentence: str
+) -> None:
     change(sound, damage)
     findings = {(finding.stream, finding.message) for finding in verify(sound).findings}
     assert (stream, sentence) in findings
@@ -153,7 +155,7 @@ def test_a_step_that_differs_from_its_events_is_found(sound: SqlEventLog, damage
     assert finding.message.startswith("Step t1-prefetch is ")
 
 
-def test_who_holds_a_step_is_nothing_that_the_events_say(sound: SqlEventLog) -> None:
+def test_the_holder_of_a_step_is_not_verified(sound: SqlEventLog) -> None:
     change(sound, "UPDATE steps SET owner = 'w-1', fence = 5")
     assert verify(sound).is_sound
 

@@ -217,7 +217,7 @@ def test_an_interrupt_in_the_transaction_rolls_it_back_and_the_queue_continues(
     assert queue.run(say("b"), durable=True) == "B"
 
 
-def test_what_the_driver_raises_is_translated(database: CountingDatabase) -> None:
+def test_exceptions_of_the_driver_are_translated(database: CountingDatabase) -> None:
     def broken() -> None:
         with database.snapshot() as connection:
             connection.execute("SELECT * FROM nothing")

@@ -191,7 +191,7 @@ def test_beats_and_workers_are_killed_and_their_clocks_jump_both_ways(
         assert_views_agree(log, home.path / "views")
 
 
-def test_what_comes_due_while_the_broker_is_away_runs_when_it_is_back(
+def test_schedules_due_during_a_broker_outage_run_after_it(
     crew: Crew, beats: Beats, broker: RedisServer
 ) -> None:
     crew.start_one(0)

@@ -126,7 +126,7 @@ def test_everything_can_be_read_while_a_stopped_process_has_the_views_write_lock
     assert len(schedules(home)) == 2
 
 
-def test_who_waits_to_write_says_for_whom(home: Home) -> None:
+def test_a_waiting_writer_names_the_process_it_waits_for(home: Home) -> None:
     words = ("schedule", "add", "--every", "1h", "--task", "Feed the cat.", "--yes")
     with stopped(IN_THE_MIDDLE_OF_AN_APPEND, home) as pid, home.start(*words) as adding:
         adding.wait_for("Waiting for the log, to write to it: ")

@@ -37,7 +37,7 @@ def talker(seen: Seen) -> Answer:
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["cheap", "full"] if FULL else ["cheap"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_what_a_review_saved_is_verified_once_whatever_append_is_the_last_of_its_worker(
+def test_saved_items_are_verified_once_wherever_the_worker_is_killed(
     home: Home, model_server: ModelServer, moment: Moment, mode: str
 ) -> None:
     model_server.follow(talker)

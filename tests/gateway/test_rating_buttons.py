@@ -71,7 +71,7 @@ def test_notes_and_failed_turns_have_no_buttons(
     assert [bot.labels(ANNA, text) for text in bot.said(ANNA)] == [[], []]
 
 
-def test_nobody_else_rates_it(environ: Mapping[str, str], bot: BotServer) -> None:
+def test_only_its_person_can_rate_it(environ: Mapping[str, str], bot: BotServer) -> None:
     both = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": BOTH}
     with serving(both) as served:
         bot.write(ANNA, "Hello")
@@ -88,7 +88,7 @@ def test_nobody_else_rates_it(environ: Mapping[str, str], bot: BotServer) -> Non
     assert bot.notices == [NOT_HERE] * 3
 
 
-def test_who_may_not_write_may_not_rate(environ: Mapping[str, str], bot: BotServer) -> None:
+def test_a_person_without_access_cannot_rate(environ: Mapping[str, str], bot: BotServer) -> None:
     both = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": BOTH}
     with serving(both):
         bot.write(STRANGER, "Hello")

@@ -95,7 +95,7 @@ def test_a_stranger_gets_nothing_and_leaves_nothing(environ: Mapping[str, str], 
     assert STRANGER not in bot.typed
 
 
-def test_what_others_read_along_is_not_answered(environ: Mapping[str, str], bot: BotServer) -> None:
+def test_messages_of_a_shared_chat_are_not_answered(environ: Mapping[str, str], bot: BotServer) -> None:
     with serving(environ):
         bot.write(ANNA, "Hello all", kind="group", chat=-500)
         bot.write(ANNA, "Hello you")
@@ -134,7 +134,7 @@ def test_it_shows_that_an_answer_is_being_worked_on(
     assert set(bot.typed) == {ANNA}
 
 
-def test_a_stopped_request_says_so_and_continue_goes_on_with_it(
+def test_a_stopped_request_says_so_and_continue_resumes_it(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:
     look = Answer(tool_calls=(AskedCall("todo", {}),))
@@ -186,7 +186,7 @@ def test_it_asks_again_whatever_becomes_of_its_questions(environ: Mapping[str, s
         answers(bot, "You said: Hello")
 
 
-def test_what_keeps_it_from_the_platform_is_told_to_others_until_it_is_over(
+def test_a_failing_platform_is_shown_to_others_until_it_recovers(
     environ: Mapping[str, str], bot: BotServer
 ) -> None:
     down = threading.Event()
@@ -232,9 +232,7 @@ def test_without_a_token_nothing_is_begun(environ: Mapping[str, str], token: str
     assert refused.value.kind == "auth"
 
 
-def test_the_second_gateway_of_a_log_stands_by_and_takes_over(
-    environ: Mapping[str, str], bot: BotServer
-) -> None:
+def test_a_second_gateway_of_a_log_waits_and_takes_over(environ: Mapping[str, str], bot: BotServer) -> None:
     with serving(environ, helped=False) as first:
         wait_until(lambda: len(first.told) == 1, "the first one's listening")
         with serving(environ, helped=True) as second:
@@ -296,7 +294,7 @@ def test_no_secret_is_written_anywhere(environ: Mapping[str, str], bot: BotServe
         assert not path.is_file() or TOKEN.encode() not in path.read_bytes(), path
 
 
-def test_an_answer_tells_what_was_learned_since_the_one_before(
+def test_an_answer_lists_items_learned_since_the_previous_one(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:
     saves = Answer(
@@ -312,7 +310,7 @@ def test_an_answer_tells_what_was_learned_since_the_one_before(
     assert bot.said(ANNA)[1] == "Yes.\n\nLearned meanwhile: Yes."
 
 
-def test_a_chat_is_told_that_another_model_answers(
+def test_a_chat_gets_a_notice_of_another_model(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:
     model_server.follow(Script(sequence=(Refuse(status=404, message="The model does not exist."),)))
@@ -322,7 +320,7 @@ def test_a_chat_is_told_that_another_model_answers(
     assert any(said.endswith(": spare answers instead.)") for said in bot.said(ANNA))
 
 
-def test_a_chat_is_told_until_when_a_quota_is_waited_for_and_moves_on_with_another_model(
+def test_a_chat_gets_a_notice_of_a_quota_wait_and_may_use_another_model(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:
     used_up = Refuse(status=429, message="Usage limit reached.", headers={"retry-after": "3600"})
@@ -338,7 +336,7 @@ def test_a_chat_is_told_until_when_a_quota_is_waited_for_and_moves_on_with_anoth
     assert model_server.requests[-1].body["model"] == "second"
 
 
-def test_a_chat_is_told_with_its_next_message_that_the_memory_kept_both_of_two_changes(
+def test_a_chat_gets_a_notice_of_a_memory_conflict_with_its_next_message(
     environ: Mapping[str, str], bot: BotServer
 ) -> None:
     with serving(environ) as served:

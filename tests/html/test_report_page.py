@@ -155,7 +155,7 @@ def test_few_periods_are_named_below_an_axis(count: int, shown: int) -> None:
         (100_000, "1 d 3 h"),
     ],
 )
-def test_durations_are_told_in_two_units_at_most(seconds: float, shown: str) -> None:
+def test_durations_have_two_units_at_most(seconds: float, shown: str) -> None:
     assert figures.duration(seconds) == shown
 
 

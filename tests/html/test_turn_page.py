@@ -45,7 +45,7 @@ def page_of(home: WrittenHome, **environ: str) -> str:
     return file.read_text()
 
 
-def test_a_page_holds_what_was_asked_done_answered_and_spent(home: WrittenHome) -> None:
+def test_a_page_has_the_text_calls_answer_and_cost(home: WrittenHome) -> None:
     append(home.log, busy_turn())
     page = page_of(home)
     assert ASKED in page
@@ -123,7 +123,7 @@ def test_a_page_never_takes_the_place_of_a_device_or_a_link(home: WrittenHome) -
     assert TURN in (home.path / "page.html").read_text()
 
 
-def test_what_cannot_be_written_is_a_usage_error_and_leaves_nothing(home: WrittenHome) -> None:
+def test_an_unwritable_file_is_a_usage_error_and_leaves_nothing(home: WrittenHome) -> None:
     append(home.log, busy_turn())
     missing = home.run("turns", "show", TURN, "--html", str(home.path / "no" / "t.html"))
     assert missing.code == 2

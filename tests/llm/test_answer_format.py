@@ -57,7 +57,7 @@ def test_it_is_strict_where_it_is_closed_at_every_level(schema: dict[str, Any], 
 
 
 @pytest.mark.parametrize("schema", [{"type": "array"}, {"anyOf": [CLOSED]}, {**CLOSED, "not": {}}])
-def test_what_openai_does_not_take_strictly_is_not_strict(schema: dict[str, Any]) -> None:
+def test_schemas_outside_openais_strict_subset_are_not_strict(schema: dict[str, Any]) -> None:
     assert request_body(asked(schema), OPENAI)["response_format"]["json_schema"]["strict"] is False
 
 
@@ -84,7 +84,7 @@ def test_without_a_schema_there_is_none() -> None:
         "This model does not support response format `json_schema`",
     ],
 )
-def test_what_an_endpoint_refuses_is_left_out(said: str) -> None:
+def test_formats_that_an_endpoint_refuses_are_left_out(said: str) -> None:
     changed = adapt(OPENAI, 400, said)
     assert changed is not None
     assert "response_format" not in request_body(asked(), changed)

@@ -32,7 +32,7 @@ LOCAL = "http://127.0.0.1:1/v1"
         ("custom", LOCAL, "qwen3", {"prompt_cache": "on"}, "marks", "marked, kept for 5m"),
     ],
 )
-def test_caching_is_told_as_the_provider_does_it(
+def test_caching_is_described_by_provider(
     provider: ProviderName, base_url: str | None, model: str, manner: dict[str, str], kind: str, told: str
 ) -> None:
     found = prompt_caching(provider, base_url, model, ApiOptions(**manner))  # type: ignore[arg-type]

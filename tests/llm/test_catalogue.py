@@ -81,7 +81,7 @@ def test_anthropics_models_are_asked_for_at_its_own_address() -> None:
         ({"/v1/models": (200, {"hello": "world"})}, "/v1", "unlisted", "lists no models (200: "),
     ],
 )
-def test_what_is_no_list_of_models_is_told_as_what_it_is(
+def test_an_answer_that_is_no_model_list_is_described(
     answers: dict[str, tuple[int, Any]], path: str, trouble: str, problem: str
 ) -> None:
     with serving(answers) as url:
@@ -94,12 +94,12 @@ def test_what_is_no_list_of_models_is_told_as_what_it_is(
         assert told.better_url == f"{url}/v1"
 
 
-def test_openais_api_is_told_where_anthropics_is_expected() -> None:
+def test_openais_api_in_place_of_anthropics_is_recognised() -> None:
     with serving({"/v1/models": models({"id": "gpt", "object": "model"})}) as url:
         assert listing(url, KEY, "anthropic").problem == f"{url}/v1/models speaks OpenAI's API."
 
 
-def test_a_server_that_does_not_run_is_told() -> None:
+def test_a_server_that_does_not_run_is_reported() -> None:
     told = listing("http://127.0.0.1:9/v1", None)
     assert told.trouble == "connection"
     assert "http://127.0.0.1:9/v1/models cannot be reached" in told.problem

@@ -94,7 +94,7 @@ def test_the_key_goes_to_the_endpoint_and_a_missing_one_is_no_error(model_server
         ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "max_tokens"),
     ],
 )
-def test_what_an_endpoint_refuses_is_left_out_from_then_on(
+def test_parameters_that_an_endpoint_refuses_are_left_out_from_then_on(
     model: OpenAIModel, model_server: ModelServer, message: str, left_out: str
 ) -> None:
     model_server.follow([Refuse(status=400, message=message)])
@@ -262,9 +262,7 @@ def test_an_error_in_a_successful_response_is_classified(
     assert (raised.kind, raised.retry_after) == ("rate_limit", 3.0)
 
 
-def test_a_refusal_says_what_the_provider_said_and_when_to_come_back(
-    model: OpenAIModel, model_server: ModelServer
-) -> None:
+def test_a_refusal_has_the_providers_message_and_wait(model: OpenAIModel, model_server: ModelServer) -> None:
     model_server.follow([Refuse(status=429, message="Slow down.", headers={"Retry-After": "7"})])
     error = failure(model)
     assert (error.kind, error.message, error.retryable) == ("rate_limit", "429: Slow down.", True)
@@ -272,7 +270,7 @@ def test_a_refusal_says_what_the_provider_said_and_when_to_come_back(
     assert len(model_server.requests) == 1
 
 
-def test_a_page_in_the_place_of_an_error_is_told_by_its_title(
+def test_a_page_in_place_of_an_error_is_described_by_its_title(
     model: OpenAIModel, model_server: ModelServer
 ) -> None:
     page = "<html><head><title>502 Bad\nGateway</title></head><body>billing billing</body></html>"
@@ -358,7 +356,7 @@ def test_an_answer_that_flows_is_not_cut_however_long_it_takes(
 
 
 @pytest.mark.parametrize(("first", "again"), [("", True), ("It begins", False)])
-def test_the_limit_of_a_whole_call_cuts_it_and_what_had_begun_is_not_paid_for_again(
+def test_the_total_timeout_ends_a_call_without_a_retry(
     model_server: ModelServer, limited: Limited, first: str, again: bool
 ) -> None:
     model_server.follow([Hold(first=first)])

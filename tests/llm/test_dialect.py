@@ -31,11 +31,13 @@ PLAIN = Dialect()
         (None, "stream_options is not supported", None),
     ],
 )
-def test_what_a_refusal_names_is_left_out(status: int | None, message: str, changed: Dialect | None) -> None:
+def test_parameters_named_by_a_refusal_are_left_out(
+    status: int | None, message: str, changed: Dialect | None
+) -> None:
     assert adapt(PLAIN, status, message) == changed
 
 
-def test_what_is_left_out_already_is_not_left_out_again() -> None:
+def test_an_omitted_parameter_is_not_omitted_again() -> None:
     assert adapt(Dialect(streams_usage=False), 400, "Unknown parameter: 'stream_options'") is None
     assert adapt(Dialect(streams=False), 400, "Streaming is not supported") is None
 

@@ -39,7 +39,7 @@ CASES = [*cases("provider_errors.jsonl"), *cases("limit_refusals.jsonl")]
 
 
 @each_row(CASES)
-def test_what_a_provider_says_is_understood(case: dict[str, Any]) -> None:
+def test_messages_of_providers_are_classified(case: dict[str, Any]) -> None:
     error = judged(case["status"], case["body"], case.get("headers"))
     assert error.kind == case["kind"]
     assert "wait" not in case or error.retry_after == pytest.approx(case["wait"])
@@ -49,7 +49,7 @@ def test_what_a_provider_says_is_understood(case: dict[str, Any]) -> None:
     assert error.message
 
 
-def test_a_model_without_tools_is_told_how_to_be_used() -> None:
+def test_a_model_without_tools_gets_a_hint() -> None:
     error = judged(400, openai("registry.ollama.ai/library/gemma:2b does not support tools"))
     assert "model.tool_calling" in error.hint
 
@@ -62,7 +62,7 @@ def test_the_wait_is_read_from_the_message(message: str, wait: float) -> None:
     assert judged(429, openai(message)).retry_after == pytest.approx(wait)
 
 
-def test_what_cannot_be_retried_names_no_wait() -> None:
+def test_errors_without_a_retry_have_no_wait() -> None:
     headers = {"retry-after": "5"}
     assert classify(ApiRefusal(message="no", status=401, headers=headers)).retry_after is None
 

@@ -138,7 +138,7 @@ def test_a_connection_that_breaks_is_tried_again(start: Start, model_server: Mod
     assert booked(facts) == Usage(9, 1)
 
 
-def test_what_was_billed_before_a_stream_failed_is_booked(start: Start, model_server: ModelServer) -> None:
+def test_usage_billed_before_a_failed_stream_is_booked(start: Start, model_server: ModelServer) -> None:
     chunk = {"choices": [{"index": 0, "delta": {"content": "Hal"}}], "usage": usage(50, 2)}
     error = {"error": {"code": 502, "message": "Provider disconnected"}}
     broken = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, error))

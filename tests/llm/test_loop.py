@@ -41,7 +41,7 @@ def test_a_cancelled_future_cancels_its_task() -> None:
     loop.close()
 
 
-def test_closing_cancels_what_still_runs() -> None:
+def test_closing_cancels_running_calls() -> None:
     loop = LoopThread()
     future = loop.submit(asyncio.Event().wait())
     loop.close()

@@ -67,7 +67,7 @@ def test_deepseeks_reasoning_comes_back_in_all_later_requests_with_and_without_c
     assert next_message(DEEPSEEK, "deepseek-v4-pro", said)["reasoning_content"] == "Let me look 家😀."
 
 
-def test_calls_that_another_model_made_carry_what_deepseek_takes_in_the_place_of_reasoning() -> None:
+def test_calls_of_another_model_carry_the_placeholder_that_deepseek_accepts() -> None:
     plain = Reply(content="", tool_calls=(ToolCall("x", "ls", "{}"),))
     assert next_message(DEEPSEEK, "deepseek-v4-pro", plain)["reasoning_content"] == " "
     assert "reasoning_content" not in next_message(DEEPSEEK, "deepseek-v4-pro", Reply(content="Hello."))
@@ -124,7 +124,7 @@ def test_pieces_of_openrouters_reasoning_details_are_joined_by_their_index_and_s
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
-def test_an_unknown_endpoint_gets_back_what_came_in_the_field_in_which_it_came(field: str) -> None:
+def test_an_unknown_endpoint_gets_reasoning_back_in_its_own_field(field: str) -> None:
     dialect = first_dialect(LOCAL, "gpt-oss-20b")
     reply = answered(dialect, "gpt-oss-20b", {field: "Hm."}, {"tool_calls": [CALL]})
     assert next_message(LOCAL, "gpt-oss-20b", reply)[field] == "Hm."
@@ -208,7 +208,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("said", "base_url", "model", "filled"), REFUSED)
-def test_a_refusal_that_names_what_is_missing_has_it_filled_in(
+def test_a_missing_field_named_by_a_refusal_is_added(
     said: str, base_url: str, model: str, filled: str
 ) -> None:
     changed = adapt(first_dialect(base_url, model), 400, said)
@@ -234,7 +234,7 @@ def test_a_corrupted_signature_is_sent_once_more_then_replaced_then_left_out() -
         "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
     ],
 )
-def test_what_cannot_be_verified_is_left_out(said: str) -> None:
+def test_unverifiable_thinking_is_left_out(said: str) -> None:
     changed = adapt(first_dialect(OPENROUTER, "anthropic/claude-sonnet-4.5"), 400, said)
     assert changed is not None
     assert changed.payloads in {"replace", "omit"}
@@ -253,7 +253,7 @@ def test_what_cannot_be_verified_is_left_out(said: str) -> None:
         "Unknown parameter: 'messages[2].tool_calls[0].extra_content'",
     ],
 )
-def test_an_endpoint_that_knows_no_such_field_gets_none(said: str) -> None:
+def test_an_endpoint_without_the_field_gets_none(said: str) -> None:
     changed = adapt(first_dialect(LOCAL, "deepseek-r1"), 400, said)
     assert changed is not None
     assert (changed.family.fields, changed.family.call_fields) == ((), ())
@@ -320,7 +320,7 @@ def test_reasoning_items_precede_the_calls_that_they_came_with(streamed: bool) -
 @given(
     st.lists(st.sampled_from(["deepseek-v4-pro", "gemini-3-pro", "gpt-oss", "deepseek-v4-flash"]), max_size=8)
 )
-def test_what_a_shorter_history_renders_to_begins_what_a_longer_one_renders_to(models: list[str]) -> None:
+def test_a_longer_history_begins_with_the_bytes_of_the_shorter(models: list[str]) -> None:
     history: list[Any] = [UserMessage("Go.")]
     for at, model in enumerate(models):
         delta = {

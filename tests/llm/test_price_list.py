@@ -38,7 +38,7 @@ def test_cached_tokens_are_cheaper_and_all_parts_add_up() -> None:
         pytest.param(Usage(0, 0, 0, 1_000_000, 0, 500_000), 8.125, id="half of each"),
     ],
 )
-def test_what_is_kept_for_an_hour_has_its_own_price(usage: Usage, usd: float) -> None:
+def test_one_hour_cache_writes_have_their_own_price(usage: Usage, usd: float) -> None:
     assert cost("https://api.anthropic.com", "claude-opus-4-5", usage) == pytest.approx(usd)
 
 
@@ -51,7 +51,7 @@ def test_what_is_kept_for_an_hour_has_its_own_price(usage: Usage, usd: float) ->
         ("https://llm.example.org/v1", "gpt-4o"),
     ],
 )
-def test_what_is_not_known_is_not_guessed(base_url: str | None, model: str) -> None:
+def test_unknown_prices_are_not_guessed(base_url: str | None, model: str) -> None:
     assert cost(base_url, model) is None
 
 

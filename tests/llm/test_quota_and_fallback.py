@@ -48,7 +48,7 @@ def asked(server: ModelServer) -> list[str]:
 # --- a quota that resets ---------------------------------------------------------------------------
 
 
-def test_a_turn_waits_for_its_quota_as_a_timer_and_goes_on_by_itself(
+def test_a_turn_waits_for_its_quota_as_a_timer_and_continues_by_itself(
     start: Start, model_server: ModelServer
 ) -> None:
     model_server.follow([USED_UP, Answer(text="At last.")])
@@ -202,7 +202,7 @@ def test_another_model_answers_where_the_first_cannot_be_used(
 @pytest.mark.parametrize(
     "action", [refused(400, "Invalid schema"), refused(400, "Output blocked by content filtering policy")]
 )
-def test_what_the_request_has_wrong_is_no_reason_for_another_model(
+def test_an_invalid_request_does_not_use_the_fallback(
     start: Start, model_server: ModelServer, action: Refuse
 ) -> None:
     model_server.follow(lambda seen: action)
@@ -210,7 +210,7 @@ def test_what_the_request_has_wrong_is_no_reason_for_another_model(
     assert asked(model_server) == ["m1"]
 
 
-def test_the_list_is_gone_through_once_and_the_last_failure_stands(
+def test_each_fallback_is_tried_once_and_the_last_failure_is_reported(
     start: Start, model_server: ModelServer
 ) -> None:
     failures = {"m1": refused(402), "m2": refused(401, "bad key"), "m3": refused(404, "no such model")}
@@ -283,7 +283,7 @@ def test_a_fallback_that_is_refused_is_not_tried_again_after_the_wait(
     assert asked(model_server) == ["m1", "m2", "m1", "m1"]
 
 
-def test_a_wait_that_is_not_wanted_ends_with_what_the_fallback_said_and_names_the_quota(
+def test_a_disabled_wait_ends_with_the_fallbacks_error_and_names_the_quota(
     start: Start, model_server: ModelServer
 ) -> None:
     model_server.follow(lambda seen: USED_UP if seen.body["model"] == "m1" else refused(401))

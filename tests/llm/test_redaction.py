@@ -18,7 +18,7 @@ from hermes_jobs.agent.llm.redaction import REDACTED, redact_request
         "hf_abcdefghijklmnop",
     ],
 )
-def test_what_looks_like_a_key_is_taken_out(secret: str) -> None:
+def test_texts_like_keys_are_redacted(secret: str) -> None:
     assert (
         redact_request(f"Incorrect API key provided: {secret} (see …)")
         == f"Incorrect API key provided: {REDACTED} (see …)"

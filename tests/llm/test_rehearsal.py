@@ -21,14 +21,14 @@ def calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("text", ["Hello", "help", "What can you do?", "Xyzzy 42"])
-def test_what_it_cannot_do_is_answered_by_saying_what_it_is(text: str) -> None:
+def test_it_explains_itself_for_other_requests(text: str) -> None:
     reply = rehearse(request(text))
     assert "language model" in reply.content
     assert reply.model == REHEARSAL
 
 
 @pytest.mark.parametrize("text", ["thanks", "bye", ""])
-def test_no_notice_stands_below_every_answer(text: str) -> None:
+def test_its_notice_is_not_repeated_below_every_answer(text: str) -> None:
     assert "hermes-jobs setup" not in rehearse(request(text)).content
 
 
@@ -50,7 +50,7 @@ def test_a_question_about_the_week_is_answered_from_git() -> None:
     assert answer == git_week.week_summary(WEEK)
 
 
-def test_a_folder_without_git_is_told_by_its_newest_files() -> None:
+def test_a_folder_without_git_is_described_by_its_newest_files() -> None:
     results = (
         ToolMessage("a", "terminal", "2026-11-24\nfatal: not a git repository\n[exit code 128]"),
         ToolMessage("b", "terminal", "notes.txt\nplan.txt"),
@@ -112,7 +112,7 @@ def test_results_are_used_in_the_answer() -> None:
     assert "result 1" in answer.content
 
 
-def test_a_last_word_without_tools_still_tells_the_results() -> None:
+def test_a_last_answer_without_tools_has_the_results() -> None:
     history: list[Message] = [
         UserMessage("look around"),
         AssistantMessage("", ()),
@@ -142,7 +142,7 @@ def test_nothing_but_a_statement_that_begins_so_is_written_to_the_memory(text: s
     assert not [name for name, _ in calls(rehearse(request(text, tools=TOOLS))) if name == "memory"]
 
 
-def test_a_review_saves_what_was_to_be_remembered_once() -> None:
+def test_a_review_saves_a_requested_fact_once() -> None:
     review = "Review the conversation. If there is nothing to save, say so: nothing to save."
     tools = ("memory", "skills_list")
     reply = rehearse(request("remember that I like tea", AssistantMessage("Yes."), review, tools=tools))

@@ -24,7 +24,7 @@ message = (
 
 
 @given(text, st.lists(message, max_size=8), st.lists(message, max_size=4))
-def test_a_longer_history_begins_with_what_the_shorter_one_was(
+def test_a_longer_history_begins_with_the_shorter(
     system: str, history: list[Message], more: list[Message]
 ) -> None:
     shorter = [json.dumps(each) for each in chat_messages(system, history)]
@@ -34,7 +34,7 @@ def test_a_longer_history_begins_with_what_the_shorter_one_was(
 
 
 @given(st.lists(message, max_size=5))
-def test_what_is_rendered_can_be_sent_and_is_the_same_each_time(history: list[Message]) -> None:
+def test_rendering_is_valid_and_deterministic(history: list[Message]) -> None:
     body = request_body(request(*history), Dialect())
     assert json.dumps(body) == json.dumps(request_body(request(*history), Dialect()))
     assert msgspec.json.decode(msgspec.json.encode(body)) == body
@@ -88,7 +88,7 @@ def test_arguments_that_are_no_object_are_wrapped_in_one(written: str, sent: str
     assert rendered[0]["tool_calls"][0]["function"]["arguments"] == sent
 
 
-def test_the_request_holds_what_the_dialect_allows() -> None:
+def test_the_request_has_only_fields_of_the_dialect() -> None:
     asked = request("Hello", tools=("terminal",), max_tokens=100)
     full = request_body(asked, Dialect())
     assert list(full) == ["model", "messages", "tools", "max_tokens", "stream", "stream_options"]

@@ -157,7 +157,7 @@ def test_a_whole_response_is_read_where_streaming_is_refused(
         (Refuse(status=401, message="Incorrect API key provided"), "auth", "key"),
     ],
 )
-def test_what_is_no_response_is_classified(
+def test_invalid_responses_are_classified(
     model: OpenAIModel, model_server: ModelServer, answer: Any, kind: str, words: str
 ) -> None:
     model_server.follow([answer])

@@ -50,7 +50,7 @@ def inside(value: str, tag: str) -> list[object]:
     return [json.loads(part.split(f"</{tag}>")[0]) for part in value.split(f"<{tag}>")[1:]]
 
 
-def test_a_turn_is_told_with_its_reasoning_its_calls_and_their_results() -> None:
+def test_a_turn_has_its_reasoning_calls_and_results() -> None:
     (turn,) = told(
         submitted("t1", "Read both."),
         begun("t1", recalled="<recall>secret memory</recall>"),
@@ -91,7 +91,7 @@ def test_turns_come_in_the_order_in_which_they_began_and_only_some_completed() -
     assert [(turn.turn, turn.completed) for turn in turns] == [("t2", False), ("t1", True)]
 
 
-def test_a_text_that_was_merged_is_heard_where_it_was() -> None:
+def test_a_merged_text_is_in_its_place() -> None:
     (before,) = told(
         submitted("t1", "one"), submitted("t2", "two"), e.TurnMerged(turn="t2", into="t1"), begun("t1")
     )
@@ -107,7 +107,7 @@ def test_a_text_that_was_merged_is_heard_where_it_was() -> None:
     assert pairs(steered) == [("human", "one"), ("gpt", "working"), ("human", "faster"), ("gpt", "done")]
 
 
-def test_what_a_summary_or_a_review_said_is_not_part_of_it() -> None:
+def test_summaries_and_reviews_are_left_out() -> None:
     (turn,) = told(
         submitted("t1", "one"),
         begun("t1"),

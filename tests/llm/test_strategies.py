@@ -153,7 +153,7 @@ def test_an_endpoint_without_tools_is_asked_in_text_from_then_on(
     assert ["tools" in seen.body for seen in model_server.requests] == [True, False, False]
 
 
-def test_what_the_settings_demand_is_not_given_up(model_server: ModelServer) -> None:
+def test_required_settings_are_not_given_up(model_server: ModelServer) -> None:
     model_server.follow(lambda seen: Refuse(status=400, message="x does not support tools"))
     model = OpenAIModel(
         api_key=None, base_url=model_server.base_url, manner=ApiOptions(tool_calling="structured")

@@ -59,7 +59,7 @@ def calls_of(reply: Reply) -> list[str]:
         (f"First I look.</think>{TAGGED}", "", ["terminal"]),
     ],
 )
-def test_what_is_meant_is_read_in_any_pieces(text: str, content: str, calls: list[str]) -> None:
+def test_calls_are_read_in_pieces_of_any_size(text: str, content: str, calls: list[str]) -> None:
     for cuts in ((), tuple(range(len(text))), tuple(range(0, len(text), 7))):
         reply = said(text, cuts=cuts)
         assert (reply.content, calls_of(reply)) == (content, calls)
@@ -91,7 +91,7 @@ def test_what_is_meant_is_read_in_any_pieces(text: str, content: str, calls: lis
         "<tool_call>",
     ],
 )
-def test_what_is_spoken_of_stays_a_text_in_any_pieces(text: str) -> None:
+def test_mentions_stay_text_in_pieces_of_any_size(text: str) -> None:
     for cuts in ((), tuple(range(len(text)))):
         reply = said(text, cuts=cuts)
         assert (reply.content, calls_of(reply)) == (text, [])
@@ -111,7 +111,7 @@ def test_a_model_that_writes_its_calls_is_read_in_llamas_form_too() -> None:
     assert (reply.content, calls_of(reply)) == ("", ["read_file"])
 
 
-def test_what_such_a_model_made_up_is_no_answer() -> None:
+def test_invented_results_are_no_answer() -> None:
     reply = said(f"Let me see.\n{TAGGED}\n\n[Tool Result: terminal]\na.txt\n\nThere is a.txt.", "text")
     assert (reply.content.strip(), calls_of(reply)) == ("Let me see.", ["terminal"])
 

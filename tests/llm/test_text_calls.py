@@ -42,7 +42,7 @@ def test_every_form_of_a_call_is_read(written: str) -> None:
 
 @pytest.mark.parametrize("first", FORMS)
 @pytest.mark.parametrize("second", FORMS)
-def test_several_calls_and_the_text_around_them_are_told_apart(first: str, second: str) -> None:
+def test_several_calls_are_separated_from_the_text_around_them(first: str, second: str) -> None:
     if first == f"<tool_call>{LS}":
         first += "</tool_call>"
     shown, calls = told_apart(f"I look.\n\n{first}\nAnd again.\n{second}\n")
@@ -118,7 +118,7 @@ def test_broken_json_is_a_call_with_broken_arguments(written: str, calls: int) -
         "",
     ],
 )
-def test_what_is_no_call_stays_as_it_is(text: str) -> None:
+def test_text_without_calls_is_unchanged(text: str) -> None:
     assert told_apart(text) == (text, [])
     assert told_apart(*text) == (text, [])
 
@@ -174,7 +174,7 @@ names = st.text("abcz_-09", min_size=1, max_size=10)
 
 
 @given(st.lists(st.tuples(names, st.text(max_size=20)), max_size=3))
-def test_what_the_history_shows_of_calls_is_read_back_as_the_same_calls(calls: Calls) -> None:
+def test_calls_as_rendered_in_the_history_are_read_back(calls: Calls) -> None:
     asked = tuple(
         ToolCall("x", name, f'{{"a":  {len(text)}}}' if len(text) % 2 else text) for name, text in calls
     )

@@ -39,7 +39,7 @@ def test_the_prompt_only_grows_and_the_roles_take_turns(
 
 
 @given(st.lists(message, max_size=5))
-def test_what_is_rendered_can_be_sent_and_is_the_same_each_time(history: list[Message]) -> None:
+def test_rendering_is_valid_and_deterministic(history: list[Message]) -> None:
     body = json.dumps(request_body(request(*history, tools=("ls",)), TEXT))
     assert body == json.dumps(request_body(request(*history, tools=("ls",)), TEXT))
 

@@ -52,7 +52,7 @@ def test_a_text_without_tags_stays_as_it_is(text: str) -> None:
 
 
 @given(st.text(), st.text(), st.text())
-def test_what_stands_in_a_block_is_never_shown(before: str, thought: str, after: str) -> None:
+def test_thinking_blocks_are_never_shown(before: str, thought: str, after: str) -> None:
     before, thought, after = (text.replace("<", "").replace("`", "") for text in (before, thought, after))
     visible, reasoning = told_apart(f"{before}<think>{thought}</think>{after}")
     assert visible == (before + after if before.strip() else after.lstrip())

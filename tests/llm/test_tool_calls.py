@@ -41,12 +41,12 @@ def test_pieces_without_index_belong_to_the_last_call() -> None:
     assert calls == (ToolCall("a", "ls", '{"x": 1}'),)
 
 
-def test_whole_calls_that_all_have_index_nought_are_told_by_their_ids() -> None:
+def test_complete_calls_at_index_zero_are_separated_by_ids() -> None:
     calls = joined([piece("ls", "{}", index=0, id="a")], [piece("date", "{}", index=0, id="b")])
     assert [(call.id, call.name) for call in calls] == [("a", "ls"), ("b", "date")]
 
 
-def test_whole_calls_that_all_have_index_nought_and_no_ids_are_told_by_their_names() -> None:
+def test_complete_calls_at_index_zero_without_ids_are_separated_by_names() -> None:
     calls = joined([piece("ls", "{}", index=0)], [piece("date", "{}", index=0)])
     assert [(call.id, call.name) for call in calls] == [("call_0", "ls"), ("call_1", "date")]
 

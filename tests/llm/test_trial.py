@@ -112,7 +112,7 @@ def test_its_reasoning_is_sent_back(model_server: ModelServer) -> None:
         ),
     ],
 )
-def test_what_goes_wrong_is_the_verdict_of_what_was_tried(
+def test_each_failure_is_a_verdict_of_its_trial(
     model_server: ModelServer, answers: list[Action], name: str, status: str, told: str
 ) -> None:
     model_server.follow(answers)
@@ -141,7 +141,7 @@ def test_a_small_window_is_not_filled_to_try_the_cache(model_server: ModelServer
     assert all(seen.body["max_tokens"] == 512 for seen in model_server.requests)
 
 
-def test_where_nothing_is_known_of_caching_none_is_missed_and_an_unknown_price_is_told(
+def test_unknown_caching_is_no_finding_and_an_unknown_price_is_named(
     model_server: ModelServer,
 ) -> None:
     model_server.follow([Answer(text="1 2 3"), Answer(tool_calls=(CALL,)), Answer(text="done")])

@@ -172,7 +172,7 @@ def test_a_delay_is_between_a_second_and_the_cap(kind: str, retries: int, fracti
 
 
 @given(st.floats(0, MAX_WAIT_SECONDS), st.floats(0, 1, exclude_max=True))
-def test_what_the_provider_asks_for_is_waited_in_full(asked: float, fraction: float) -> None:
+def test_the_providers_wait_is_kept_in_full(asked: float, fraction: float) -> None:
     wait = delay("rate_limit", 0, asked, fraction)
     assert wait is not None
     assert asked <= wait <= asked + 1
@@ -181,7 +181,7 @@ def test_what_the_provider_asks_for_is_waited_in_full(asked: float, fraction: fl
 @pytest.mark.parametrize(
     "kind", ["auth", "billing", "context_overflow", "bad_request", "cancelled", "new kind"]
 )
-def test_what_would_fail_again_is_given_up(kind: str) -> None:
+def test_permanent_failures_are_given_up(kind: str) -> None:
     assert delay(kind, 0, None, 0.5) is None
     assert delay(kind, 0, 1.0, 0.5) is None
 

@@ -30,7 +30,7 @@ def windows(override: int | None = None, **known: int) -> Windows:
     return Windows(override=override, known_window=known.get)
 
 
-def test_the_settings_come_before_what_is_known_and_unknown_models_have_128k() -> None:
+def test_settings_override_known_windows_and_unknown_models_have_128k() -> None:
     assert windows(known=4096).of("known") == 4096
     assert windows(32_768, known=4096).of("known") == 32_768
     assert windows().of("unknown") == UNKNOWN_WINDOW == 128_000
@@ -53,7 +53,7 @@ def test_without_a_named_window_the_next_lower_step_is_assumed() -> None:
 @pytest.mark.parametrize(
     ("size", "window"), [(150_000, 128_000), (100_000, 64_000), (4_200, 4_000), (4_000, 2_048), (100, 2_048)]
 )
-def test_without_a_named_window_what_is_assumed_is_below_what_was_refused(size: int, window: int) -> None:
+def test_without_a_stated_window_the_assumed_one_is_below_the_refused_size(size: int, window: int) -> None:
     assert windows(large=200_000).exceeded("large", None, size) == window
 
 
@@ -82,7 +82,7 @@ def test_a_window_never_grows_and_never_vanishes(first: int, named: list[int | N
         ("", None, None),
     ],
 )
-def test_the_list_knows_windows_wherever_the_model_is_served(
+def test_the_list_has_the_windows_of_models_at_every_provider(
     model: str, url: str | None, window: int | None
 ) -> None:
     assert known_window(model, url) == window
@@ -193,7 +193,7 @@ def test_a_remembered_window_counts_while_the_same_is_assumed_and_no_setting_nam
     assert (told.tokens, told.source) == (window, source)
 
 
-def test_what_a_person_has_forgotten_is_forgotten_by_a_process_that_learned_it_too() -> None:
+def test_a_deleted_limit_is_deleted_in_every_process() -> None:
     forgotten = [0]
     learned = Windows(
         override=None,

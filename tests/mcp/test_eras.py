@@ -95,7 +95,7 @@ def test_over_http(servers: Servers, address: str) -> None:
     talk(servers, Launch(server="a", folder="", token="", url=address))
 
 
-def test_an_address_where_nobody_listens_is_told(servers: Servers) -> None:
+def test_an_address_without_a_server_is_reported(servers: Servers) -> None:
     launch = Launch(server="a", folder="", token="", url="http://127.0.0.1:9/mcp")
     failed = servers.list_tools(launch, CancelToken())
     assert not isinstance(failed, Offer)

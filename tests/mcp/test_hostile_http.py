@@ -86,9 +86,7 @@ def call(
     return servers.call(launch, asked, CancelToken())
 
 
-def test_each_call_fails_alone_is_made_once_and_says_what_is_known(
-    servers: Servers, server: HostileServer
-) -> None:
+def test_each_failed_call_is_made_once_and_reported_alone(servers: Servers, server: HostileServer) -> None:
     launch = launch_of(server)
     wrong = {}
     for name, row in ROWS.items():
@@ -128,7 +126,7 @@ def test_one_broken_call_ends_no_other(servers: Servers, server: HostileServer) 
     assert isinstance(replies[0], Result), replies
 
 
-def test_what_goes_wrong_at_the_start_is_told(servers: Servers, server: HostileServer) -> None:
+def test_failures_at_the_start_are_reported(servers: Servers, server: HostileServer) -> None:
     wrong = {}
     for name, row in ROWS.items():
         server.at["tools/list"] = row.behaviour
@@ -195,7 +193,7 @@ def test_a_server_that_does_not_let_go_holds_no_connector(
     wait_until(lambda: not servers.is_running(launch), "the end of the connector", seconds=60)
 
 
-def test_what_is_listed_is_what_is_offered(servers: Servers, server: HostileServer) -> None:
+def test_only_listed_tools_are_offered(servers: Servers, server: HostileServer) -> None:
     offer = servers.list_tools(launch_of(server), CancelToken())
     assert isinstance(offer, Offer)
     assert [each["name"] for each in decode_response(offer.tools)] == ["note", "other"]

@@ -82,7 +82,7 @@ def test_the_tools_that_another_client_uses_are_taken_over(
     assert own.left_out == left_out
 
 
-def test_what_a_project_of_claude_code_disables_is_off_or_named(tmp_path: Path) -> None:
+def test_servers_disabled_by_a_claude_code_project_are_off_or_named(tmp_path: Path) -> None:
     own, shared = {"command": "own"}, {"command": "shared"}
     project = {"mcpServers": {"own": own}, "disabledMcpServers": ["own", "shared", "plugin:x:y"]}
     projects = {"/a": project, "/b": {"disabledMcpServers": None}, "/c": "odd"}
@@ -94,7 +94,7 @@ def test_what_a_project_of_claude_code_disables_is_off_or_named(tmp_path: Path) 
     assert servers["shared"].remarks == "on, although it is off in /a"
 
 
-def test_what_the_user_of_claude_code_has_rejected_of_a_project_s_file_is_off(tmp_path: Path) -> None:
+def test_servers_rejected_in_claude_code_are_off(tmp_path: Path) -> None:
     project, home = tmp_path / "project", tmp_path / "home"
     (project / ".claude").mkdir(parents=True)
     home.mkdir()

@@ -165,7 +165,7 @@ def test_the_answer_may_be_pasted(oauth: OauthServer) -> None:
     assert pasted(wish(oauth)).access_token in oauth.tokens
 
 
-def test_what_is_pasted_has_to_be_the_answer_to_this_login(oauth: OauthServer) -> None:
+def test_a_pasted_answer_has_to_belong_to_the_login(oauth: OauthServer) -> None:
     wrong = refusal(lambda: pasted(wish(oauth), lambda _address: "http://127.0.0.1/callback?code=a&state=b"))
     assert wrong == "None of these was the address after this login."
     assert oauth.families == []
@@ -186,7 +186,7 @@ def test_a_device_asks_until_the_person_has_entered_the_code(oauth: OauthServer)
     assert oauth.clients["client-0"]["grant_types"][0].endswith(":device_code")
 
 
-def test_a_device_that_the_person_refuses_is_told(oauth: OauthServer) -> None:
+def test_a_refused_device_login_is_reported(oauth: OauthServer) -> None:
     oauth.pending = ["access_denied"]
 
     async def sleep(_seconds: float) -> None:
@@ -196,7 +196,7 @@ def test_a_device_that_the_person_refuses_is_told(oauth: OauthServer) -> None:
     assert refusal(lambda: asyncio.run(run)) == "The login failed: no tokens were given: 400 access_denied."
 
 
-def test_a_refusal_in_the_browser_is_told(oauth: OauthServer) -> None:
+def test_a_refusal_in_the_browser_is_reported(oauth: OauthServer) -> None:
     oauth.decision = "access_denied"
     pages: list[str] = []
     message = refusal(lambda: logged_in(wish(oauth), pages=pages))
@@ -216,7 +216,7 @@ def test_a_client_that_is_registered_there_is_used_with_its_secret(oauth: OauthS
     assert login.client == OauthClient(id="mine", secret="hunter2", method="client_secret_basic")
 
 
-def test_a_server_that_says_nothing_of_logins_is_told(oauth: OauthServer) -> None:
+def test_a_server_without_login_metadata_is_reported(oauth: OauthServer) -> None:
     wanted = msgspec.structs.replace(wish(oauth), url=f"{oauth.url}/elsewhere")
     assert "does not say where to log in" in refusal(lambda: pasted(wanted))
 
@@ -283,7 +283,7 @@ TOKENLESS = {
 
 
 @pytest.mark.parametrize(("code", "body", "told"), TOKENLESS.values(), ids=TOKENLESS.keys())
-def test_what_is_no_token_is_no_login_and_not_repeated_to_people(
+def test_an_invalid_token_is_no_login_and_is_not_printed(
     oauth: OauthServer, code: int, body: bytes, told: str
 ) -> None:
     oauth.answers = (code, body)
@@ -300,7 +300,7 @@ RENEWALS = {
 
 
 @pytest.mark.parametrize(("code", "body", "told"), RENEWALS.values(), ids=RENEWALS.keys())
-def test_what_is_no_new_token_ends_no_login(
+def test_an_invalid_refresh_answer_ends_no_login(
     oauth: OauthServer, file: LoginFile, code: int, body: bytes, told: str
 ) -> None:
     login = pasted(wish(oauth))
@@ -321,7 +321,7 @@ def test_scopes_that_a_call_lacked_are_asked_for_with_those_before(oauth: OauthS
 # --- how it is used -------------------------------------------------------------------------------
 
 
-def test_without_a_login_the_command_is_told(client: Client) -> None:
+def test_without_a_login_the_command_to_log_in_is_named(client: Client) -> None:
     failed = client.list()
     assert isinstance(failed, Failed)
     assert failed.kind == "login"
@@ -445,7 +445,7 @@ def test_a_server_that_does_not_rotate_keeps_its_refresh_token(oauth: OauthServe
 # --- how it ends ----------------------------------------------------------------------------------
 
 
-def test_a_login_that_has_ended_is_told_and_not_tried_again(
+def test_an_ended_login_is_reported_and_not_retried(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
     file.write(pasted(wish(oauth)))
@@ -460,7 +460,7 @@ def test_a_login_that_has_ended_is_told_and_not_tried_again(
     assert client.says() == "hello"
 
 
-def test_what_may_pass_is_tried_again_later_and_ends_nothing(
+def test_a_temporary_failure_is_retried_and_ends_no_login(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
     file.write(pasted(wish(oauth)))
@@ -480,7 +480,7 @@ def test_what_may_pass_is_tried_again_later_and_ends_nothing(
     assert client.says() == "hello"
 
 
-def test_a_call_that_lacks_rights_is_told_with_the_command(
+def test_a_call_without_the_scope_names_the_command(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
     file.write(pasted(wish(oauth)))

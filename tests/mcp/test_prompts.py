@@ -25,7 +25,7 @@ def arguments(prompt: McpPrompt, rest: str) -> dict[str, str]:
     return parse_arguments(prompt, rest, shlex.split(rest))
 
 
-def test_prompts_are_sorted_and_cleaned_and_those_that_nobody_can_type_are_left_out() -> None:
+def test_prompts_are_sorted_and_cleaned_and_untypable_names_are_left_out() -> None:
     offered: list[Any] = [
         {
             "name": "b",
@@ -74,7 +74,7 @@ def test_the_only_argument_gets_all_that_was_typed() -> None:
         (McpPrompt(name="plain"), "now", "plain: there are too many words.", "It takes nothing."),
     ],
 )
-def test_what_does_not_fit_is_told_with_what_to_type(
+def test_wrong_arguments_are_refused_with_the_usage(
     prompt: McpPrompt, typed: str, message: str, hint: str
 ) -> None:
     with pytest.raises(Rejected) as refused:
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_told_with_what_to_type(
     assert hint in refused.value.hint
 
 
-def test_its_usage_names_what_may_be_left_out() -> None:
+def test_the_usage_marks_optional_arguments() -> None:
     assert usage(ISSUES) == "REPO [STATE]"
 
 

@@ -22,10 +22,10 @@ def shown(text: str, structured: Any) -> str:
         ("42", {"result": 42}),
     ],
 )
-def test_what_a_text_says_already_is_not_said_again(text: str, structured: Any) -> None:
+def test_structured_content_equal_to_the_text_is_left_out(text: str, structured: Any) -> None:
     assert shown(text, structured) == text
 
 
 @pytest.mark.parametrize("structured", [{"a": "written", "b": 1}, {"content": "other"}, ["written"]])
-def test_what_a_text_does_not_say_follows_it(structured: Any) -> None:
+def test_other_structured_content_follows_the_text(structured: Any) -> None:
     assert shown("written", structured).startswith("written\n\n")

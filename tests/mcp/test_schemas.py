@@ -91,7 +91,7 @@ UNUSABLE = {
 }
 
 
-def test_what_providers_refuse_is_rewritten() -> None:
+def test_keywords_that_providers_refuse_are_rewritten() -> None:
     @each_row(list(REWRITTEN.values()))
     def check(offered: dict[str, Any], wanted: dict[str, Any]) -> None:
         assert adapt(offered) == wanted
@@ -99,7 +99,7 @@ def test_what_providers_refuse_is_rewritten() -> None:
     check()
 
 
-def test_what_no_provider_takes_is_left_out_with_a_reason() -> None:
+def test_a_schema_that_no_provider_accepts_is_left_out_with_a_reason() -> None:
     @each_row(list(UNUSABLE.values()))
     def check(schema: dict[str, Any], why: str) -> None:
         with pytest.raises(UnusableSchema) as refused:
@@ -164,7 +164,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-def test_arguments_that_break_a_schema_are_told() -> None:
+def test_arguments_against_the_schema_are_refused_with_the_reason() -> None:
     @each_row(list(WRONG.values()))
     def check(schema: dict[str, Any], arguments: dict[str, Any], told: str) -> None:
         with pytest.raises(InvalidArguments) as refused:
@@ -262,7 +262,7 @@ def test_the_tools_of_a_server_are_chosen_by_name(chosen: dict[str, Any], used: 
     assert (fingerprint(config) == fingerprint(SERVER)) == (not chosen)
 
 
-def test_an_effect_of_the_configuration_comes_before_what_a_trusted_server_says() -> None:
+def test_a_configured_effect_overrides_a_trusted_servers_annotation() -> None:
     offered = {"name": "find", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
     (tool,) = read_listing("test", SERVER, [offered]).tools
     config = McpServer(command="true", trusted=True, effects={"find": "idempotent"})

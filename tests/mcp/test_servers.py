@@ -80,7 +80,7 @@ def test_it_gets_no_environment_but_its_own(server: TestServer, monkeypatch: pyt
     assert not [name for name in seen if name.startswith("PYTEST")]
 
 
-def test_what_dies_in_mid_call_says_so_and_is_started_again(server: TestServer) -> None:
+def test_a_server_that_dies_in_a_call_is_reported_and_restarted(server: TestServer) -> None:
     died = failed(server.call("die"))
     assert (died.kind, died.sent) == ("lost", True)
     assert "exit code 3" in died.message
@@ -89,7 +89,7 @@ def test_what_dies_in_mid_call_says_so_and_is_started_again(server: TestServer) 
     assert len(server.starts) == 2
 
 
-def test_what_cannot_start_is_told_with_its_last_lines(server: TestServer) -> None:
+def test_a_server_that_cannot_start_is_reported_with_its_last_lines(server: TestServer) -> None:
     launch = msgspec.structs.replace(
         server.launch(), command="sh", args=("-c", "echo no such luck >&2; exit 7")
     )
@@ -99,12 +99,12 @@ def test_what_cannot_start_is_told_with_its_last_lines(server: TestServer) -> No
     assert why.stderr == "no such luck"
 
 
-def test_a_program_that_is_not_there_is_told(server: TestServer) -> None:
+def test_a_missing_program_is_reported(server: TestServer) -> None:
     why = failed(server.offer(msgspec.structs.replace(server.launch(), command="no-such-program")))
     assert "no-such-program could not be started: no program of that name" in why.message
 
 
-def test_what_fails_again_and_again_is_started_ever_more_rarely(server: TestServer) -> None:
+def test_a_failing_server_is_restarted_with_growing_pauses(server: TestServer) -> None:
     launch = msgspec.structs.replace(server.launch(), command="sh", args=("-c", "echo >> starts; exit 7"))
     messages = [failed(server.offer(launch)).message for _ in range(6)]
     assert "in a row; it is started again in" in messages[-1]
@@ -112,13 +112,13 @@ def test_what_fails_again_and_again_is_started_ever_more_rarely(server: TestServ
     (server.folder / "starts").unlink()
 
 
-def test_what_does_not_answer_is_given_up(server: TestServer) -> None:
+def test_a_silent_server_is_given_up(server: TestServer) -> None:
     why = failed(server.offer(server.launch(start_timeout=0.5, SILENT="1")))
     assert "did not list its tools within 0.5 s" in why.message
     wait_until_gone(*server.starts)
 
 
-def test_a_call_that_takes_too_long_is_given_up_and_the_server_goes_on(server: TestServer) -> None:
+def test_a_call_that_takes_too_long_is_given_up_and_the_server_keeps_running(server: TestServer) -> None:
     why = failed(server.call("slow", b'{"text": "never"}', timeout=0.2))
     assert (why.kind, why.sent) == ("timeout", True)
     assert server.text(server.call("echo", b'{"text": "still here"}')) == "still here"
@@ -144,13 +144,13 @@ def test_a_flood_is_refused_and_the_next_call_works(server: TestServer) -> None:
     assert server.text(server.call("echo", b'{"text": "dry"}')) == "dry"
 
 
-def test_what_prints_to_stdout_works_and_its_log_says_so(server: TestServer) -> None:
+def test_a_server_that_prints_to_stdout_works_and_its_log_says_so(server: TestServer) -> None:
     launch = server.launch(NOISE="1")
     assert server.text(server.call("echo", b'{"text": "hello"}', launch=launch)) == "hello"
     assert "[on stdout, and no message] Welcome" in server.servers.log_of(launch).read_text()
 
 
-def test_what_answers_rubbish_is_told(server: TestServer) -> None:
+def test_an_invalid_answer_is_reported(server: TestServer) -> None:
     why = failed(server.offer(server.launch(RUBBISH="1", NOISE="1")))
     assert why.kind == "start"
     assert "such as 'Welcome to the test server!'" in why.message
@@ -179,7 +179,7 @@ def test_a_malformed_tool_is_left_out_and_the_others_are_called(server: TestServ
     assert "not listed" not in server.text(server.call("note", b'{"text": "unlisted"}'))
 
 
-def test_a_list_that_is_none_is_told_with_its_place(server: TestServer) -> None:
+def test_an_invalid_list_is_reported_with_its_place(server: TestServer) -> None:
     (server.folder / "tools.json").write_text('{"echo": 1}')
     assert "(tools: Input should be a valid list)" in failed(server.offer()).message
 
@@ -206,14 +206,14 @@ def test_a_list_without_an_end_is_cut(server: TestServer) -> None:
     assert len(decode_response(offer.tools)) <= 1_000
 
 
-def test_what_nobody_asked_for_and_nobody_gives_does_no_harm(server: TestServer) -> None:
+def test_unsolicited_messages_and_unsupported_requests_are_harmless(server: TestServer) -> None:
     launch = server.launch(SHOUTS="1")
     assert server.text(server.call("echo", b'{"text": "hello"}', launch=launch)) == "hello"
     assert server.text(server.call("echo", b'{"text": "again"}', launch=launch)) == "again"
     assert len(server.starts) == 1
 
 
-def test_a_structured_result_that_breaks_its_own_schema_is_told(server: TestServer) -> None:
+def test_a_structured_result_against_its_schema_is_reported(server: TestServer) -> None:
     why = failed(server.call("lie"))
     assert (why.kind, why.sent) == ("bad_result", True)
     assert decode_response(Result(content=b'{"a":1}').content) == {"a": 1}
@@ -231,7 +231,7 @@ def test_a_changed_list_is_noticed(server: TestServer) -> None:
     assert b"Something else." in after.tools
 
 
-def test_what_is_not_used_is_ended(server: TestServer) -> None:
+def test_an_idle_server_is_ended(server: TestServer) -> None:
     launch = server.launch(idle_seconds=0.2)
     server.call("echo", b'{"text": "1"}', launch=launch)
     wait_until_gone(*server.starts)
@@ -239,7 +239,7 @@ def test_what_is_not_used_is_ended(server: TestServer) -> None:
 
 
 @pytest.mark.parametrize("deaf", [False, True])
-def test_nothing_is_left_when_nobody_wants_it(server: TestServer, deaf: bool) -> None:
+def test_no_process_is_left_without_users(server: TestServer, deaf: bool) -> None:
     launch = server.launch(DEAF="1") if deaf else server.launch()
     child = int(server.text(server.call("children", launch=launch)))
     server.servers.close()

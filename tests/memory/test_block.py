@@ -28,7 +28,7 @@ def section(memory: Memory) -> str:
     return prompt_section(places(memory), LIMITS)
 
 
-def test_who_the_user_is_stands_before_what_was_noted_each_with_its_fill() -> None:
+def test_the_user_entries_precede_the_notes_each_with_its_share() -> None:
     memory = Memory(memory=("x" * 1_000, "y" * 361), user=("Drinks tea", "Speaks German"))
     assert section(memory).split("\n") == [
         "# Who the user is [1% — 26/1,375 chars]",
@@ -59,7 +59,7 @@ def test_an_entry_that_a_rule_names_is_replaced_by_a_note() -> None:
     assert "tell the user" not in "".join(lines)
 
 
-def test_what_there_is_no_room_for_is_only_counted() -> None:
+def test_entries_beyond_the_limit_are_only_counted() -> None:
     lines = section(Memory(memory=("First", "x" * 940_000, "Last"))).split("\n")
     assert lines[1:4] == ["First", "§", "Last"]
     assert lines[5] == "You have 1 more entry, recalled when a message is about them."

@@ -47,7 +47,7 @@ class TestMem0:
 
         assert telemetry.client_telemetry.posthog is None
 
-    def test_what_it_knows_comes_to_mind_each_once(self, memory: Mem0Memory, service: Service) -> None:
+    def test_each_known_fact_is_recalled_once(self, memory: Mem0Memory, service: Service) -> None:
         assert memory.prefetch("what does she drink?") == "- Likes tea\n- Lives in Haifa"
         (asked,) = service.of("/v3/memories/search/")
         assert asked.body["query"] == "what does she drink?"
@@ -94,23 +94,23 @@ class TestHoncho:
         yield memory
         memory.shutdown()
 
-    def test_the_card_of_the_user_stands_in_the_prompt(self, memory: HonchoMemory, service: Service) -> None:
+    def test_the_card_of_the_user_is_in_the_prompt(self, memory: HonchoMemory, service: Service) -> None:
         assert memory.system_prompt_block() == "# What Honcho knows of the user\n- Name: Anna"
         assert service.of("/v3/workspaces/hermes-jobs/peers/anna-b-/context")[0].key == "Bearer hch-secret"
 
-    def test_what_bears_on_the_text_comes_to_mind(self, memory: HonchoMemory, service: Service) -> None:
+    def test_related_facts_are_recalled(self, memory: HonchoMemory, service: Service) -> None:
         assert memory.prefetch("what does she drink?") == "Anna drinks tea."
         (asked,) = service.of(".*/context")
         assert asked.query["search_query"] == "what does she drink?"
 
-    def test_what_was_got_ready_is_used_once(self, memory: HonchoMemory, service: Service) -> None:
+    def test_a_prepared_recall_is_used_once(self, memory: HonchoMemory, service: Service) -> None:
         memory.queue_prefetch("tea")
         assert memory.prefetch("and milk?") == "Anna drinks tea."
         assert len(service.of(".*/context")) == 1
         memory.prefetch("and bread?")
         assert len(service.of(".*/context")) == 2
 
-    def test_a_turn_is_handed_over_by_who_said_what(self, memory: HonchoMemory, service: Service) -> None:
+    def test_a_turn_is_passed_on_by_speaker(self, memory: HonchoMemory, service: Service) -> None:
         memory.sync_turn("I like tea.", "Noted.")
         (asked,) = service.of("/v3/workspaces/hermes-jobs/sessions/s-3k9/messages")
         said = [(each["peer_id"], each["content"]) for each in asked.body["messages"]]

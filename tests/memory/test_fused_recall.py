@@ -89,7 +89,7 @@ def test_an_entry_that_two_tracks_find_is_first_and_the_call_is_paid() -> None:
     assert recalled.failed == ""
 
 
-def test_a_track_that_fails_is_told_and_the_others_go_on() -> None:
+def test_a_failing_track_is_reported_and_the_others_are_used() -> None:
     of = vectors(Index(), ModelError("timeout", "No vectors within 5 s."))
 
     def away(aliases: Collection[str]) -> tuple[str, ...]:

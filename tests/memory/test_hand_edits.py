@@ -94,7 +94,7 @@ def merged(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> s
 
 @pytest.mark.parametrize("save", SAVES)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_where_nobody_else_writes_the_file_reads_as_the_person_left_it(
+def test_without_other_writers_the_file_stays_as_saved(
     home: SyncedMemory, file: Path, edit: Edit, save: Callable[[Path, str], None]
 ):
     theirs = tuple(edit(entries_of(file.read_text())))
@@ -126,7 +126,7 @@ AGENT = [agent_adds, agent_replaces, agent_extends_the_first, agent_removes]
 @pytest.mark.parametrize("save", SAVES[:3])
 @pytest.mark.parametrize("agent", AGENT)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_file_opened_before_the_agent_wrote_and_saved_after_keeps_what_both_did(
+def test_a_file_opened_before_an_agents_write_and_saved_after_keeps_both_changes(
     home: SyncedMemory,
     file: Path,
     edit: Edit,
@@ -155,9 +155,7 @@ def test_a_file_opened_after_the_agent_wrote_reads_as_the_person_left_it(
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_what_the_agent_adds_after_the_save_stands_beside_the_edit(
-    home: SyncedMemory, file: Path, edit: Edit
-):
+def test_an_agents_addition_after_the_save_keeps_the_edit(home: SyncedMemory, file: Path, edit: Edit):
     theirs = tuple(edit(entries_of(file.read_text())))
     in_place(file, text_of(theirs))
     agent_adds(home)
@@ -170,9 +168,7 @@ def test_a_file_that_is_deleted_is_written_again(home: SyncedMemory, file: Path)
     assert entries_of(file.read_text()) == BASE
 
 
-def test_what_is_saved_from_the_same_editor_again_begins_from_what_was_saved_before(
-    home: SyncedMemory, file: Path
-):
+def test_a_second_save_of_an_editor_is_based_on_its_first(home: SyncedMemory, file: Path):
     file.read_text()
     agent_adds(home)
     by_renaming(file, text_of([*BASE, "By hand"]))
@@ -182,7 +178,7 @@ def test_what_is_saved_from_the_same_editor_again_begins_from_what_was_saved_bef
 
 
 @pytest.mark.parametrize("save", SAVES[:2])
-def test_a_save_that_the_log_has_already_is_what_the_next_save_begins_from(
+def test_a_save_already_in_the_log_is_the_base_of_the_next(
     home: SyncedMemory, file: Path, save: Callable[[Path, str], None]
 ):
     """Given an editor that made the change which the agent has just made, and then the agent adds an entry,
@@ -199,7 +195,7 @@ def test_a_save_that_the_log_has_already_is_what_the_next_save_begins_from(
     assert home.sync().memory == (*here[:-1], "Deploys from main")
 
 
-def test_a_file_that_was_saved_before_the_newest_write_is_merged_with_what_it_held_then(
+def test_a_file_saved_before_the_newest_write_is_merged_by_its_earlier_content(
     home: SyncedMemory, file: Path
 ):
     theirs = text_of([*BASE[1:], "By hand"])
@@ -213,7 +209,7 @@ def test_a_file_that_was_saved_before_the_newest_write_is_merged_with_what_it_he
     assert home.sync().memory == (*BASE[1:], "The release is on Friday", "By hand")
 
 
-def test_a_conflict_is_recorded_once_with_what_either_made_of_the_entry(home: SyncedMemory, file: Path):
+def test_a_conflict_is_recorded_once_with_both_forms(home: SyncedMemory, file: Path):
     file.read_text()
     agent_extends_the_first(home)
     in_place(file, text_of([f"{TEA} at four", GRAZ, MAKE]))
@@ -234,9 +230,7 @@ def test_an_entry_that_both_removed_or_changed_alike_is_no_conflict(home: Synced
     assert not any(isinstance(each.event, e.MemoryConflicted) for each in home.writes())
 
 
-def test_a_home_that_was_copied_goes_on_by_itself(
-    home: SyncedMemory, file: Path, folder: Path, tmp_path: Path
-):
+def test_a_copied_home_continues_independently(home: SyncedMemory, file: Path, folder: Path, tmp_path: Path):
     shutil.copytree(folder, tmp_path / "copy")
     agent_adds(home)
     with remembering(tmp_path / "copy", "") as copy:
@@ -246,7 +240,7 @@ def test_a_home_that_was_copied_goes_on_by_itself(
         assert copy.sync().memory == BASE[1:]
 
 
-def test_a_home_whose_log_was_put_back_keeps_what_only_the_file_has(
+def test_a_home_with_a_restored_log_keeps_entries_of_the_file(
     home: SyncedMemory, folder: Path, file: Path, tmp_path: Path
 ):
     shutil.copytree(folder, tmp_path / "copy")

@@ -33,7 +33,7 @@ def file(folder: Path) -> Path:
     return folder / "memories" / "MEMORY.md"
 
 
-def test_what_is_written_is_in_the_file_at_once(home: SyncedMemory, file: Path) -> None:
+def test_a_write_is_in_the_file_at_once(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     write(home, "Two\nlines")
     assert file.read_text() == "One\n§\nTwo\nlines\n"
@@ -76,9 +76,7 @@ def test_a_file_edited_before_a_write_and_saved_after_it_keeps_both(home: Synced
     assert entries_of(file.read_text()) == ("One", "Two", "By hand")
 
 
-def test_what_a_person_saves_is_an_edit_also_when_the_file_once_read_so(
-    home: SyncedMemory, file: Path
-) -> None:
+def test_a_save_is_an_edit_also_if_the_file_once_had_that_content(home: SyncedMemory, file: Path) -> None:
     write(home, "One")
     write(home, "Two")
     file.write_text("One\n")
@@ -101,7 +99,7 @@ def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
     assert file.read_text() == "One\n§\nTwo\n"
 
 
-def test_what_an_editor_saves_while_the_file_is_being_written_is_taken_in(
+def test_a_save_during_a_write_is_imported(
     home: SyncedMemory, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(home, "One")
@@ -147,7 +145,7 @@ def test_a_file_that_is_no_text_is_left_as_it_is(
     assert caplog.messages == ["MEMORY.md is left as it is: it is not UTF-8 text."]
 
 
-def test_a_pipe_in_a_files_place_makes_nobody_wait(
+def test_a_pipe_in_place_of_a_file_does_not_block(
     home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     home.sync()
@@ -171,7 +169,7 @@ def test_a_folder_that_cannot_be_used_loses_nothing(
 
 
 @pytest.mark.parametrize("end", ["MEMORY.md", "unmounted/MEMORY.md"], ids=["itself", "nowhere"])
-def test_a_link_that_leads_to_no_file_keeps_nobody_from_the_other_file(
+def test_a_broken_link_does_not_affect_the_other_file(
     home: SyncedMemory, file: Path, caplog: pytest.LogCaptureFixture, end: str
 ) -> None:
     write(home, "Likes tea", target="user")

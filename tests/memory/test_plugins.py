@@ -46,7 +46,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.syspath_prepend(str(folder))
 
 
-def test_what_we_ship_is_there(plugins: Path) -> None:
+def test_bundled_providers_are_found(plugins: Path) -> None:
     assert PROVIDERS.names(plugins) == ("honcho", "mem0")
     assert PROVIDERS.factory_of("mem0", plugins).__name__ == Mem0Memory.__name__
 

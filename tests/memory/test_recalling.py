@@ -57,7 +57,7 @@ class Shelf:
         return ()
 
 
-def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_said_around_it() -> None:
+def test_recalled_passages_have_their_day_place_and_neighbours() -> None:
     shelf = Shelf()
     assert SessionRecall(shelf)(session(), RecallQuery("Is there green tea?")).text == (
         "From earlier conversations:\n"
@@ -69,7 +69,7 @@ def test_what_was_said_elsewhere_is_told_with_its_day_and_place_and_what_was_sai
     assert asked == ("Is there green tea?", Scope(outside="s1"))
 
 
-def test_a_long_text_is_told_in_part() -> None:
+def test_a_long_text_is_recalled_in_part() -> None:
     told = SessionRecall(Shelf("green " * 1_000))(session(), RecallQuery("Is there green tea?")).text
     assert max(map(len, told.splitlines())) <= TEXT_CHARS + len("  user: ")
 

@@ -14,7 +14,7 @@ from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 NINE = MONDAY + 9 * HOUR
 
 
-def test_what_is_added_is_due_at_its_next_time() -> None:
+def test_a_new_schedule_is_due_at_its_next_time() -> None:
     world = World()
 
     assert world.schedule.status == "active"
@@ -49,7 +49,7 @@ def test_a_moment_that_has_passed_is_refused() -> None:
         ({"session": "s404"}, "no session s404"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_by_naming_what_is_wrong(changes: dict[str, Any], says: str) -> None:
+def test_an_impossible_plan_is_refused_with_the_reason(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(Rejected, match=says):
         World(**changes)
 
@@ -174,7 +174,7 @@ def test_an_edited_moment_that_had_come_is_due_again() -> None:
 
 
 @pytest.mark.parametrize("act", ["edit", "resume"])
-def test_what_had_its_run_is_not_due_again_where_the_clock_was_put_back(act: str) -> None:
+def test_a_due_time_with_a_run_is_not_due_again_after_a_clock_change(act: str) -> None:
     world = World(timing="0 * * * *")
     world.now = NINE
     world.look()
@@ -215,7 +215,7 @@ def test_a_run_at_once_is_a_real_run_and_moves_nothing_else(paused: bool) -> Non
     assert world.schedule.status == ("paused" if paused else "active")
 
 
-def test_a_run_at_once_waits_for_nobody_and_so_is_refused_beside_another() -> None:
+def test_an_immediate_run_is_refused_beside_another() -> None:
     world = World()
     world.run_now()
     with pytest.raises(Rejected, match="is running already") as refused:

@@ -41,7 +41,7 @@ def test_a_due_time_becomes_a_turn_in_a_session_of_its_own() -> None:
     assert world.keys == {("schedule", f"p1@{NINE:.0f}")}
 
 
-def test_a_continued_session_hears_each_run_behind_what_it_is_at() -> None:
+def test_a_continued_session_gets_each_run_after_its_current_turn() -> None:
     world = World()
     world.tell("s0", e.TurnSubmitted(turn="t0", text="hello", source="cli", session="s0"))
     world.edit(session="s0", model="m2")
@@ -106,7 +106,7 @@ def test_of_several_missed_runs_the_newest_is_made_up_for() -> None:
     assert len(world.of(e.ScheduleMissed)) == 1
 
 
-def test_with_skip_only_what_is_on_time_runs() -> None:
+def test_with_skip_only_punctual_runs_happen() -> None:
     world = World(missed="skip")
     world.now = NINE + DAY + HOUR
     world.look()
@@ -156,7 +156,7 @@ def test_a_moment_that_was_missed_by_too_much_is_said_and_the_schedule_ends() ->
 # --- still running --------------------------------------------------------------------------------
 
 
-def test_what_is_due_while_the_last_run_runs_is_skipped_and_recorded() -> None:
+def test_a_due_time_during_a_run_is_skipped_and_recorded() -> None:
     world = World(timing="* * * * *")
     for minute in (1, 2, 3):
         world.now = MONDAY + minute * MINUTE
@@ -186,7 +186,7 @@ def test_with_queue_it_runs_when_the_last_run_has_ended() -> None:
     assert world.schedule.queued == ()
 
 
-def test_what_is_due_at_once_goes_behind_what_waits() -> None:
+def test_an_immediate_run_is_queued_behind_waiting_ones() -> None:
     world = World(timing="* * * * *", overlap="queue")
     for minute in (1, 2):
         world.now = MONDAY + minute * MINUTE
@@ -219,7 +219,7 @@ def test_with_parallel_runs_stand_beside_each_other() -> None:
 # --- ends -----------------------------------------------------------------------------------------
 
 
-def test_failures_in_a_row_pause_it_and_its_reader_is_told() -> None:
+def test_failures_in_a_row_pause_it_and_notify_its_reader() -> None:
     world = World(timing="* * * * *", deliver=("file:/srv/notes.md",))
     for run in range(MAX_FAILURES):
         world.now += MINUTE
@@ -251,7 +251,7 @@ def test_a_success_breaks_the_row_of_failures_and_a_cancelled_run_does_not(betwe
     assert (world.schedule.status == "paused") == (between == "cancelled")
 
 
-def test_a_run_that_is_taken_up_again_and_again_is_one_failure() -> None:
+def test_a_run_retried_many_times_is_one_failure() -> None:
     world = World(timing="* * * * *")
     world.now += MINUTE
     world.look()

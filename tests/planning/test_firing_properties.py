@@ -110,9 +110,7 @@ def test_a_run_that_the_policy_forbids_is_never_begun(plan: Plan, absences: list
 
 @given(plans, st.permutations(range(6)), st.floats(0, DAY))
 @settings(max_examples=50, deadline=None)
-def test_many_who_look_at_the_same_due_time_give_it_one_run(
-    plan: Plan, order: list[int], late: float
-) -> None:
+def test_many_processes_at_the_same_due_time_make_one_run(plan: Plan, order: list[int], late: float) -> None:
     world = World(plan, now=SPRING)
     (step,) = world.schedule_steps
     world.now = step.not_before + late

@@ -120,7 +120,7 @@ def test_a_platform_that_is_not_known_has_no_hint(tmp_path: Path) -> None:
     assert "terminal" not in builder(tmp_path).start(session(source="api", toolsets=("none",))).system_prompt
 
 
-def test_a_scheduled_prompt_is_told_that_nobody_is_there_and_how_to_keep_silent(tmp_path: Path) -> None:
+def test_a_scheduled_prompt_says_it_is_unattended_and_how_to_stay_silent(tmp_path: Path) -> None:
     prompt = builder(tmp_path).start(session(source="schedule:p1", kind="scheduled")).system_prompt
     assert "nobody can answer" in prompt
     assert "answer exactly [SILENT]" in prompt

@@ -163,7 +163,7 @@ def test_a_loop_of_forty_calls_and_a_closing_answer_without_tools(place: Place, 
         assert visit.answers(session)[-1] == WORDS
 
 
-def test_a_review_and_a_compression_of_what_was_said_with_tools(place: Place, tmp_path: Path) -> None:
+def test_a_review_and_a_compression_of_a_conversation_with_tools(place: Place, tmp_path: Path) -> None:
     small = "model: {context_length: 24000}\ncompression: {protect_last_n: 2, target_ratio: 0.1}\n"
     person = Person(tmp_path, small + "memory: {nudge_interval: 2}\n")
     with person.at(place.environ) as visit:
@@ -178,7 +178,7 @@ def test_a_review_and_a_compression_of_what_was_said_with_tools(place: Place, tm
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_at_a_call_and_one_that_goes_on(place: Place, person: Person) -> None:
+def test_a_worker_that_dies_in_a_call_and_one_that_takes_over(place: Place, person: Person) -> None:
     with person.at(place.environ) as visit:
         session = visit.send("look first")
     place.server.follow(lambda seen: Hold() if seen.rounds == 1 else LOOK)

@@ -171,7 +171,7 @@ def test_a_long_turn_is_compressed_as_often_as_it_takes(
     assert {fact.turn for fact in compressed} == {"t1"}
 
 
-def test_a_summariser_that_is_down_leaves_the_history_as_it_is_and_the_turn_goes_on(
+def test_a_failing_summariser_keeps_the_history_and_the_turn_continues(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     def choose(seen: Seen) -> Action:

@@ -142,7 +142,7 @@ def test_a_model_that_fails_at_a_flush_is_replaced_by_the_sessions_own(
 @pytest.mark.parametrize(
     ("action", "reported"), [(Answer(finish_reason="content_filter", usage=USED), True), (Hold(), False)]
 )
-def test_what_a_failed_review_call_came_to_is_booked_under_its_own_model(
+def test_a_failed_review_call_is_booked_under_its_own_model(
     action: Action,
     reported: bool,
     make_installation: Make,

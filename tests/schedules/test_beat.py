@@ -88,7 +88,7 @@ def test_a_due_time_is_sent_in_its_moment_and_not_before(
     assert broker.sent == ["a"]
 
 
-def test_what_another_process_adds_is_found_at_the_next_look(
+def test_a_schedule_of_another_process_is_found_at_the_next_poll(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     assert waking.poll() == POLL_SECONDS
@@ -99,7 +99,7 @@ def test_what_another_process_adds_is_found_at_the_next_look(
     assert broker.sent == ["a"]
 
 
-def test_what_nobody_claims_is_sent_again_ever_more_seldom(
+def test_unclaimed_steps_are_sent_again_with_growing_pauses(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.0)))
@@ -116,7 +116,7 @@ def test_what_nobody_claims_is_sent_again_ever_more_seldom(
     assert set(gaps[5:]) == {int(LONGEST)}
 
 
-def test_what_is_claimed_or_of_another_lane_is_left_alone(
+def test_claimed_steps_and_those_of_other_queues_are_not_sent(
     waking: DuePoller, plain_log: SqlEventLog, broker: Broker
 ) -> None:
     turn = Step(id="t", stream="session-s", kind="turn.prefetch")
@@ -127,7 +127,7 @@ def test_what_is_claimed_or_of_another_lane_is_left_alone(
     assert broker.sent == []
 
 
-def test_what_the_broker_did_not_take_is_sent_at_the_next_look(
+def test_a_step_the_broker_did_not_accept_is_sent_at_the_next_poll(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
     plain_log.append(due(fire("a", 1_000.0)))

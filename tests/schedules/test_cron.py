@@ -50,6 +50,6 @@ def test_an_expression_is_kept_with_its_spaces_and_names_made_alike(text: str, e
         ("@reboot", "'@reboot' is not known"),
     ],
 )
-def test_what_is_wrong_with_an_expression_is_said(text: str, told: str) -> None:
+def test_errors_of_an_expression_are_described(text: str, told: str) -> None:
     with pytest.raises(BadCron, match=re.escape(told)):
         as_cron(text)

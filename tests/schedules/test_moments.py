@@ -95,17 +95,17 @@ def shown(found: Moment | Refused) -> str:
 
 
 @pytest.mark.parametrize(("text", "told"), rows(PAST))
-def test_what_may_be_past_is_past(text: str, told: str) -> None:
+def test_ambiguous_moments_are_past_by_default(text: str, told: str) -> None:
     assert shown(parse_moment(text, NOW, BERLIN)) == told
 
 
 @pytest.mark.parametrize(("text", "told"), rows(AHEAD))
-def test_what_may_come_is_to_come_where_that_is_asked_for(text: str, told: str) -> None:
+def test_ambiguous_moments_are_future_on_request(text: str, told: str) -> None:
     assert shown(parse_moment(text, NOW, BERLIN, ahead=True)) == told
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_is_no_single_moment_is_refused_with_what_is(text: str) -> None:
+def test_an_expression_that_is_no_single_moment_is_refused_with_examples(text: str) -> None:
     refused = parse_moment(text, NOW, BERLIN)
     assert isinstance(refused, Refused)
     assert "'3 days ago'" in refused.proposal

@@ -40,7 +40,7 @@ def test_a_pattern_matches_whole_tokens(pattern: str, text: str, end: int | None
     assert (found.end if found else None) == end
 
 
-def test_slots_hold_what_a_part_of_the_pattern_matched() -> None:
+def test_slots_hold_the_matched_parts() -> None:
     found = match("every <n=whole> <unit=unit> [past=(ago)]", "Every Twenty-Five Minutes")
     assert found is not None
     assert (found.text("unit"), found.raw("unit"), found.number("n")) == ("minutes", "Minutes", 25)
@@ -68,7 +68,7 @@ def test_no_pattern_looks_into_quotes_and_addresses(text: str) -> None:
     assert match("`opaque:`", text) is not None
 
 
-def test_a_word_that_stands_for_its_class_cannot_be_named_in_a_pattern() -> None:
+def test_a_placeholder_word_cannot_be_named_in_a_pattern() -> None:
     with pytest.raises(AssertionError, match="DAY"):
         compiled("every monday")
 

@@ -60,7 +60,7 @@ def test_the_tables_are_large_and_say_nothing_twice() -> None:
 
 
 @each_row(UNDERSTOOD)
-def test_a_sentence_means_what_the_table_says(meaning: Meaning) -> None:
+def test_sentences_have_the_meanings_of_the_table(meaning: Meaning) -> None:
     found = read(meaning.sentence)
     assert isinstance(found, Understood), found
     assert (written(found.timing), found.task, found.zone) == (meaning.canonical, meaning.task, meaning.zone)
@@ -173,7 +173,7 @@ def test_any_words_about_time_are_understood_or_refused_and_never_due_in_the_pas
         ),
     ],
 )
-def test_what_a_sentence_means_depends_on_when_it_is_said(now: str, sentence: str, canonical: str) -> None:
+def test_the_meaning_of_a_sentence_depends_on_its_time(now: str, sentence: str, canonical: str) -> None:
     found = parse(sentence, datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(BERLIN)), BERLIN)
     assert isinstance(found, Understood), found
     assert written(found.timing) == canonical
@@ -193,7 +193,7 @@ def test_what_a_sentence_means_depends_on_when_it_is_said(now: str, sentence: st
         ("9999-12-31T10:00", "in 2 days", "impossible"),
     ],
 )
-def test_and_so_does_what_is_refused(now: str, sentence: str, kind: Reason) -> None:
+def test_refusals_depend_on_their_time_too(now: str, sentence: str, kind: Reason) -> None:
     found = parse(sentence, datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(BERLIN)), BERLIN)
     assert isinstance(found, Refused), written(found.timing)
     assert found.kind == kind

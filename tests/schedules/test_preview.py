@@ -48,7 +48,7 @@ def test_a_refusal_is_a_value_too_and_exit_code_2(home: WrittenHome) -> None:
     }
 
 
-def test_people_see_when_and_what_or_what_would_be_understood(home: WrittenHome) -> None:
+def test_the_preview_shows_time_and_task_or_examples(home: WrittenHome) -> None:
     arguments = ("--tz", "Europe/Berlin", "--from", "2031-11-20")
     shown = home.run("schedule", "preview", SENTENCE, *arguments)
     assert shown.out.splitlines() == [
@@ -114,9 +114,7 @@ def test_the_zone_is_the_one_that_is_set_where_none_is_named(home: WrittenHome) 
         (["-n", "0"], "0 is not in the range"),
     ],
 )
-def test_a_wrong_option_is_told_apart_from_a_refusal(
-    arguments: list[str], told: str, home: WrittenHome
-) -> None:
+def test_a_wrong_option_differs_from_a_refusal(arguments: list[str], told: str, home: WrittenHome) -> None:
     refused = home.run("schedule", "preview", "every day at 9", "--json", *arguments)
     assert (refused.code, refused.out) == (2, "")
     assert told in refused.err

@@ -82,7 +82,7 @@ def test_any_other_reading_leaves_the_refusal_as_it_was(
     assert found.reason.startswith(before.reason)
 
 
-def test_only_what_the_rules_do_not_understand_is_worth_asking_about() -> None:
+def test_only_sentences_unknown_to_the_rules_are_sent_to_a_model() -> None:
     asked = {
         text: may_ask(found)
         for text in (GERMAN, "30m", "every day at 25:00")

@@ -83,7 +83,7 @@ def test_any_other_text_is_unreadable(text: str) -> None:
         "61 9 * * *",
     ],
 )
-def test_what_only_looks_like_canonical_text_is_unreadable(text: str) -> None:
+def test_near_canonical_text_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable):
         read(text)
 
@@ -154,7 +154,7 @@ def test_a_time_of_day_is_due_once_on_each_day_of_ten_years(name: str, minute: i
 
 
 @pytest.mark.parametrize("name", ZONES)
-def test_what_runs_every_hour_neither_pauses_nor_hurries_when_the_clock_changes(name: str) -> None:
+def test_an_hourly_schedule_keeps_its_pace_when_the_clock_changes(name: str) -> None:
     zone = ZoneInfo(name)
     hourly = read("0 * * * *")
     for change in changes(name) or [datetime(2026, 3, 29, tzinfo=UTC)]:
@@ -244,7 +244,7 @@ def test_a_day_that_the_zone_left_out_is_made_up_for_after_it() -> None:
         Once(datetime(2020, 1, 1, tzinfo=UTC)),
     ],
 )
-def test_what_has_ended_is_never_due_again(timing: Timing) -> None:
+def test_an_ended_schedule_is_never_due_again(timing: Timing) -> None:
     assert next_due(timing, datetime(2026, 1, 1, tzinfo=UTC), BERLIN) is None
 
 

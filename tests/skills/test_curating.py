@@ -121,7 +121,7 @@ def test_a_merge_may_make_a_new_skill(desk: Desk) -> None:
     }
 
 
-def test_an_archived_skill_is_told_of_no_more_and_can_be_read_and_brought_back(desk: Desk) -> None:
+def test_an_archived_skill_is_not_indexed_and_can_be_read_and_restored(desk: Desk) -> None:
     desk.archive()
     desk.apply()
     volume = desk.host.shelf.find("old-way")
@@ -158,7 +158,7 @@ def test_an_archived_skill_is_told_of_no_more_and_can_be_read_and_brought_back(d
         ),
     ],
 )
-def test_what_cannot_be_merged_is_refused_with_the_reason(
+def test_an_impossible_merge_is_refused_with_the_reason(
     desk: Desk, into: str, skills: tuple[str, ...], changes: dict[str, str], why: str
 ) -> None:
     with pytest.raises(Rejected, match=why):
@@ -173,14 +173,14 @@ def test_a_skill_is_in_one_proposal_only(desk: Desk) -> None:
             again()
 
 
-def test_what_is_archived_already_is_no_proposal(desk: Desk) -> None:
+def test_archived_skills_are_not_proposed(desk: Desk) -> None:
     desk.archive()
     desk.apply()
     with pytest.raises(Rejected, match="There is no skill"):
         desk.curator.archive("v2", skill="old-way", reason="", evidence=EVIDENCE)
 
 
-def test_what_was_applied_is_not_applied_again(desk: Desk) -> None:
+def test_an_applied_proposal_is_not_applied_again(desk: Desk) -> None:
     desk.merge()
     desk.archive()
     desk.apply(2)
@@ -205,7 +205,7 @@ def test_a_skill_that_has_changed_since_is_left_alone_and_so_are_all_others(desk
     assert desk.apply(2).answer == "2"
 
 
-def test_an_edit_by_hand_that_nobody_has_read_yet_counts_as_one(desk: Desk) -> None:
+def test_an_unread_edit_by_hand_counts(desk: Desk) -> None:
     desk.archive()
     (desk.host.root / "old-way/SKILL.md").write_text(skill_text("old-way", "By hand."))
     with pytest.raises(Rejected, match="has changed since"):

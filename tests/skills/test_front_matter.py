@@ -59,7 +59,7 @@ OWN_FIRST = f"version: 9\nplatforms: [windows]\n{BLOCK}"
     [BLOCK, INLINE, TOP_LEVEL, IN_METADATA, OWN_FIRST],
     ids=["block", "inline", "top-level", "metadata", "own-first"],
 )
-def test_what_the_standard_has_no_field_for_is_read_wherever_it_stands(front):
+def test_extension_fields_are_read_at_every_place(front):
     said = read(skill(f"name: x\ndescription: y\n{front}"))
     assert (said.version, said.platforms, said.tags, said.requires_toolsets) == OWN
 
@@ -119,7 +119,7 @@ def test_quotes_within_quotes_are_forgiven(written, description):
         (skill("name: x\ndescription: y\n? [a]\n: b"), "not YAML"),
     ],
 )
-def test_what_is_no_skill_is_refused_with_a_sentence(text, complaint):
+def test_invalid_front_matter_is_refused_with_the_reason(text, complaint):
     with pytest.raises(Rejected) as refused:
         read(text)
     assert complaint in refused.value.message
@@ -127,7 +127,7 @@ def test_what_is_no_skill_is_refused_with_a_sentence(text, complaint):
 
 
 @given(st.text(alphabet=st.sampled_from("ab:-[]{}&*!|>'\"%@`#, \n\t\\0"), max_size=60))
-def test_whatever_stands_there_is_read_or_refused(front):
+def test_any_front_matter_is_read_or_refused(front):
     with suppress(Rejected):
         read(skill(f"{front}\nname: x\ndescription: y"))
 

@@ -131,7 +131,7 @@ CAUTION = {
 @pytest.mark.parametrize(
     ("rule", "text"), [(rule, text) for rule, texts in CAUTION.items() for text in texts]
 )
-def test_what_a_person_should_see_is_caution(rule: str, text: str) -> None:
+def test_findings_for_a_person_are_cautions(rule: str, text: str) -> None:
     assert found(text) == {rule: "caution"}
 
 
@@ -157,7 +157,7 @@ def test_a_warning_of_misuse_is_no_misuse(text: str) -> None:
         ("iVBORw0KGgo=", "scripts/logo.png", "caution"),
     ],
 )
-def test_programs_and_stray_binaries_are_told(content: str, path: str, severity: str | None) -> None:
+def test_programs_and_stray_binaries_are_reported(content: str, path: str, severity: str | None) -> None:
     concerns = concerns_of({path: SkillFile(content, base64=True)})
     assert [each.severity for each in concerns] == ([severity] if severity else [])
 
@@ -177,7 +177,7 @@ def test_a_concern_says_where_it_is() -> None:
     assert (concern.path, concern.line, concern.excerpt) == ("SKILL.md", 3, "rm -rf /")
 
 
-def test_only_what_a_write_brings_counts() -> None:
+def test_only_new_lines_of_a_write_count() -> None:
     before = {"SKILL.md": SkillFile("rm -rf /\n"), "scripts/a": SkillFile("rm -rf ~\n")}
     assert new_concerns(before, before | {"SKILL.md": SkillFile("rm -rf /\nmore\n")}) == ()
     assert new_concerns(before, before | {"SKILL.md": SkillFile("safe\n")}) == ()

@@ -31,7 +31,7 @@ def types(host: Host, name: str) -> list[str]:
 # --- the log's writes as files ---------------------------------------------------------------
 
 
-def test_what_the_agent_writes_lies_there_at_once(host):
+def test_a_written_skill_is_on_disk_at_once(host):
     host.create("tidy", "1. Tidy.", category="home")
     host.ask("write_file", "tidy", path="scripts/run.sh", content="#!/bin/sh\necho hi\n")
     host.ask("write_file", "tidy", path="references/deep/a.md", content="a\n")
@@ -165,7 +165,7 @@ def test_a_line_that_the_agent_adds_while_the_file_is_open_in_an_editor_stays(ho
 
 
 @SAVES
-def test_a_line_that_both_changed_stands_in_both_forms_and_the_conflict_is_recorded(host, save):
+def test_a_line_changed_by_both_is_kept_in_both_forms_as_a_conflict(host, save):
     host.create("tidy", STEPS)
     opened = host.read("tidy/SKILL.md")
     host.ask("patch", "tidy", old_string="1. Tidy.", new_string="1. Tidy well.")
@@ -275,7 +275,7 @@ def problems(host: Host) -> dict[str, str]:
     return {problem.path: problem.reason for problem in host.home.problems}
 
 
-def test_what_is_no_skill_is_left_alone_and_told(host):
+def test_files_that_are_no_skills_are_kept_and_reported(host):
     host.put("Big Name/SKILL.md", skill_text("big"))
     host.put("broken/SKILL.md", "no front matter")
     host.put("README.md", "about these")
@@ -294,7 +294,7 @@ def test_what_is_no_skill_is_left_alone_and_told(host):
     assert [skill.name for skill in host.home.all_known()] == ["twice"]
 
 
-def test_what_is_too_large_stays_out_and_untouched(host):
+def test_too_large_files_are_left_out_unchanged(host):
     host.create("tidy")
     host.put("tidy/assets/huge.bin", b"x" * (1024 * 1024 + 1))
     host.put("tidy/SKILL.md", skill_text("tidy", "x" * 100_001))
@@ -371,7 +371,7 @@ def test_a_category_that_cannot_be_read_loses_no_skill_and_hides_no_other(host):
     assert problems(host) == {}
 
 
-def test_a_pipe_makes_nobody_wait(host):
+def test_a_pipe_does_not_block(host):
     host.create("tidy")
     os.mkfifo(host.root / "tidy/pipe")
     assert problems(host) == {"tidy/pipe": "it is not a plain file"}
@@ -393,7 +393,7 @@ def test_a_folder_of_skills_cannot_become_one(host):
     assert host.home.sync()["tidy"].category == "home"
 
 
-def test_a_new_skill_does_not_take_the_place_of_what_a_person_has_not_finished(host):
+def test_a_new_skill_does_not_replace_a_persons_unfinished_folder(host):
     host.put("draft/SKILL.md", "not yet a skill")
     with pytest.raises(Rejected, match="lies in the way: draft"):
         host.create("draft")
@@ -419,7 +419,7 @@ def test_a_host_that_died_between_append_and_files_puts_them_right(host, other, 
     assert again.read("tidy/SKILL.md") == skill_text("tidy", "1. Tidy well.\n2. Rest.\n3. Look twice.")
 
 
-def test_the_rest_of_an_unfinished_write_is_in_nobodys_way(host):
+def test_leftovers_of_an_unfinished_write_do_no_harm(host):
     host.create("tidy")
     host.put(".unfinished", "half a fi")
     host.ask("patch", "tidy", old_string="Do it.", new_string="Do it well.")

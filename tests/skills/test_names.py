@@ -87,7 +87,7 @@ def test_every_other_path_is_refused(path):
     assert refused.value.hint
 
 
-def test_what_editors_and_tools_leave_behind_is_no_part_of_a_skill():
+def test_files_left_by_editors_and_tools_are_no_part_of_a_skill():
     left = [".git", ".DS_Store", "#a#", "a~", "a.swp", "__pycache__", "a.pyc", "node_modules"]
     assert all(map(is_ignored, left))
     assert not any(map(is_ignored, ["a.md", "SKILL.md", "scripts", "a#b"]))

@@ -39,7 +39,7 @@ def test_it_is_read_in_all_its_forms(front: str, needs: Needs) -> None:
     assert read(f"---\nname: x\ndescription: y\n{front}\n---\nz\n").needs == needs
 
 
-def test_what_is_missing_is_told_in_words() -> None:
+def test_missing_requirements_are_described() -> None:
     machine = Available(has_variable=lambda name: name == "A_TOKEN", has_command=lambda name: name == "jq")
     lacking = machine.lacks(ALL)
     assert lacking == Needs(variables=("B_KEY",), commands=("curl",))

@@ -170,7 +170,7 @@ def test_a_skill_of_a_folder_that_is_only_read_is_not_written(host, external):
     )
 
 
-def test_what_lies_there_and_is_not_used_is_told(host, external, tmp_path):
+def test_unused_files_are_reported(host, external, tmp_path):
     told = {problem.path: problem.reason for problem in host.shelf.read_entries()[1]}
     assert "front matter" in told["broken"]
     assert "cannot be read" in told[str(tmp_path / "missing")]
@@ -189,7 +189,7 @@ def test_a_folder_that_cannot_be_read_hides_none_beside_it(host, external):
     assert str(external / "lost+found") in {problem.path for problem in problems}
 
 
-def test_a_skill_that_a_person_broke_is_kept_and_not_told_of(host):
+def test_a_skill_broken_by_a_person_is_kept_and_not_indexed(host):
     host.create("tidy")
     host.put("tidy/SKILL.md", "no front matter any more")
     assert "- tidy:" not in SkillPresenter(host.shelf).listing(None, ALL)

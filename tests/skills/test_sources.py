@@ -141,7 +141,7 @@ def tarred(files: Mapping[str, str]) -> bytes:
         ("https://github.com/a/b/releases/download/v1/skill.zip", None),
     ],
 )
-def test_what_is_a_repository(named: str, meant: Repository | None) -> None:
+def test_addresses_of_repositories_are_recognised(named: str, meant: Repository | None) -> None:
     assert repository_of(named) == meant
 
 
@@ -168,7 +168,7 @@ def test_a_repository_is_fetched_at_a_state(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [zipped(FILES), tarred(FILES), skill_text("pdf").encode()])
-def test_a_file_is_taken_as_what_lies_at_an_address(tmp_path: Path, content: bytes) -> None:
+def test_a_file_is_fetched_from_its_address(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "into").mkdir()
     (tmp_path / "given").write_bytes(content)
     fetched = fetch(str(tmp_path / "given"), tmp_path / "into")
@@ -204,7 +204,7 @@ def test_one_skill_md_is_enough(site: Site, tmp_path: Path) -> None:
         ("https://example.com/x.git#-upload-pack=x", "is not a revision"),
     ],
 )
-def test_what_cannot_be_fetched_is_refused(tmp_path: Path, named: str, said: str) -> None:
+def test_an_unfetchable_source_is_refused(tmp_path: Path, named: str, said: str) -> None:
     with pytest.raises(Rejected, match=said):
         fetch(named, tmp_path)
 
@@ -220,7 +220,7 @@ def test_what_cannot_be_fetched_is_refused(tmp_path: Path, named: str, said: str
         ("http://example.com/x.zip", "is not an https address|cannot be fetched"),
     ],
 )
-def test_what_lies_there_and_is_no_skill_is_refused(
+def test_a_folder_that_is_no_skill_is_refused(
     site: Site, tmp_path: Path, page: bytes | str | None, said: str
 ) -> None:
     if page is not None:
@@ -265,7 +265,7 @@ def test_of_several_one_has_to_be_chosen(tmp_path: Path) -> None:
         ({"SKILL.md": "no front matter"}, "", "does not begin with front matter"),
     ],
 )
-def test_what_holds_no_skill_is_refused(
+def test_a_source_without_skills_is_refused(
     tmp_path: Path, files: Mapping[str, str], path: str, said: str
 ) -> None:
     fetched = fetch(str(lay(tmp_path / "a" / "b", files)), tmp_path)

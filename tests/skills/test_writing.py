@@ -41,7 +41,7 @@ def problems(text: str, name: str = "tidy") -> list[str]:
         "---\n# a comment\nname: tidy\ndescription: 'quoted: text'\n---\nBody",
     ],
 )
-def test_what_is_strict_stays_as_it_is(text):
+def test_strict_matches_stay_as_they_are(text):
     assert strict(text, "tidy") == text
     assert problems(text) == []
 
@@ -145,7 +145,7 @@ def test_whatever_is_written_passes_the_reference_validator(description, fields,
         ("no front matter", "tidy", "does not begin with front matter"),
     ],
 )
-def test_what_cannot_be_written_so_is_refused(text, name, complaint):
+def test_an_impossible_write_is_refused(text, name, complaint):
     with pytest.raises(Rejected) as refused:
         strict(text, name)
     assert complaint in refused.value.message

@@ -126,7 +126,7 @@ BY_OTHERS = st.tuples(st.sampled_from(["other", "delete"]), st.sampled_from(NAME
     st.dictionaries(st.sampled_from(NAMES[:2]), TEXTS),
     st.lists(st.one_of(BY_TOOL, BY_TOOL, BY_OTHERS), max_size=8),
 )
-def test_a_rewind_gives_back_what_was_there_or_touches_nothing(start, acts):
+def test_a_rewind_restores_everything_or_nothing(start, acts):
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder).resolve())
         for name, text in start.items():
@@ -218,7 +218,7 @@ def test_a_read_only_file_is_left_to_its_owner(desk):
     assert desk.content("a") == b"new\n"
 
 
-def test_mode_bits_stay_and_one_that_somebody_set_since_is_kept(desk):
+def test_mode_bits_are_restored_unless_changed_since(desk):
     for name in ("a", "b"):
         (desk.work / name).write_bytes(b"old\n")
         (desk.work / name).chmod(0o750)
@@ -238,7 +238,7 @@ def test_bytes_that_are_no_text_come_back(desk):
     assert (desk.work / "a.bin").read_bytes() == bytes(range(256))
 
 
-def test_what_is_too_large_is_not_kept_and_nothing_else_is_touched(tmp_path):
+def test_too_large_files_are_not_kept_and_others_are_unaffected(tmp_path):
     desk = Desk(tmp_path.resolve(), SnapshotLimits(file_bytes=1_000))
     (desk.work / "big").write_bytes(b"x" * 80_000)
     (desk.work / "small").write_bytes(b"old")
@@ -290,7 +290,7 @@ def test_a_later_turn_that_wrote_the_file_is_named(desk):
     assert desk.snapshot() == {}
 
 
-def test_a_turn_that_goes_on_after_a_rewind_is_last_rewind_whole(desk):
+def test_a_turn_continued_after_a_rewind_can_be_rewound_again(desk):
     (desk.work / "a").write_text("0")
     desk.ask("write_file", path="a", content="1")
     assert desk.back()

@@ -63,7 +63,7 @@ def undescribed(tree: ast.AST) -> Iterator[str]:
 
 
 @each_row(FILES)
-def test_what_is_decoded_into_is_described_first(file: str) -> None:
+def test_types_are_described_before_decoding(file: str) -> None:
     assert list(undescribed(ast.parse((ROOT / file).read_text("utf-8")))) == []
 
 

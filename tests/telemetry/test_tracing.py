@@ -90,7 +90,7 @@ def above(span: Span, spans: list[Span]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_turn_is_a_trace_without_what_was_said(home: Home, collector: Collector) -> None:
+def test_a_turn_is_a_trace_without_content(home: Home, collector: Collector) -> None:
     done = home.send("Look", OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20collectors-own-token")
     own = assert_one_trace(collector.spans, done["turn"])
     assert own.name == "invoke_agent hermes-jobs"
@@ -151,9 +151,7 @@ def test_tasks_and_requests_stand_in_the_turns_trace(home: Home, collector: Coll
     assert KEY not in repr(spans)
 
 
-def test_a_secret_reaches_no_collector_whoever_tells_of_it(
-    log: SqlEventLog, model_server: ModelServer
-) -> None:
+def test_a_secret_reaches_no_collector(log: SqlEventLog, model_server: ModelServer) -> None:
     spans = InMemorySpanExporter()
     hidden = Secrets({"OPENAI_API_KEY": KEY}).redact
     tracing = Tracing(log, version="1", content=False, redact=hidden, provider=claude, exporter=spans)
@@ -176,7 +174,7 @@ def test_a_secret_reaches_no_collector_whoever_tells_of_it(
 
 
 @pytest.mark.parametrize("content", [True, False])
-def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) -> None:
+def test_content_is_exported_on_request(tmp_path: Path, content: bool) -> None:
     lived = WrittenHome(tmp_path)
     lived.submit("s1", "t1", "a private question")
     lived.prefetch("s1")
@@ -200,7 +198,7 @@ def test_content_is_told_where_that_is_asked_for(tmp_path: Path, content: bool) 
 
 
 @pytest.mark.slow
-def test_the_trace_goes_on_in_another_process(
+def test_the_trace_continues_in_another_process(
     home: Home, collector: Collector, model_server: ModelServer
 ) -> None:
     with home.start("send", "--json", "Wait") as running:
@@ -225,7 +223,7 @@ def test_the_trace_goes_on_in_another_process(
 
 
 @pytest.mark.slow
-def test_a_collector_that_is_not_there_hinders_nobody(home: Home, collector: Collector) -> None:
+def test_a_missing_collector_does_no_harm(home: Home, collector: Collector) -> None:
     collector.close()
     done = home.run("send", "Look")
     assert (done.code, done.out) == (0, "A private answer.\n")

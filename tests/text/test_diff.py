@@ -32,22 +32,22 @@ def test_a_changed_file_is_shown_with_three_lines_around_the_change() -> None:
     ]
 
 
-def test_files_that_come_and_go_are_told() -> None:
+def test_added_and_removed_files_are_shown() -> None:
     assert file_diff("a", None, "x\n") == ["--- /dev/null", "+++ b/a", "@@ -0,0 +1,1 @@", "+x"]
     assert file_diff("a", "x\n", None) == ["--- a/a", "+++ /dev/null", "@@ -1,1 +0,0 @@", "-x"]
     assert file_diff("a", None, "") == ["--- /dev/null", "+++ b/a"]
     assert file_diff("a", "x", "x") == []
 
 
-def test_a_missing_newline_at_the_end_is_told() -> None:
+def test_a_missing_newline_at_the_end_is_shown() -> None:
     assert file_diff("a", "x", "x\n")[2:] == ["@@ -1,1 +1,1 @@", "-x", "\\ No newline at end of file", "+x"]
 
 
-def test_lines_are_counted_by_what_they_do() -> None:
+def test_added_and_removed_lines_are_counted() -> None:
     assert changed_lines(file_diff("a", "x\n-- \n", "x\nz\n++ \n+\n")) == (3, 1)
 
 
-def test_of_too_many_changes_the_numbers_are_told() -> None:
+def test_of_too_many_changes_only_the_counts_are_shown() -> None:
     many = DIFF_LINES + 1
     assert file_diff("a", "x\n" * many, "y\n" * many)[2:] == [
         f"({many:,} lines became {many:,}, from line 1 on.)"

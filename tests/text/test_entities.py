@@ -53,7 +53,7 @@ def test_an_alias_in_a_question_means_the_entity(said: str, asked: str, name: st
         "she prefers to sleep",
     ],
 )
-def test_what_names_nothing_is_no_entity(text: str) -> None:
+def test_words_that_name_nothing_are_no_entities(text: str) -> None:
     assert not entities(text)
 
 

@@ -15,7 +15,7 @@ def test_one_ranking_stays_as_it_is(ranking: list[int]) -> None:
     assert [each.thing for each in fused({"words": ranking, "meaning": []})] == ranking
 
 
-def test_what_two_tracks_have_is_before_what_one_has() -> None:
+def test_hits_of_two_tracks_come_before_hits_of_one() -> None:
     assert fused({"words": ["a", "b"], "meaning": ["c", "b"]}) == [
         Fused("b", ("words", "meaning")),
         Fused("a", ("words",)),

@@ -67,7 +67,7 @@ def test_a_schema_of_any_draft_can_be_used(schema: str) -> None:
         (json.dumps({"title": "x" * LARGEST_SCHEMA}), "100,000 are allowed"),
     ],
 )
-def test_what_cannot_be_used_is_told_in_half_a_sentence(schema: str, fault: str) -> None:
+def test_an_invalid_schema_is_described_shortly(schema: str, fault: str) -> None:
     assert fault in schema_fault(schema)
 
 
@@ -94,7 +94,7 @@ def test_regular_expressions_are_found_wherever_they_are(schema: str, found: boo
         ('{"name":"Ada","pet":{}}', ("$.pet: 'kind' is a required property",)),
     ],
 )
-def test_each_fault_is_told_with_its_place(document: str, found: tuple[str, ...]) -> None:
+def test_each_error_has_its_place(document: str, found: tuple[str, ...]) -> None:
     assert faults(PERSON, document) == found
 
 
@@ -119,7 +119,7 @@ def test_a_schema_that_has_become_useless_is_a_fault() -> None:
         ('"a ``` b"', '"a ``` b"'),
     ],
 )
-def test_the_document_of_an_answer_stands_alone_or_in_its_only_fence(answer: str, document: str) -> None:
+def test_the_document_of_an_answer_is_its_text_or_its_only_fence(answer: str, document: str) -> None:
     assert document_in(answer) == document
 
 

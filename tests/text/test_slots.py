@@ -46,7 +46,7 @@ def test_two_sentences_fill_one_slot(one: str, other: str, value: str) -> None:
         "",
     ],
 )
-def test_of_what_there_can_be_several_or_what_is_no_such_sentence_is_of_no_slot(text: str) -> None:
+def test_plural_or_other_sentences_have_no_slot(text: str) -> None:
     assert slot_of(text) is None
 
 

@@ -71,7 +71,7 @@ def test_a_question_finds_its_answer_and_says_that_it_was_relaxed(
     assert (first.turn, first.relaxed) == (answer, True)
 
 
-def test_what_holds_every_word_comes_first_and_is_not_relaxed(archive: Archive) -> None:
+def test_passages_with_every_word_come_first_without_relaxation(archive: Archive) -> None:
     all_words = archive.say("the proxy of the build server is behind the firewall " * 9, "s1")
     some = archive.say("proxy firewall", "s2")
     hits = archive.hits("build server proxy firewall")
@@ -169,7 +169,7 @@ def test_a_question_about_the_present_ranks_the_newest_first(archive: Archive) -
     assert archive.found("in which month is our wedding now")[:2] == [newer, older]
 
 
-def test_what_was_said_around_a_message_counts(archive: Archive) -> None:
+def test_neighbouring_messages_count(archive: Archive) -> None:
     for number in range(20):
         archive.say(f"number {number}: the boat leaves at nine, as always", f"other{number}")
     archive.say("We talked about our holiday in Lisbon, and about ferries", "s1")

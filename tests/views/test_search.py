@@ -441,7 +441,7 @@ def test_a_text_is_found_behind_many_that_only_the_index_takes_for_one(
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
-def test_what_is_said_of_a_search_is_true(seed: int) -> None:
+def test_the_description_of_a_search_is_true(seed: int) -> None:
     """Also where searches of the past, which repeat the words, and scheduled sessions stand behind."""
     random = Random(seed)
     with TemporaryDirectory() as folder:

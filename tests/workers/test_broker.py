@@ -131,7 +131,7 @@ def test_it_is_started_again_at_the_same_address_when_it_dies(paths: Paths, brok
     assert exits == {None, 128 + signal.SIGKILL}
 
 
-def test_what_a_dead_broker_left_behind_is_no_broker(paths: Paths, broker: EmbeddedBroker) -> None:
+def test_files_of_a_dead_broker_are_no_broker(paths: Paths, broker: EmbeddedBroker) -> None:
     left = (paths.run / "broker.json").read_bytes()
     broker.stop()
 

@@ -89,7 +89,7 @@ def test_a_sub_agents_messages_have_the_first_task_of_its_tree_as_root(app: Cele
     assert message["root_id"] == message["chain"][0]["options"]["root_id"] == "t0-prefetch"
 
 
-def test_what_a_task_makes_due_is_sent_as_its_child(app: Celery) -> None:
+def test_steps_of_a_task_are_sent_as_its_children(app: Celery) -> None:
     @app.task(name="turn.call_model", bind=True)
     def running(self: Any) -> None: ...
 
@@ -127,7 +127,7 @@ def test_the_next_message_of_a_chain_has_the_newest_description(app: Celery) -> 
     running.pop_request()
 
 
-def test_what_is_sent_again_gets_an_id_of_its_own(app: Celery) -> None:
+def test_a_repeated_message_gets_a_new_id(app: Celery) -> None:
     dispatcher = CeleryDispatcher(app, CountedIds())
     dispatcher.dispatch([step("t1-2", "turn.call_model")])
     dispatcher.dispatch([step("t1-2", "turn.call_model", attempt=2)])

@@ -61,7 +61,7 @@ def test_a_run_of_a_schedule_is_shown_by_the_schedule():
     assert from_state(world.due[0], world.session) == "tool=terminal model=m schedule=p1 session=s1"
 
 
-def test_what_this_process_does_not_know_is_shown_by_its_stream():
+def test_an_unknown_session_is_shown_by_its_stream():
     world = calling()
     assert from_state(world.due[0], None) == from_step(world.due[0]) == "session=s1"
 

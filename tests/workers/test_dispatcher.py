@@ -84,7 +84,7 @@ def test_task_states_are_buffered_and_sent_by_a_flush(app: Celery) -> None:
         assert heard() == ["heartbeat", *(f"t{number}" for number in range(30))]
 
 
-def test_what_was_gathered_before_a_connection_was_lost_is_sent_over_the_next(nowhere: Celery) -> None:
+def test_messages_buffered_before_a_lost_connection_are_sent_over_the_next(nowhere: Celery) -> None:
     with nowhere.connection_for_write() as connection:
         lost, next_one = gathering(nowhere, connection), gathering(nowhere, connection)
         lost.send("worker-heartbeat")

@@ -98,7 +98,7 @@ def test_it_leaves_for_more_room_alone(
     assert (machine.place == 0) is stays
 
 
-def test_who_has_left_stays_where_the_system_puts_it(machine: Scripted, seated: CpuPinning) -> None:
+def test_a_process_that_left_keeps_the_systems_choice(machine: Scripted, seated: CpuPinning) -> None:
     machine.passes(0.5, {0: 0.5, 1: 0.0})
     seated.adjust()
     machine.ran_on = 1

@@ -94,7 +94,7 @@ class Interrupted(list[Message]):
         return super().__iter__()
 
 
-def test_what_is_put_in_while_the_relay_sends_goes_out_right_after(app: Celery) -> None:
+def test_steps_added_during_a_send_are_sent_right_after(app: Celery) -> None:
     outbox = MessagePublisher(app)
     assert outbox.send(Interrupted([message(app, "relayed")], outbox, message(app, "meanwhile")))
     assert waiting(app) == ["relayed", "meanwhile"]

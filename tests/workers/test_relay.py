@@ -75,7 +75,7 @@ def test_a_sent_step_is_sent_again_only_if_it_is_not_claimed(scene: Scene) -> No
     assert scene.broker.again == ["t1-prefetch"]
 
 
-def test_what_the_broker_did_not_take_at_once_waits_for_a_look(scene: Scene) -> None:
+def test_a_step_the_broker_did_not_accept_waits_for_the_next_poll(scene: Scene) -> None:
     scene.broker.away = True
     assert scene.relay.send_now({"session-s1"}) == 0
     scene.broker.away = False
@@ -95,7 +95,7 @@ def test_however_many_streams_were_written_to_theirs_alone_is_sent_at_once(
     assert sorted(scene.broker.first) == sorted(f"t{number}-prefetch" for number in range(2, streams + 2))
 
 
-def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(scene: Scene) -> None:
+def test_a_new_leader_sends_noted_steps_unless_they_are_claimed(scene: Scene) -> None:
     submit(scene, 2)
     scene.relay.remember({"session-s1"})
     scene.relay.remember({"session-s2"})
@@ -106,7 +106,7 @@ def test_what_was_overheard_is_sent_by_the_next_elected_unless_it_was_claimed(sc
     assert scene.broker.first == ["t1-prefetch"]
 
 
-def test_what_was_overheard_long_ago_is_left_to_a_look(scene: Scene) -> None:
+def test_steps_noted_long_ago_wait_for_the_next_poll(scene: Scene) -> None:
     scene.relay.remember({"session-s1"})
     scene.time += REMEMBERED_SECONDS
     scene.relay.remember(())
@@ -192,7 +192,7 @@ def test_a_claimed_step_is_not_sent(scene: Scene) -> None:
     assert scene.relay.poll() == 0
 
 
-def test_what_the_broker_did_not_take_is_sent_at_the_next_look(scene: Scene) -> None:
+def test_a_step_the_broker_did_not_accept_is_sent_at_the_next_poll(scene: Scene) -> None:
     scene.broker.away = True
     scene.relay.poll()
     scene.time += 2

@@ -58,7 +58,7 @@ def test_a_place_that_was_lost_is_taken_anew_once_the_log_is_back(
     assert list(log.workers()) == []
 
 
-def test_what_is_under_way_ends_with_the_lease_where_the_log_does_not_answer(
+def test_running_work_ends_with_the_lease_if_the_log_does_not_answer(
     log: EventLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gates = Gates()

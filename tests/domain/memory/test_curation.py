@@ -34,7 +34,7 @@ def told(found: Sequence[MemoryProposal]) -> list[tuple[str, str]]:
     return [(each.rule, each.entry.text) for each in found]
 
 
-def test_what_reads_the_same_but_for_case_blanks_and_a_closing_mark_is_there_once() -> None:
+def test_entries_equal_but_for_case_blanks_and_full_stops_are_merged() -> None:
     (found,) = proposed([added(TEA), added("Has a dog"), added(SAME)])
     assert (found.rule, found.entry.text, found.is_safe) == ("same", TEA, True)
     assert found.why == f"it says the same as “{SAME}”"
@@ -60,7 +60,7 @@ def test_the_older_of_two_that_share_most_words_may_be_contradicted() -> None:
     assert "2026-01-02" in found.why
 
 
-def test_what_is_about_something_else_is_left_alone() -> None:
+def test_unrelated_entries_are_kept() -> None:
     assert proposed([added(TEA), added(TUESDAY), added("Has a dog"), added("Has a cat")]) == ()
 
 
@@ -74,7 +74,7 @@ def test_expired_entries_are_removed_and_surplus_ones_move_to_recall() -> None:
     assert proposed(curated(crowd, [moved]), Limits(user=25)) == ()
 
 
-def test_what_is_done_names_its_reason_and_is_taken_back_at_once() -> None:
+def test_each_change_has_its_reason_and_one_undo_reverts_all() -> None:
     facts = [added(TEA), added(SAME), added("Speaks German", "user"), added(TUESDAY), added(f"{TUESDAY}.")]
     after = curated(facts, proposed(facts))
     assert folded(after).memory == (SAME, f"{TUESDAY}.")
@@ -89,7 +89,7 @@ def test_what_is_done_names_its_reason_and_is_taken_back_at_once() -> None:
         decided(back, UndoCuration(back))
 
 
-def test_what_was_added_again_since_stays_and_the_rest_is_taken_back() -> None:
+def test_an_undo_skips_entries_added_since() -> None:
     facts = [added(TEA), added(SAME), added(TUESDAY), added(f"{TUESDAY}.")]
     after = [*curated(facts, proposed(facts)), added(TEA)]
     done = decided(after, UndoCuration(after))

@@ -99,7 +99,7 @@ def test_a_file_whose_newest_content_was_not_read_is_based_on_an_older_one():
     assert after_edit(facts, [TEA, "Mine"], held=[1, 3]) == (TEA, "Mine")
 
 
-def test_what_has_something_of_the_newest_content_began_from_that():
+def test_a_file_with_parts_of_the_newest_content_is_based_on_it():
     facts = remembering(TEA, MILK, COFFEE)
     assert after_edit(facts, [TEA, COFFEE, "Mine"], held=[1, 3], unread=True) == (TEA, COFFEE, "Mine")
 
@@ -143,7 +143,7 @@ FOUR = "User drinks tea at four"
     ],
     ids=["changed, changed", "changed, removed", "removed, changed", "removed, removed", "changed alike"],
 )
-def test_what_both_did_to_one_entry_is_kept_and_a_conflict_is_recorded(
+def test_two_changes_of_one_entry_are_kept_as_a_conflict(
     later: e.MemoryEvent,
     theirs: list[str],
     after: tuple[str, ...],
@@ -156,7 +156,7 @@ def test_what_both_did_to_one_entry_is_kept_and_a_conflict_is_recorded(
     assert [(event.ours, event.theirs) for event in recorded] == ([conflict] if conflict else [])
 
 
-def test_what_was_taken_in_is_not_taken_in_again_before_the_file_was_written():
+def test_an_imported_edit_is_not_imported_twice():
     facts = remembering(TEA, MILK, COFFEE)
     file = text_of([TEA, "By hand"])
     taken = found(facts, file, held=[3])

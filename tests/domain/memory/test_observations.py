@@ -198,7 +198,7 @@ def test_of_one_day_the_hour_decides_and_of_one_moment_both_stay() -> None:
     assert folded(facts).memory == (BERN, YORK)
 
 
-def test_what_is_said_later_of_an_earlier_day_leaves_both() -> None:
+def test_a_later_statement_about_an_earlier_day_keeps_both() -> None:
     late = said(BERN, "2024-01-01")
     late = Observation(
         **{**{name: getattr(late, name) for name in late.__struct_fields__}, "said_at": "2026-12-01"}
@@ -230,7 +230,7 @@ def test_a_slot_that_one_answer_gives_twice_is_none() -> None:
     assert [each.slot for each in found] == ["", "", ""]
 
 
-def test_what_a_person_changed_or_wrote_is_never_replaced() -> None:
+def test_entries_of_a_person_are_never_replaced() -> None:
     own = e.MemoryAdded(target="memory", content="I live in Leeds", author="user")
     first, _ = consolidated(said(BERN, "2026-11-20"))
     kept = e.MemoryReplaced(target="memory", old=BERN, content=BERN, author="user", kind="identity")

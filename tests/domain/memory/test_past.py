@@ -21,17 +21,17 @@ def undo(facts: list[e.MemoryEvent], version: int) -> list[e.MemoryEvent]:
     return [*facts, *facts_of(changed)]
 
 
-def test_what_was_added_is_removed_again():
+def test_undoing_an_addition_removes_the_entry():
     after = undo(remembering(TEA, COFFEE), 1)
     assert folded(after).memory == (COFFEE,)
     assert after[-1] == e.MemoryRemoved(target="memory", old=TEA, author="user", undoes=1)
 
 
-def test_what_was_removed_is_there_again():
+def test_undoing_a_removal_restores_the_entry():
     assert folded(undo([*remembering(TEA), REMOVED], 2)).memory == (TEA,)
 
 
-def test_what_was_replaced_is_as_it_was():
+def test_undoing_a_replacement_restores_the_old_text():
     assert folded(undo([*remembering(TEA), REPLACED], 2)).memory == (TEA,)
 
 
@@ -49,14 +49,14 @@ def test_a_write_is_taken_back_once():
         undo(undo(remembering(TEA), 1), 1)
 
 
-def test_what_was_changed_since_is_not_taken_back():
+def test_an_entry_changed_since_is_not_undone():
     with pytest.raises(Rejected, match="“User drinks tea” was changed or removed since"):
         undo([*remembering(TEA), REPLACED], 1)
     with pytest.raises(Rejected, match="“User drinks tea” is there again"):
         undo([*remembering(TEA), REMOVED, added(TEA)], 2)
 
 
-def test_what_prompts_have_no_room_for_any_more_is_taken_back_all_the_same():
+def test_an_entry_beyond_the_prompts_limit_can_be_undone():
     facts = [*remembering("a" * 190), e.MemoryRemoved(target="memory", old="a" * 190, author="turn")]
     assert folded(undo([*facts, added("b" * 100)], 2)).memory == ("b" * 100, "a" * 190)
 

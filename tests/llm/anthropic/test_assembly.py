@@ -129,7 +129,7 @@ def test_a_whole_message_is_read_like_a_stream() -> None:
     assert (reply.finish_reason, reply.usage) == ("tool_calls", Usage(3, 2))
 
 
-def test_a_turn_that_paused_goes_on_in_the_same_reply() -> None:
+def test_a_paused_turn_continues_in_the_same_reply() -> None:
     message = MessageAssembler()
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     for event in (

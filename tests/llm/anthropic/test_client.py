@@ -199,7 +199,7 @@ def test_bound_thoughts_are_left_out_where_tools_or_the_system_prompt_have_chang
         ("system.0.cache_control: Extra inputs are not permitted", {}, "cache_control"),
     ],
 )
-def test_what_an_endpoint_does_not_know_is_left_out_from_then_on(
+def test_parameters_unknown_to_an_endpoint_are_left_out_from_then_on(
     server: AnthropicServer, refusal: str, manner: dict[str, Any], left_out: str
 ) -> None:
     def choose(seen: Seen) -> Refuse | Answer:
@@ -247,7 +247,7 @@ OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": 
         (Drop(), "connection", True, None),
     ],
 )
-def test_failures_are_told_as_what_they_are(
+def test_failures_are_classified(
     server: AnthropicServer,
     model: AnthropicModel,
     action: Any,
@@ -327,7 +327,7 @@ def test_an_answer_that_flows_is_not_cut_however_long_it_takes(
 
 
 @pytest.mark.parametrize(("first", "again"), [("", True), ("It begins", False)])
-def test_the_limit_of_a_whole_call_cuts_it_and_what_had_begun_is_not_paid_for_again(
+def test_the_total_timeout_ends_a_call_without_a_retry(
     server: AnthropicServer, limited: Limited, first: str, again: bool
 ) -> None:
     server.follow([Hold(first=first)])

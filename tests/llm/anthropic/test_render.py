@@ -64,7 +64,7 @@ def test_a_history_out_of_order_makes_one_too(history: list[Message]) -> None:
 
 
 @given(histories, histories)
-def test_a_longer_history_begins_block_by_block_with_what_the_shorter_one_was(
+def test_a_longer_history_begins_with_the_blocks_of_the_shorter(
     history: list[Message], more: list[Message]
 ) -> None:
     shorter = blocks(render(history, everything))
@@ -224,7 +224,7 @@ PLACES = '{"type": "text", "chars": 6}, {"type": "tool_use", "id": "c1"}'
         ),
     ],
 )
-def test_what_was_thought_goes_back_in_its_place(data: str, blocks: list[dict[str, Any]]) -> None:
+def test_thinking_blocks_are_returned_in_their_place(data: str, blocks: list[dict[str, Any]]) -> None:
     said = AssistantMessage(
         "I do. ", (ToolCall("c1", "look", "{}"),), Payload("anthropic", MODEL, HERE, data)
     )
@@ -233,7 +233,7 @@ def test_what_was_thought_goes_back_in_its_place(data: str, blocks: list[dict[st
     assert render(history, lambda payload, before: False)[1] == assistant(text("I do. "), use("c1"))
 
 
-def test_what_other_apis_attached_is_not_sent() -> None:
+def test_payloads_of_other_apis_are_not_sent() -> None:
     foreign = Payload("deepseek", MODEL, HERE, '{"reasoning_content": "Hm."}')
     history: list[Message] = [UserMessage("Hi"), AssistantMessage("Hello", (), foreign), UserMessage("And?")]
     assert render(history, everything)[1] == assistant(text("Hello"))

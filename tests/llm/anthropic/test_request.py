@@ -186,7 +186,7 @@ def unmarked(value: Any) -> Any:
         ("max_tokens: 1 > 0", None),
     ],
 )
-def test_what_an_endpoint_refuses_is_left_out(said: str, changed: RequestOptions | None) -> None:
+def test_parameters_that_an_endpoint_refuses_are_left_out(said: str, changed: RequestOptions | None) -> None:
     assert without(RequestOptions(effort="low"), said) == changed
 
 

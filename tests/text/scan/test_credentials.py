@@ -54,7 +54,7 @@ def test_a_private_key_whose_end_was_cut_off_goes_as_far_as_it_looks_like_one() 
 
 
 @given(NAMES, SECRETS)
-def test_what_is_assigned_to_a_telling_name_goes(name: str, secret: str) -> None:
+def test_values_assigned_to_credential_names_are_redacted(name: str, secret: str) -> None:
     for text in (
         json.dumps({name: secret, "next": 1}),
         json.dumps({"content": json.dumps({name: secret})}),
@@ -91,7 +91,7 @@ def test_each_form_of_a_credential_goes(text: str) -> None:
         *("the secret: be patient", "passwords: see the vault", '{"api_key": "<your key>"}'),
     ],
 )
-def test_what_only_speaks_of_credentials_stays(text: str) -> None:
+def test_mentions_of_credentials_stay(text: str) -> None:
     assert redacted(text) == text
 
 

@@ -25,7 +25,7 @@ def test_a_trick_is_found_by_its_rule(rule: str, text: str) -> None:
 
 
 @each_row(sorted({rule for rule, _ in TRICKS}))
-def test_a_finding_says_where_it_stands(rule: str) -> None:
+def test_a_finding_has_its_place(rule: str) -> None:
     text = next(text for name, text in TRICKS if name == rule)
     found = next(finding for finding in scan(f"Before.\n{text}\nAfter.") if finding.rule == rule)
     assert 8 <= found.start < found.end <= 8 + len(text)
@@ -102,7 +102,7 @@ def test_russian_written_with_latin_letters_is_read() -> None:
         "escape\x1b[31mred",
     ],
 )
-def test_characters_that_nobody_sees_are_found(text: str) -> None:
+def test_invisible_characters_are_found(text: str) -> None:
     assert {finding.rule for finding in scan(text)} == {"hidden characters"}
 
 

@@ -75,7 +75,7 @@ def test_a_term_is_found_in_any_text_that_holds_it_between_spaces(text: str, bef
 
 
 @given(st.text("ab é東.", max_size=12), st.text("ab", min_size=1, max_size=3))
-def test_a_word_is_found_wherever_it_stands_alone(text: str, word: str) -> None:
+def test_a_word_is_found_wherever_it_is_a_whole_word(text: str, word: str) -> None:
     apart = re.split(r"([^abé]+)", normal(text))
     starts = accumulate(map(len, apart), initial=0)
     alone = [start for start, part in zip(starts, apart, strict=False) if part == word]

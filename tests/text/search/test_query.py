@@ -68,7 +68,7 @@ A, B, C = map(term, "abc")
         ("or and not", All((term("or"), term("and"), term("not")))),
     ],
 )
-def test_operators_quotes_stars_and_brackets_mean_what_they_say(query: str, meaning: Expression) -> None:
+def test_operators_quotes_stars_and_brackets_are_parsed(query: str, meaning: Expression) -> None:
     assert parse(query) == meaning
 
 
@@ -95,7 +95,7 @@ def test_operators_quotes_stars_and_brackets_mean_what_they_say(query: str, mean
         ('print("a")', All((term("print"), A))),
     ],
 )
-def test_what_has_no_operand_or_partner_is_dropped(query: str, meaning: Expression) -> None:
+def test_operators_without_operands_and_single_brackets_are_dropped(query: str, meaning: Expression) -> None:
     assert parse(query) == meaning
 
 

@@ -44,7 +44,7 @@ def test_an_excerpt_without_a_match_is_the_beginning() -> None:
     assert snippet("", matcher("four")) == ""
 
 
-def test_what_is_called_a_word_does_not_make_an_excerpt_endless() -> None:
+def test_a_very_long_word_does_not_lengthen_an_excerpt() -> None:
     shown = snippet("needle " + "x" * 100_000, matcher("needle"))
     assert len(shown) < 1_000
 
@@ -138,7 +138,7 @@ def test_a_phrase_that_is_spelled_otherwise_counts_for_less_than_as_it_was_asked
     assert as_asked > otherwise > absent == 0.0
 
 
-def test_advice_names_what_was_searched_and_the_ways_to_widen_it() -> None:
+def test_advice_has_the_query_and_ways_to_widen_it() -> None:
     said = no_results_hint("alpha beta*", 1_234, ["role: user"], ["leave out role"])
     assert "all of “alpha”, “beta*”" in said
     assert "1,234 searched (role: user)" in said
