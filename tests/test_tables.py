@@ -19,7 +19,7 @@ def test_every_row_that_fails_is_named() -> None:
     assert (type(broken), broken.__notes__) == (ZeroDivisionError, ["The row is (3, 0)."])
 
 
-def test_a_row_that_is_no_tuple_is_the_argument() -> None:
+def test_a_row_that_is_no_tuple_is_one_argument() -> None:
     seen: list[object] = []
     each_row(["a", ["b", "c"]])(seen.append)()
     assert seen == ["a", ["b", "c"]]

@@ -37,7 +37,7 @@ def test_a_session_whose_prompt_has_room_for_all_needs_no_views(application: App
     assert not is_asked(application)
 
 
-def test_where_there_is_no_room_the_uses_decide(application: Application) -> None:
+def test_above_the_limit_uses_decide(application: Application) -> None:
     remember(application, "Lives in Lisbon, in the old town.", "Likes tea with milk in it.", "Reads.")
     found = application.memory_places.of_session("s1")
     assert len(found.recalled) == 1

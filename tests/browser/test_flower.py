@@ -33,7 +33,7 @@ def states_after_reloading(browser: Chrome) -> set[str]:
     return {row[2] for row in rows(browser) if len(row) > 2}
 
 
-def test_a_turn_is_read_in_flower_task_by_task_and_nothing_that_was_said(
+def test_flower_shows_a_turn_task_by_task_without_content(
     tmp_path: Path, model_server: ModelServer, browser: Chrome
 ) -> None:
     asked = AskedCall("terminal", {"command": f"echo {SAID}"})

@@ -106,7 +106,7 @@ def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
     assert report.is_sound, report.findings
 
 
-def test_the_turn_is_done_whatever_becomes_of_its_delivery(desk: Desk, tmp_path: Path) -> None:
+def test_a_failed_delivery_does_not_affect_its_turn(desk: Desk, tmp_path: Path) -> None:
     delivery = desk.ask("Hello", "file:missing/answers.md")
     views = desk.application.views
     state = desk.state(delivery)

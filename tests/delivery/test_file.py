@@ -108,7 +108,7 @@ def test_the_home_of_hermes_jobs_is_never_written(courier: FileChannel, tmp_path
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_many_deliveries_at_once_stand_one_below_the_other(courier: FileChannel, tmp_path: Path) -> None:
+def test_many_deliveries_at_once_are_appended_one_by_one(courier: FileChannel, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     names = [f"dt{number}x0x0" for number in range(12)]
     with ThreadPoolExecutor(8) as pool:

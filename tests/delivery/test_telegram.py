@@ -76,7 +76,7 @@ def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: Teleg
     )
 
 
-def test_whatever_is_repeated_nothing_arrives_twice(bot: BotServer, courier: TelegramChannel) -> None:
+def test_no_repetition_arrives_twice(bot: BotServer, courier: TelegramChannel) -> None:
     """A worker that dies after an act leaves the step to another, which does it again."""
     state, clock = asked_for(f"telegram:{CHAT}", LONG), StandingClock()
     while next_steps(state):
@@ -157,7 +157,7 @@ def test_a_missing_or_refused_token_may_be_mended(bot: BotServer, token: str | N
     assert token is None or token not in refused.value.message
 
 
-def test_an_answer_without_words_is_said_to_be_one(bot: BotServer, courier: TelegramChannel) -> None:
+def test_an_empty_answer_is_marked_as_such(bot: BotServer, courier: TelegramChannel) -> None:
     carried_out(courier, asked_for(f"telegram:{CHAT}", " \n "))
     assert bot.said(CHAT) == ["(an answer without words)"]
 

@@ -173,7 +173,7 @@ def test_an_unknown_price_counts_tokens_and_no_money() -> None:
     assert amount(Usage(10), None) == Amount(tokens=10, nano_usd=0)
 
 
-def test_where_the_price_turns_out_to_be_unknown_the_money_set_aside_is_spent() -> None:
+def test_a_reservation_is_spent_if_the_price_turns_out_unknown() -> None:
     world = World()
     world.begin(reservation())
     replied = e.ModelReplied(

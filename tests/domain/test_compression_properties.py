@@ -226,7 +226,7 @@ def test_a_compression_that_was_asked_for_in_between_is_not_asked_for_again() ->
     assert len(world.do(replace(late, number=2))) == 1
 
 
-def test_a_note_behind_the_last_answer_is_no_request_that_ended_unanswered() -> None:
+def test_a_note_after_the_last_answer_is_no_unanswered_request() -> None:
     world = World()
     world.submit("hello")
     world.answer()

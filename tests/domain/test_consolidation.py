@@ -103,7 +103,7 @@ def test_turns_that_came_later_are_asked_for() -> None:
         max_size=20,
     )
 )
-def test_no_version_is_read_twice_whoever_asks_in_whatever_order(
+def test_no_version_is_read_twice_in_any_order_of_requests(
     wishes: list[tuple[int, int, str]],
 ) -> None:
     state, read = after(), list[int]()

@@ -118,7 +118,7 @@ def test_messages_of_a_compressed_history_are_texts_too() -> None:
         ("two\nlines", '"two\\nlines"'),
     ],
 )
-def test_a_text_is_found_in_whatever_form_it_is_stored(wanted: str, stored: str) -> None:
+def test_a_text_is_found_in_every_stored_form(wanted: str, stored: str) -> None:
     pattern = Pattern(literal(wanted))
     assert pattern.found(stored)
     assert not pattern.found(pattern(stored))

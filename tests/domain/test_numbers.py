@@ -17,5 +17,5 @@ from hermes_jobs.text.figures import pluralize
         (pluralize(2, "entry", "entries"), "2 entries"),
     ],
 )
-def test_a_number_of_things_is_said_as_people_say_it(said: str, expected: str) -> None:
+def test_counts_have_singular_and_plural(said: str, expected: str) -> None:
     assert said == expected

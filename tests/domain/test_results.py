@@ -32,7 +32,7 @@ def size(calls: tuple[Call, ...]) -> int:
     return sum(len(call.result or "") for call in calls)
 
 
-def test_a_stand_in_says_how_large_where_and_how_it_begins() -> None:
+def test_a_replacement_has_size_place_and_beginning() -> None:
     text = preview_of("abc" * 1000, "results/t1-1-0.txt", 6)
     assert text.startswith(OPEN)
     assert text.endswith(f"abcabc\n{CLOSE}")

@@ -255,7 +255,7 @@ def test_a_failed_turn_is_resumed_after_its_last_outcome_under_its_own_id() -> N
     assert len(world.of(e.TurnSubmitted)) == 1
 
 
-def test_a_turn_resumed_after_others_is_said_again_at_the_end() -> None:
+def test_a_turn_resumed_after_others_is_repeated_at_the_end() -> None:
     world = World()
     turn = world.submit("one")
     world.prefetch()

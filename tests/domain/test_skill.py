@@ -25,7 +25,7 @@ def proposed(path: str = "", *, new_string: str = "") -> e.SkillProposed:
     return e.SkillProposed(name="tidy", request=asked, rules=("a rule",), author="review")
 
 
-def test_a_created_skill_has_its_files_and_lies_in_its_category():
+def test_a_created_skill_has_its_files_and_category():
     skill = folded(CREATED, e.SkillFileWritten(name="tidy", path="scripts/a.sh", content="x", author="turn"))
     assert (skill.name, skill.category, skill.version, skill.exists) == ("tidy", "home", 2, True)
     assert skill.files == {MAIN_FILE: e.SkillFile("one"), "scripts/a.sh": e.SkillFile("x")}

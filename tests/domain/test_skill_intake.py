@@ -151,7 +151,7 @@ def test_of_two_binary_forms_the_persons_is_kept():
     ("laid_out", "category", "moved"),
     [(1, "work", "work"), (None, "work", "work"), (None, "", None), (1, "", None), (2, "", "")],
 )
-def test_a_folder_is_moved_by_hand_unless_it_lies_where_the_skill_once_was(
+def test_a_folder_in_a_new_place_was_moved_by_hand(
     laid_out: int | None, category: str, moved: str | None
 ) -> None:
     went = e.SkillEdited(name="tidy", content=ONE, category="home", author="turn")

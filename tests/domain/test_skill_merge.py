@@ -33,7 +33,7 @@ def test_a_merge_holds_both_sides(ours: str, theirs: str, result: str) -> None:
     assert merge(BASE, ours, theirs) == result
 
 
-def test_where_one_overrides_the_other_its_lines_stand_alone() -> None:
+def test_an_overriding_sides_lines_are_kept_alone() -> None:
     ours, theirs = "a\nours\nc\nd\nE\n", "A\ntheirs\nc\nd\ne\n"
     assert conflicts(BASE, ours, theirs) == "A\ntheirs\nc\nd\nE\n"
 

@@ -154,7 +154,7 @@ def test_a_session_that_has_expired_is_replaced(servers: Servers, old_server: Ho
     assert old_server.asked.count("initialize") == 3
 
 
-def test_a_write_is_sent_once_whatever_a_server_says_of_its_session(
+def test_a_write_is_sent_once_even_if_the_server_ends_the_session(
     servers: Servers, old_server: HostileServer
 ) -> None:
     old_server.at["tools/call"] = it.status(404)
@@ -162,9 +162,7 @@ def test_a_write_is_sent_once_whatever_a_server_says_of_its_session(
     assert old_server.calls == ["note"]
 
 
-def test_a_call_that_was_answered_has_been_made_whatever_follows(
-    servers: Servers, old_server: HostileServer
-) -> None:
+def test_an_answered_call_counts_as_made(servers: Servers, old_server: HostileServer) -> None:
     """The SDK asks for the list again after the call of a tool that it does not know."""
     launch = launch_of(old_server)
     assert isinstance(servers.list_tools(launch, CancelToken()), Offer)

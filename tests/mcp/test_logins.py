@@ -396,7 +396,7 @@ print(login.access_token if not login.ended else login.ended)
 """
 
 
-def test_two_processes_that_renew_at_once_both_go_on(oauth: OauthServer, file: LoginFile) -> None:
+def test_two_processes_that_refresh_at_once_both_continue(oauth: OauthServer, file: LoginFile) -> None:
     login = pasted(wish(oauth))
     file.write(login)
     oauth.hold = threading.Event()

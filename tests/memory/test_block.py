@@ -72,7 +72,7 @@ def test_the_newest_entries_are_in_the_prompt_where_not_all_are() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=30, unique=True), st.integers(1, 200))
-def test_whatever_a_person_has_saved_the_entries_in_a_prompt_fit(entries: list[str], limit: int) -> None:
+def test_the_entries_in_a_prompt_always_fit(entries: list[str], limit: int) -> None:
     found = places(Memory(memory=tuple(entries)), Limits(memory=limit))
     assert chars(found.in_prompt("memory")) <= limit
     assert len(found.prompt) + len(found.recalled) == len(entries)

@@ -72,7 +72,7 @@ class TestMem0:
         (tool,) = memory.get_tool_schemas()
         assert memory.handle_tool_call(tool.name, {"query": "tea"}).startswith("- Likes tea")
 
-    def test_a_compressed_session_goes_on_under_its_new_id(
+    def test_a_compressed_session_continues_under_its_new_id(
         self, memory: Mem0Memory, service: Service
     ) -> None:
         memory.on_session_switch(ProviderSession(id="s-3k9.2"), reset=False, reason="compression")
@@ -121,7 +121,7 @@ class TestHoncho:
         assert memory.handle_tool_call(tool.name, {"question": "What do they drink?"}) == "They like tea."
         assert service.of(".*/chat")[0].body["query"] == "What do they drink?"
 
-    def test_a_compressed_session_goes_on_under_its_new_id(
+    def test_a_compressed_session_continues_under_its_new_id(
         self, memory: HonchoMemory, service: Service
     ) -> None:
         memory.on_session_switch(ProviderSession(id="s-3k9.2"), reset=False, reason="compression")

@@ -85,9 +85,7 @@ def test_a_save_is_an_edit_also_if_the_file_once_had_that_content(home: SyncedMe
     assert [type(each.event).__name__ for each in home.writes()][2:] == ["MemoryRemoved"]
 
 
-def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(
-    home: SyncedMemory, file: Path, tmp_path: Path
-) -> None:
+def test_a_restored_copy_with_its_old_time_is_no_edit(home: SyncedMemory, file: Path, tmp_path: Path) -> None:
     write(home, "One")
     copy = shutil.copy2(file, tmp_path / "copy")
     made_at = file.stat().st_mtime_ns - 10**9
@@ -220,7 +218,7 @@ def test_eight_processes_that_write_at_once_lose_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_whoever_is_killed_in_a_write_leaves_nothing_that_the_next_use_does_not_put_right(
+def test_the_next_use_repairs_a_killed_write(
     home: SyncedMemory, folder: Path, file: Path, log: SqlEventLog, log_url: str, moment: str
 ) -> None:
     write(home, "Before")

@@ -92,7 +92,7 @@ def test_a_moment_that_passed_while_paused_cannot_be_resumed_but_run() -> None:
     assert [each.by for each in world.of(e.ScheduleFired)] == ["user"]
 
 
-def test_one_that_has_had_its_last_run_does_not_go_on() -> None:
+def test_a_schedule_after_its_last_run_cannot_be_resumed() -> None:
     world = World(timing="at 2026-11-23T09:00:00+00:00", kind="once")
     world.now = NINE
     world.look()
@@ -145,7 +145,7 @@ def test_another_time_counts_from_now_on() -> None:
     assert world.schedule.next_due == MONDAY + 15 * MINUTE
 
 
-def test_a_run_that_was_missed_before_the_edit_is_said() -> None:
+def test_a_run_missed_before_the_edit_is_reported() -> None:
     world = World()
     world.now = NINE + HOUR
     world.edit(timing="0 12 * * *")

@@ -144,7 +144,7 @@ def test_with_all_a_long_absence_is_made_up_for_by_its_newest_part() -> None:
     assert len(world.schedule.queued) == CATCH_UP - 1
 
 
-def test_a_moment_that_was_missed_by_too_much_is_said_and_the_schedule_ends() -> None:
+def test_a_moment_missed_by_too_much_is_reported_and_the_schedule_ends() -> None:
     world = World(timing="at 2026-11-23T09:00:00+00:00", kind="once")
     world.now = NINE + 3 * HOUR
     world.look()
@@ -206,7 +206,7 @@ def _dues(world: World) -> tuple[float, float]:
     return world.schedule.next_due, world.schedule.queued[0]
 
 
-def test_with_parallel_runs_stand_beside_each_other() -> None:
+def test_with_parallel_runs_overlap() -> None:
     world = World(timing="* * * * *", overlap="parallel")
     for minute in (1, 2):
         world.now = MONDAY + minute * MINUTE

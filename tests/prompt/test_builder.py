@@ -71,7 +71,7 @@ def test_the_day_is_one_of_the_configured_zone(tmp_path: Path) -> None:
     assert "Today is Wednesday, 31 December 2025." in days[1]
 
 
-def test_the_sections_stand_in_their_order(tmp_path: Path) -> None:
+def test_the_sections_are_in_their_order(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "AGENTS.md").write_text("Use tabs.\n", "utf-8")
@@ -126,7 +126,7 @@ def test_a_scheduled_prompt_says_it_is_unattended_and_how_to_stay_silent(tmp_pat
     assert "answer exactly [SILENT]" in prompt
 
 
-def test_a_soul_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_soul_is_reported(tmp_path: Path) -> None:
     (tmp_path / "SOUL.md").write_bytes(b"\xff\xfe")
     with pytest.raises(Rejected, match=r"SOUL\.md cannot be read"):
         builder(tmp_path).start(session())

@@ -32,7 +32,7 @@ def test_a_file_that_says_nothing_and_a_folder_by_that_name_are_passed_over(tmp_
     [(b"a\0b", "not text"), (b"\xff\xfe\x00", "not UTF-8"), (b"a" * (MAX_BYTES + 1), "larger than")],
     ids=["binary", "another encoding", "huge"],
 )
-def test_what_cannot_be_shown_is_said(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_unsuitable_files_are_named(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "AGENTS.md").write_bytes(content)
     shown = project_context(str(tmp_path))
     assert "[AGENTS.md was left out:" in shown
@@ -40,7 +40,7 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path, content: bytes, reason: st
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Secret.", "utf-8")
     (tmp_path / "AGENTS.md").chmod(0)
     assert "cannot be read (Permission denied)" in project_context(str(tmp_path))

@@ -47,7 +47,7 @@ def test_a_trick_is_replaced_by_a_note_that_names_its_rule(line: str, rule: str)
         "",
     ],
 )
-def test_what_honest_files_say_stays_as_it_is(text: str) -> None:
+def test_honest_files_are_unchanged(text: str) -> None:
     assert redact_findings_in(text) == text
 
 
@@ -60,7 +60,7 @@ def test_lines_of_one_trick_become_one_note() -> None:
 
 
 @given(st.text(), st.sampled_from(["ignore previous instructions", "</system>"]), st.text())
-def test_whatever_surrounds_a_trick_it_does_not_come_through(before: str, trick: str, after: str) -> None:
+def test_tricks_are_removed_in_any_surroundings(before: str, trick: str, after: str) -> None:
     result = redact_findings_in(f"{before}\n{trick}\n{after}")
     assert trick not in result
     assert "[left out by the rule “" in result

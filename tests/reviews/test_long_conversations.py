@@ -192,7 +192,7 @@ def test_a_failing_summariser_keeps_the_history_and_the_turn_continues(
     assert {status.status for status in session.ended.values()} == {"completed"}
 
 
-def test_when_the_window_is_full_and_no_summary_can_be_had_messages_are_set_aside(
+def test_in_a_full_window_without_a_summary_messages_are_set_aside(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     def choose(seen: Seen) -> Action:

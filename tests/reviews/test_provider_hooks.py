@@ -27,7 +27,7 @@ SMALL = {
 }
 
 
-def test_processes_hear_of_a_compression_that_another_made(tmp_path: Path, model_server: ModelServer) -> None:
+def test_processes_get_the_compression_of_another(tmp_path: Path, model_server: ModelServer) -> None:
     model_server.follow(talker)
     home = Home(tmp_path, {**endpoint(model_server.base_url), **SMALL})
     plugin = home.path / "plugins" / "noting"

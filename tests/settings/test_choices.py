@@ -114,7 +114,7 @@ def test_a_choice_says_where_it_is_asked_and_with_which_key(tmp_path, environ, n
     assert (choice.base_url, choice.key) == (base_url, key)
 
 
-def test_an_alias_stands_for_a_model_wherever_one_is_named(tmp_path):
+def test_an_alias_can_be_used_for_a_model_everywhere(tmp_path):
     config = "models: {aliases: {fast: 'anthropic:claude-haiku-4-5', main: gpt-5-mini}}\nmodel: {model: main}"
     assert chosen(tmp_path, "fast", OPENAI | ANTHROPIC, config).provider == "anthropic"
     assert load(OPENAI, home=tmp_path).main_model == Choice("gpt-5-mini")
@@ -125,7 +125,7 @@ def test_where_none_is_named_the_configured_model_is_asked(tmp_path):
     assert chosen(tmp_path, None, {}, config).model == "qwen3"
 
 
-def test_a_session_that_began_as_a_rehearsal_goes_on_with_what_is_configured_since(tmp_path):
+def test_a_rehearsed_session_continues_with_a_model_configured_since(tmp_path):
     assert chosen(tmp_path, "rehearsal", {}).rehearsal
     assert chosen(tmp_path, "rehearsal", OPENAI) == Choice("gpt-5-mini")
     assert chosen(tmp_path, "rehearsal", OPENAI, "model: {model: rehearsal}").rehearsal
@@ -161,7 +161,7 @@ def test_a_session_that_began_as_a_rehearsal_goes_on_with_what_is_configured_sin
         (OPENAI, None, None),
     ],
 )
-def test_what_is_wrong_with_a_key_is_said_without_it(tmp_path, environ, name, told):
+def test_a_problem_of_a_key_is_described_without_it(tmp_path, environ, name, told):
     choice = chosen(tmp_path, name, environ)
     assert missing_key(choice, load(environ, home=tmp_path).secrets) == told
 
@@ -196,7 +196,7 @@ def test_every_provider_has_its_documentation_and_those_that_need_a_key_a_place_
         assert not each.needs_key or each.keys_at.startswith("https://")
 
 
-def test_the_usual_model_of_a_provider_is_told_from_others_by_its_name():
+def test_the_usual_model_of_a_provider_is_recognised_by_its_name():
     for each in PROVIDERS.values():
         if each.default_model is not None:
             assert provider_of_model(each.default_model) == each

@@ -250,7 +250,7 @@ def test_a_draft_becomes_the_file_when_it_is_valid_and_is_kept_until_then(home):
     assert not Draft(home).accept()
 
 
-def test_a_draft_does_not_replace_what_was_changed_meanwhile(home):
+def test_a_draft_does_not_replace_concurrent_changes(home):
     draft = Draft(home)
     draft.path.write_text("terminal: {policy: deny}\n")
     set_value(home, "model.timeout", "5")

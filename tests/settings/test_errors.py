@@ -65,7 +65,7 @@ def test_a_mistyped_key_is_named_in_full_with_the_nearest_known_one(shared_home,
         ("1: 2", "nearest known one is"),
     ],
 )
-def test_an_unknown_key_or_section_names_what_was_meant(tmp_path, written, nearest):
+def test_an_unknown_key_or_section_suggests_a_similar_one(tmp_path, written, nearest):
     assert nearest in refusal(tmp_path, written)
 
 
@@ -224,7 +224,7 @@ def test_a_broken_file_is_one_sentence_with_line_and_column(tmp_path, written, p
     ("written", "found"),
     [("- a\n- b\n", "a list: 'a', 'b'"), ("just words", "'just words'"), ("5", "5")],
 )
-def test_a_file_that_is_no_mapping_says_what_it_is_instead(tmp_path, written, found):
+def test_a_file_that_is_no_mapping_is_described(tmp_path, written, found):
     message = refusal(tmp_path, written)
     assert f"expected keys and values, such as `model: {{api: chat}}`, found {found}." in message
 

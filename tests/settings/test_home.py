@@ -13,7 +13,7 @@ from hermes_jobs.settings import Paths, ensure_home, find_home, load
 from tests.small_disk import mounted
 
 
-def test_the_home_is_named_by_its_variable_and_lies_in_the_users_folder_otherwise(tmp_path, monkeypatch):
+def test_the_home_is_that_of_the_variable_or_in_the_users_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     user = {"HOME": "/home/anna"}
     assert find_home(user) == Path("/home/anna/.hermes-jobs")
@@ -57,7 +57,7 @@ def test_the_home_and_its_folders_are_made_for_their_owner_alone(tmp_path):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700, folder
 
 
-def test_every_path_lies_in_the_home(tmp_path):
+def test_every_path_is_in_the_home(tmp_path):
     paths = Paths(tmp_path)
     files = {paths.config, paths.env_file, paths.soul, paths.events_db}
     assert {file.name for file in files} == {"config.yaml", ".env", "SOUL.md", "events.db"}

@@ -19,7 +19,7 @@ def test_a_duration_is_a_number_with_its_unit(tmp_path, written, seconds):
     assert seconds_of(settings.model.wait_for_quota) == seconds
 
 
-def test_what_waits_and_thinks_has_its_defaults(tmp_path):
+def test_timeouts_and_reasoning_have_defaults(tmp_path):
     model = load({}, home=tmp_path).model
     assert (model.provider, model.reasoning_effort, model.fallback) == ("auto", None, ())
     assert (model.idle_timeout, model.timeout) == (120, None)
@@ -36,7 +36,7 @@ def test_config_set_takes_the_name_of_a_model_with_dots(tmp_path):
     assert models.aliases == {"fast": "gpt-5-mini"}
 
 
-def test_a_price_counts_each_kind_of_token_and_cached_ones_as_input_where_nothing_else_is_said():
+def test_a_price_covers_each_kind_of_token_and_cached_ones_default_to_input():
     usage = Usage(1_000_000, 2_000_000, 3_000_000, 4_000_000)
     assert Price(1, 10).cost_usd(usage) == 1 + 20 + 3 + 4
     assert Price(1, 10, 0.1, 1.25).cost_usd(usage) == pytest.approx(1 + 20 + 0.3 + 5)

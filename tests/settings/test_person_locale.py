@@ -18,7 +18,7 @@ def home(tmp_path):
     return tmp_path
 
 
-def test_only_what_says_a_locale_is_taken_of_the_environment():
+def test_only_locale_variables_are_read():
     environ = {
         "LANG": "de_DE.UTF-8",
         "LC_ALL": "de_DE@euro",
@@ -50,7 +50,7 @@ def test_it_travels_where_one_process_has_another(home):
     }
 
 
-def test_what_is_configured_wins(home):
+def test_configured_values_override(home):
     (home / "config.yaml").write_text(
         "terminal: {environment: {LANG: fr_FR.UTF-8, EDITOR: ed}}\nschedules: {timezone: Europe/Paris}\n"
     )

@@ -109,7 +109,7 @@ def test_without_any_source_every_key_has_its_documented_default(tmp_path):
     assert shown["log_url"] is None
 
 
-def test_every_key_says_what_it_means_and_what_it_accepts():
+def test_every_key_has_a_description_and_its_values():
     for key in known_keys().values():
         assert key.description.endswith("."), key.name
         assert key.expected, key.name
@@ -166,7 +166,7 @@ def test_the_rehearsal_answers_where_nothing_is_configured_or_it_is_asked_for(
     assert (settings.model_name, settings.rehearsal) == (model, rehearsal)
 
 
-def test_words_that_older_yaml_reads_as_booleans_times_or_octals_stay_what_they_look_like(tmp_path):
+def test_words_of_older_yaml_are_not_read_as_booleans_times_or_octals(tmp_path):
     write_home(tmp_path, config="model: {prompt_cache: on, model: 12:30}\nagent: {workdir: 2026-01-01}\n")
     settings = load({"HERMES_JOBS_COMPRESSION__THRESHOLD": "4e-1"}, home=tmp_path)
     assert settings.model.prompt_cache == "on"

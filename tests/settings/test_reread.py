@@ -48,7 +48,7 @@ def test_a_change_between_reading_and_the_first_look_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["terminal: {policy: maybe}\n", "model: [\n", "nosuch: 1\n"])
-def test_a_broken_file_keeps_what_was_read_before_and_says_so(live, tmp_path, caplog, broken):
+def test_a_broken_file_keeps_the_earlier_settings_and_warns(live, tmp_path, caplog, broken):
     before = live.current()
     write(tmp_path, broken)
     assert live.current() is before
@@ -68,7 +68,7 @@ def test_an_env_file_that_others_can_read_is_as_good_as_broken(live, tmp_path):
     assert "sk-0123456789" not in live.problem
 
 
-def test_what_needs_a_restart_stays_and_is_named(live, tmp_path):
+def test_settings_that_need_a_restart_stay_and_are_named(live, tmp_path):
     before = live.current()
     write(tmp_path, "workers: {concurrency: 3}\nterminal: {policy: deny}\n")
     now = live.current()

@@ -29,7 +29,7 @@ def test_the_key_is_read_from_env_file_and_the_environment_wins(tmp_path):
     assert settings.secrets.names == ("OPENAI_API_KEY", "TELEGRAM_BOT_TOKEN")
 
 
-def test_a_dollar_sign_in_env_file_is_taken_as_it_stands(tmp_path):
+def test_a_dollar_sign_in_the_env_file_is_literal(tmp_path):
     write_env(tmp_path, "OPENAI_API_KEY=ab${HOME}cd$$\n")
     assert load({}, home=tmp_path).secrets.api_key == "ab${HOME}cd$$"
 
@@ -178,5 +178,5 @@ def test_short_values_are_not_redacted():
         ("http://127.0.0.1:8080/v1 and me@example.org", "http://127.0.0.1:8080/v1 and me@example.org"),
     ],
 )
-def test_passwords_in_urls_are_redacted_though_nobody_named_them(text, redacted):
+def test_passwords_in_urls_are_redacted_too(text, redacted):
     assert Secrets({}).redact(text) == redacted

@@ -96,7 +96,7 @@ def test_a_key_that_the_environment_sets_is_applied_by_another_process(tmp_path,
     assert there.same_values(msgspec.structs.replace(shell, secrets=worker.secrets))
 
 
-def test_every_key_travels_or_belongs_to_processes_or_is_said_to_stay(tmp_path):
+def test_every_key_travels_or_belongs_to_processes_or_is_listed_as_local(tmp_path):
     for name, key in known_keys().items():
         urls = {"broker_url": "redis://h/0", "log_url": "postgresql://h/x"}
         value = urls.get(name) or sample(key, load({}, home=tmp_path).value(key))
@@ -107,7 +107,7 @@ def test_every_key_travels_or_belongs_to_processes_or_is_said_to_stay(tmp_path):
     assert all(any(name == each or name.startswith(f"{each}.") for name in known_keys()) for each in TRAVELS)
 
 
-def test_what_the_files_say_does_not_travel(tmp_path):
+def test_settings_of_the_files_do_not_travel(tmp_path):
     (tmp_path / "config.yaml").write_text("terminal: {policy: deny}\nmodel: {base_url: 'http://h/v1'}\n")
     (tmp_path / ".env").write_text(
         f"HERMES_JOBS_MODEL=m\nOPENAI_API_KEY={KEY}\nANTHROPIC_BASE_URL=http://a\n"
@@ -172,7 +172,7 @@ def meets(shell: Settings, worker: Settings, model: str | None = None) -> bool:
         ({"HERMES_JOBS_MODEL": "gpt-5"}, {"OPENAI_API_KEY": KEY}, True),
     ],
 )
-def test_a_process_has_what_a_turn_requires_or_not(tmp_path, shell, worker, meet):
+def test_a_process_can_or_cannot_serve_a_turns_settings(tmp_path, shell, worker, meet):
     assert meets(load(shell, home=tmp_path), load(worker, home=tmp_path)) == meet
 
 
@@ -193,7 +193,7 @@ def test_the_address_that_other_programs_share_keeps_its_meaning(tmp_path, worke
         assert there.choice(model).base_url == shell.choice(model).base_url
 
 
-def test_what_a_newer_build_recorded_is_left_out(worker, caplog):
+def test_settings_of_a_newer_version_are_ignored(worker, caplog):
     values = {"model.nosuch": 1, "terminal.policy": "maybe", "workers.concurrency": 1, "model.model": "m"}
     there = applied(worker, values)
     assert there.model.model == "m"

@@ -205,7 +205,7 @@ def test_a_support_file_is_merged_by_the_same_rule(host):
     assert host.read("tidy/references/a.md") == "zero\none\ntwo\n"
 
 
-def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(host):
+def test_a_restored_copy_with_its_old_time_is_no_edit(host):
     host.create("tidy")
     file = host.root / "tidy/SKILL.md"
     old, made_at = file.read_bytes(), file.stat().st_mtime_ns - 10**9
@@ -217,7 +217,7 @@ def test_a_copy_that_was_put_back_with_the_time_of_when_it_was_made_is_no_edit(h
     assert types(host, "tidy") == ["SkillCreated", "SkillPatched"]
 
 
-def test_a_skill_deleted_by_hand_is_deleted_everywhere_and_can_be_had_back(host, other):
+def test_a_skill_deleted_by_hand_is_deleted_everywhere_and_can_be_restored(host, other):
     host.create("tidy")
     host.ask("write_file", "tidy", path="assets/a", content="x")
     other.home.sync()

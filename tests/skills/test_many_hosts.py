@@ -59,7 +59,7 @@ ACTS = st.lists(
 
 @settings(max_examples=25)
 @given(ACTS)
-def test_whatever_the_agent_and_people_do_on_two_hosts_no_words_are_lost(acts):
+def test_no_words_are_lost_between_agent_and_people_on_two_hosts(acts):
     with TemporaryDirectory() as folder:
         log = open_log(sqlite_url(Path(folder) / "events.db"))
         try:

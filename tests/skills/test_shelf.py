@@ -76,7 +76,7 @@ def test_a_description_that_steers_the_agent_is_left_out(host):
     assert "- evil: [left out by the rule “overrides instructions”]" in SkillPresenter(host.shelf).index(ALL)
 
 
-def test_a_category_can_be_listed_by_itself(host):
+def test_a_category_can_be_listed_alone(host):
     librarian = SkillPresenter(host.shelf)
     assert librarian.listing("office", ALL) == "office:\n- letters: Writes letters."
     assert librarian.listing("general", ALL) == "general:\n- pdf-tools: Reads PDFs."
@@ -92,7 +92,7 @@ def test_a_skill_is_read_whole_with_its_folder_and_files(host, external):
     assert shown.endswith(skill_text("pdf-tools", "Read forms.md.", "Reads PDFs."))
 
 
-def test_one_file_of_a_skill_is_read_by_itself(host):
+def test_one_file_of_a_skill_is_read_alone(host):
     host.create("tidy")
     host.ask("write_file", "tidy", path="references/a.md", content="About A.")
     librarian = SkillPresenter(host.shelf)

@@ -116,7 +116,7 @@ KEYS = st.sampled_from(
     body=st.text(max_size=80).filter(lambda text: text.strip()),
     flow=st.sampled_from([True, False, None]),
 )
-def test_whatever_is_written_passes_the_reference_validator(description, fields, body, flow):
+def test_every_write_passes_the_reference_validator(description, fields, body, flow):
     said = {"name": "tidy", "description": description, **fields}
     front = yaml.safe_dump(said, allow_unicode=True, default_flow_style=flow)
     if "\n---" in front:

@@ -174,7 +174,7 @@ def test_a_created_file_goes_with_its_folders_and_comes_back_with_its_mode(desk)
     assert desk.snapshot()["new/deep/a.sh"] == (b"echo\n", 0o755)
 
 
-def test_rewinds_are_taken_back_one_by_one_and_one_that_changes_nothing_is_none(desk):
+def test_rewinds_are_undone_one_by_one_and_empty_ones_do_not_count(desk):
     (desk.work / "a").write_text("old\n")
     desk.ask("write_file", path="a", content="new\n")
     (desk.work / "a").write_text("mine\n")

@@ -120,7 +120,7 @@ def test_a_turn_is_a_trace_without_content(home: Home, collector: Collector) -> 
 
 
 @pytest.mark.slow
-def test_tasks_and_requests_stand_in_the_turns_trace(home: Home, collector: Collector) -> None:
+def test_tasks_and_requests_are_in_the_turns_trace(home: Home, collector: Collector) -> None:
     with home.start("up", "--no-flower", "--no-beat", **ALL_HEADERS) as running:
         running.wait_for("hermes-jobs is up")
         done = home.send("Look")

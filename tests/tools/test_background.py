@@ -78,7 +78,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     wait_until(lambda: not made.living(), "the end of everything")
 
 
-def test_it_goes_on_after_the_call_and_its_output_is_read_in_parts(shop):
+def test_it_continues_after_the_call_and_its_output_is_read_in_parts(shop):
     process = shop.start("echo one; read line; echo two $line")
     assert shop.ask("process", action="read", id=process.record.id).content.endswith(
         "bytes 0 to 4 of its output; continue with after=4]\none"
@@ -89,7 +89,7 @@ def test_it_goes_on_after_the_call_and_its_output_is_read_in_parts(shop):
     assert shop.ended(process).describe_state() == "ended with exit code 0"
 
 
-def test_what_fails_at_once_is_told_at_once(shop):
+def test_an_immediate_failure_is_reported_at_once(shop):
     said = shop.ask("terminal", command="echo oh; exit 3", background=True).content
     assert "has ended already" in said
     assert "ended with exit code 3" in said
@@ -103,7 +103,7 @@ def test_it_ends_with_all_that_it_started_also_in_other_sessions_of_the_system(s
     wait_until(lambda: not shop.living(), "the end of all of it")
 
 
-def test_what_does_not_listen_is_killed(shop):
+def test_a_process_that_ignores_term_is_killed(shop):
     process = shop.start("trap '' TERM HUP; while true; do sleep 0.05; done")
     assert shop.known.kill(process).describe_state() == "stopped"
     wait_until(lambda: not shop.living(), "the end of all of it")
@@ -125,7 +125,7 @@ def test_a_text_is_typed_once_for_each_call(shop):
         shop.known.type_text(ended, "x", "c4")
 
 
-def test_typing_asks_and_is_denied_where_nobody_can_be_asked(shop):
+def test_input_to_a_process_asks_and_is_denied_unattended(shop):
     assert [shop.verdict(action=each, id="p1") for each in ("list", "read", "kill")] == ["allow"] * 3
     assert shop.verdict(action="write", id="p1", text="y\n") == "ask"
     assert shop.verdict(attended=False, action="write", id="p1", text="y\n") == "deny"
@@ -150,7 +150,7 @@ def test_its_files_are_for_the_owner_alone(shop):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_what_a_killed_keeper_leaves_is_ended_by_whoever_looks(shop):
+def test_processes_of_a_killed_keeper_are_ended_at_the_next_look(shop):
     process = shop.launch("(setsid sleep 1000 &); sleep 1000")
     wait_until(lambda: len(shop.living()) >= 3, "its start")
     os.kill(process.status.keeper, signal.SIGKILL)
@@ -188,7 +188,7 @@ def test_last_names_the_newest_and_counts_back_from_it(shop):
         shop.known.find("last~2")
 
 
-def test_where_nobody_looks_after_it_it_ends_with_its_turn(shop):
+def test_without_a_keeper_it_ends_with_its_turn(shop):
     said = shop.ask("terminal", attended=False, command="sleep 1000", background=True)
     assert "It ends with this request at the latest" in said.content
 

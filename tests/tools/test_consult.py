@@ -53,7 +53,7 @@ def test_more_models_than_fit_are_refused() -> None:
         consult(panel=("a", "b", "c")).members(("panel", "panel", "panel"))
 
 
-def test_each_answer_stands_under_its_model_and_each_response_is_booked() -> None:
+def test_each_answer_is_under_its_model_and_each_response_is_booked() -> None:
     outcome = consult(panel=("a", "broken", "mute")).consult(CALLER, CancelToken(), question="Why?")
     assert outcome.ok
     assert outcome.content.split("\n\n") == [
@@ -69,7 +69,7 @@ def test_each_answer_stands_under_its_model_and_each_response_is_booked() -> Non
     ]
 
 
-def test_where_nobody_answers_the_call_has_failed() -> None:
+def test_without_any_answer_the_call_fails() -> None:
     assert not consult(panel=("broken",)).consult(CALLER, CancelToken(), question="Why?").ok
 
 
@@ -79,7 +79,7 @@ def test_a_cancelled_consultation_is_interrupted() -> None:
     assert consult(panel=("a",)).consult(CALLER, cancel, question="Why?").interrupted
 
 
-def test_what_a_call_may_take_is_known_before_it_runs() -> None:
+def test_the_cost_of_a_call_is_estimated_before_it_runs() -> None:
     family = consult(panel=("a", "b"))
     names, sent, said = family.asking(ToolCall("c", "consult", '{"question": "Why?"}')) or ((), 0, 0)
     assert (names, said) == (("a", "b"), ANSWER_TOKENS)

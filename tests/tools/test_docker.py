@@ -96,7 +96,7 @@ def test_the_container_is_shut_in_and_bounded():
     assert not {"--privileged", "--publish", "--volume", "--cap-add", "--device"} & set(asked)
 
 
-def test_the_working_folder_alone_is_mounted_whatever_its_name():
+def test_only_the_working_folder_is_mounted_also_with_odd_names():
     assert value("--mount", arguments()) == "type=bind,source=/srv/work,target=/srv/work"
     assert arguments().count("--mount") == 1
     assert value("--mount", arguments(workdir='/a,b "c"')) == (
@@ -120,7 +120,7 @@ def test_a_container_is_named_by_its_call_in_letters_that_docker_takes():
     assert remove_arguments("hermes-t1")[:3] == ("docker", "rm", "--force")
 
 
-def test_the_model_is_told_where_its_commands_run(tmp_path):
+def test_the_description_says_where_commands_run(tmp_path):
     (spec,) = terminal_in(tmp_path, DockerOptions(image="tools:1")).specs(None)
     assert "in a container (tools:1) with no network" in spec.description
     (spec,) = terminal_in(tmp_path, DockerOptions(network=True)).specs(None)
@@ -220,7 +220,7 @@ def test_killing_the_supervisor_ends_the_container_too(engine, terminal, tmp_pat
 # --- where there is no docker --------------------------------------------------------------------
 
 
-def test_where_there_is_no_docker_the_answer_says_so(terminal, tmp_path):
+def test_without_docker_the_answer_says_so(terminal, tmp_path):
     outcome = terminal("touch made", PATH="/nowhere")
     assert not outcome.ok
     assert "terminal.backend is docker, but there is no `docker` on this host" in outcome.content

@@ -74,7 +74,7 @@ def test_a_page_without_results_may_mean_either(engine):
     assert "turns this address away" in found.message
 
 
-def test_nobody_there_is_told(engine):
+def test_an_unreachable_service_is_reported(engine):
     with searching(Pages("")) as server:
         engine(server)
     found = search_response(ASKED)
@@ -82,7 +82,7 @@ def test_nobody_there_is_told(engine):
     assert "DuckDuckGo cannot be reached" in found.message
 
 
-def test_without_the_library_it_is_said_how_to_get_it(monkeypatch):
+def test_without_the_library_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(duckduckgo, "find_spec", lambda _name: None)
     with pytest.raises(SearchFailed) as failed:
         DuckDuckGo({}).search(SearchQuery(text="tea", today=date(2026, 11, 23)), Switch())

@@ -35,7 +35,7 @@ def test_a_short_file_comes_whole_under_its_line_numbers(desk):
     assert desk.read("a.txt") == "[lines 1–2 of 2]\none\ntwo\n"
 
 
-def test_a_page_says_how_to_go_on(desk):
+def test_a_page_says_how_to_read_the_next(desk):
     (desk.work / "a.txt").write_text("1\n2\n3\n4")
     assert desk.read("a.txt", limit=2) == "[lines 1–2 of 4; continue with offset=3]\n1\n2\n"
     assert desk.read("a.txt", offset=3, limit=2) == "[lines 3–4 of 4]\n3\n4"
@@ -104,7 +104,7 @@ def test_a_missing_file_is_answered_with_the_nearest_names(desk):
     assert "nor does its folder" in desk.read("no/where.txt")
 
 
-def test_a_folder_is_answered_with_what_it_holds(desk):
+def test_reading_a_folder_lists_it(desk):
     (desk.work / "sub" / "deep").mkdir(parents=True)
     (desk.work / "sub" / "a.txt").touch()
     assert desk.read("sub") == "Error: sub is a folder. It holds: a.txt, deep/."
@@ -165,7 +165,7 @@ def test_a_symbolic_link_stays_and_its_target_is_written(desk):
     assert (desk.work / "real.txt").read_text() == "new"
 
 
-def test_what_cannot_be_written_is_said_and_left_as_it_was(desk):
+def test_an_unwritable_file_is_reported_and_unchanged(desk):
     (desk.work / "sub").mkdir()
     (desk.work / "a.txt").write_text("old")
     assert "is a folder: it cannot be written" in desk.write("sub")

@@ -88,7 +88,7 @@ def make(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_reading_and_writing_keys_asks_and_is_refused_where_nobody_can_be_asked(desk: Desk, name: str):
+def test_reading_and_writing_keys_asks_and_is_refused_unattended(desk: Desk, name: str):
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("read_file", {}),
         ("write_file", {"content": "x"}),
@@ -102,7 +102,7 @@ def test_reading_and_writing_keys_asks_and_is_refused_where_nobody_can_be_asked(
 
 
 @pytest.mark.parametrize("name", [name for name in STARTUP if name != ".ssh/authorized_keys"])
-def test_writing_what_runs_by_itself_asks_and_reading_it_does_not(desk: Desk, name: str):
+def test_writing_startup_files_asks_and_reading_them_does_not(desk: Desk, name: str):
     assert desk.verdict("write_file", path=name, content="x") == "ask"
     assert desk.verdict("patch_file", path=name, old_string="a", new_string="b") == "ask"
     assert desk.verdict("write_file", path=name, content="x", attended=False) == "deny"
@@ -110,7 +110,7 @@ def test_writing_what_runs_by_itself_asks_and_reading_it_does_not(desk: Desk, na
 
 
 @pytest.mark.parametrize("name", HOME)
-def test_the_home_of_hermes_jobs_is_closed_also_where_somebody_would_approve(desk: Desk, name: str):
+def test_no_approval_opens_the_home_of_hermes_jobs(desk: Desk, name: str):
     path = desk.home / name
     assert "off limits" in desk.read(path)
     assert "off limits" in desk.write(path)
@@ -196,7 +196,7 @@ def test_a_search_in_the_home_folder_passes_over_keys_and_over_hermes_jobs(desk:
 
 
 @pytest.mark.parametrize("roots", [("/",), (".",), ("..",), ("~",)])
-def test_it_holds_whatever_the_roots_are(tmp_path: Path, roots: tuple[str, ...]):
+def test_it_applies_to_all_roots(tmp_path: Path, roots: tuple[str, ...]):
     desk = Desk(tmp_path.resolve(), roots=roots)
     make(desk.work / ".ssh/id_rsa")
     make(desk.home / ".env")

@@ -58,7 +58,7 @@ def test_a_write_carries_its_author_and_the_call_that_it_came_from(box: Box, aut
     )
 
 
-def test_what_people_did_to_the_files_is_taken_in_first(box: Box) -> None:
+def test_edits_by_hand_are_imported_first(box: Box) -> None:
     box.ask(action="add", target="user", content="x")
     assert box.settled == 1
 
@@ -75,7 +75,7 @@ def test_a_batch_is_one_change(box: Box) -> None:
     assert isinstance(added, e.MemoryAdded)
 
 
-def test_what_cannot_be_is_refused_when_it_is_decided(box: Box) -> None:
+def test_an_impossible_write_is_refused_at_the_decision(box: Box) -> None:
     outcome = box.ask(action="remove", target="memory", old_text="coffee")
     with pytest.raises(Rejected, match="No entry holds “coffee”"):
         box.facts(outcome)
@@ -97,7 +97,7 @@ def test_what_cannot_be_is_refused_when_it_is_decided(box: Box) -> None:
         ({"operations": [{"action": "add", "target": "user", "text": "x"}]}, "operations[0]"),
     ],
 )
-def test_a_call_that_says_too_little_or_too_much_is_answered_with_what_is_missing(
+def test_calls_with_missing_or_surplus_arguments_are_explained(
     box: Box, arguments: dict[str, object], said: str
 ) -> None:
     outcome = box.ask(**arguments)
@@ -115,7 +115,7 @@ def test_two_calls_of_one_reply_keep_their_order(box: Box) -> None:
     assert (first.effect, second.after) == ("idempotent", ("t1-1-0",))
 
 
-def test_the_model_is_told_of_every_argument(box: Box) -> None:
+def test_every_argument_is_described(box: Box) -> None:
     (spec,) = box.toolbox.specs(None)
     assert spec.name == "memory"
     assert set(spec.parameters["properties"]) == {
@@ -136,6 +136,6 @@ def test_the_model_is_told_of_every_argument(box: Box) -> None:
         {"arguments": {"action": "add", "target": "user", "content": "Speaks German", "old_text": None}},
     ],
 )
-def test_what_is_plainly_meant_is_accepted(box: Box, arguments: dict[str, object]) -> None:
+def test_lenient_forms_are_accepted(box: Box, arguments: dict[str, object]) -> None:
     (fact,) = box.facts(box.ask(**arguments))
     assert (fact.target, fact.content) == ("user", "Speaks German")

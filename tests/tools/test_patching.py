@@ -80,7 +80,7 @@ def test_where_nothing_is_like_it_the_advice_is_to_read(desk):
     )
 
 
-def test_a_text_of_line_ends_alone_that_is_not_there_is_no_accident(desk):
+def test_missing_text_of_only_line_ends_is_an_error(desk):
     (desk.work / "a.txt").write_text("1\n2\n")
     assert "does not occur" in desk.patch("a.txt", "\n\n\n", "")
 
@@ -107,7 +107,7 @@ def test_the_mode_and_bytes_that_are_no_utf_8_are_kept(desk):
     assert [each.name for each in desk.work.iterdir()] == ["a.sh"]
 
 
-def test_what_is_no_text_or_not_there_or_outside_is_refused(desk):
+def test_binary_missing_and_outside_files_are_refused(desk):
     (desk.work / "a.bin").write_bytes(b"a\0b")
     assert "is not a text file" in desk.patch("a.bin", "a", "b")
     assert "does not exist" in desk.patch("gone", "a", "b")

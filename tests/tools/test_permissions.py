@@ -78,7 +78,7 @@ def decision(command: str, *written: tuple[Ruling, str], mode: Mode = "ask") -> 
         ("make clean && rm -r build", "make clean && rm -r build"),
     ],
 )
-def test_a_rule_allows_what_it_says(pattern: str, command: str) -> None:
+def test_a_rule_allows_its_pattern(pattern: str, command: str) -> None:
     verdict = of_command(command, ("allow", pattern))
     assert (verdict.decision, verdict.by) == ("allow", f"rule 1: {pattern}")
     assert verdict.approved == ("*" not in pattern)
@@ -147,7 +147,7 @@ def test_a_pattern_that_was_offered_answers_the_one_question_that_was_asked() ->
     assert (forced.decision, forced.rule) == ("ask", "rewriting git history or discarding changes")
 
 
-def test_what_is_offered_is_a_pattern_for_few_verbs_and_else_the_very_command() -> None:
+def test_a_pattern_is_offered_for_few_verbs_and_else_the_exact_command() -> None:
     def offered(command: str) -> tuple[str, bool, object]:
         offer = of_command(command, mode="edits").offer
         assert offer is not None
@@ -183,7 +183,7 @@ def test_a_rule_holds_in_its_folder_and_below_it_alone() -> None:
 # --- order, modes, who is asked ----------------------------------------------------------------
 
 
-def test_deny_wins_over_ask_and_ask_over_allow_in_whatever_order_they_were_made() -> None:
+def test_deny_beats_ask_and_ask_beats_allow_in_any_order() -> None:
     rulings: tuple[Ruling, ...] = ("allow", "ask", "deny")
     allow, ask, deny = ((ruling, "make *") for ruling in rulings)
     for written in ((allow, ask, deny), (deny, ask, allow), (deny, allow)):
@@ -192,7 +192,7 @@ def test_deny_wins_over_ask_and_ask_over_allow_in_whatever_order_they_were_made(
     assert decision("make x", ask, allow) == "ask"
 
 
-def test_what_was_approved_now_answers_a_rule_that_asks_and_no_rule_that_denies() -> None:
+def test_an_approval_answers_a_rule_that_asks_and_none_that_denies() -> None:
     now = parse_pattern("make *")
     asks, denies = rules(("ask", "make *")), rules(("deny", "make *"))
     for held in (Permissions(rules=asks, turn=(now,)), Permissions(rules=asks, session=(now,))):
@@ -201,7 +201,7 @@ def test_what_was_approved_now_answers_a_rule_that_asks_and_no_rule_that_denies(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_never_run_is_never_allowed(mode: Mode) -> None:
+def test_forbidden_commands_cannot_be_allowed(mode: Mode) -> None:
     for command in ("rm -rf /", "hermes-jobs approvals add allow ls", f"cat {PATHS.home}/events.db"):
         exactly = parse_pattern(command)
         given = Permissions(
@@ -224,7 +224,7 @@ def test_what_is_never_run_is_never_allowed(mode: Mode) -> None:
         "rm   -r  'build'",
     ],
 )
-def test_a_rule_that_denies_finds_the_command_wherever_it_stands(command: str) -> None:
+def test_a_deny_rule_finds_the_command_at_every_place(command: str) -> None:
     verdict = of_command(command, ("deny", "rm *"), mode="full")
     assert verdict.decision == "deny"
 
@@ -233,7 +233,7 @@ def test_plan_mode_runs_nothing_dangerous() -> None:
     assert [line for _, line in dangerous() if decision(line, mode="plan") != "deny"] == []
 
 
-def test_of_everyday_commands_plan_mode_runs_only_what_reads() -> None:
+def test_plan_mode_runs_only_everyday_commands_that_read() -> None:
     run = [line for line in everyday() if decision(line, mode="plan") == "allow"]
     writes = re.compile(
         r"\b(?:rm|mv|cp|touch|mkdir|tee|pip|npm|make|sed|python3?|node|curl)\s|(?<![0-9-])>(?! ?/dev/null)"
@@ -275,7 +275,7 @@ def test_of_everyday_commands_plan_mode_runs_only_what_reads() -> None:
         "make",
     ],
 )
-def test_plan_mode_refuses_what_writes_or_may_write(command: str) -> None:
+def test_plan_mode_refuses_commands_that_may_write(command: str) -> None:
     assert decision(command, mode="plan") == "deny"
 
 
@@ -294,7 +294,7 @@ def test_plan_mode_refuses_what_writes_or_may_write(command: str) -> None:
         "echo hello",
     ],
 )
-def test_plan_and_edits_run_what_reads(command: str) -> None:
+def test_plan_and_edits_modes_run_commands_that_read(command: str) -> None:
     assert [decision(command, mode=mode) for mode in ("plan", "edits")] == ["allow", "allow"]
 
 
@@ -342,7 +342,7 @@ def test_rules_for_files_are_about_real_paths(tmp_path: Path) -> None:
     assert found("src/a", ("ask", "read:*"), ("allow", "read:src/a/b"), tool="read_file") == "ask"
 
 
-def test_nobody_is_asked_who_cannot_answer() -> None:
+def test_unattended_calls_do_not_ask() -> None:
     verdict = judged("terminal", Permissions(), attended=False, command="rm -r build")
     assert verdict.decision == "deny"
     assert verdict.rule.endswith(", and nobody can be asked in this turn")
@@ -374,7 +374,7 @@ STRICT = {"deny": 0, "ask": 1, "allow": 2}
 
 
 @given(line=LINES, pattern=PATTERNS)
-def test_what_a_rule_allows_begins_with_its_words(line: str, pattern: str) -> None:
+def test_commands_allowed_by_a_rule_begin_with_its_words(line: str, pattern: str) -> None:
     verdict = of_command(line, ("allow", pattern))
     if not verdict.by:
         return
@@ -398,7 +398,7 @@ def test_a_rule_more_that_denies_or_asks_never_widens(
 
 
 @given(line=LINES, written=MANY)
-def test_a_denied_command_is_denied_whatever_else_is_allowed(
+def test_a_denied_command_is_denied_beside_any_allow_rule(
     line: str, written: Sequence[tuple[Ruling, str]]
 ) -> None:
     given_all = Permissions(

@@ -43,7 +43,7 @@ def test_it_is_run_for_the_session_that_calls() -> None:
     assert ask(question="what?") == ToolOutcome(content="s1 asked ask_notes: what?")
 
 
-def test_what_it_raises_is_told_to_the_model() -> None:
+def test_exceptions_reach_the_model_as_errors() -> None:
     outcome = ask(question="why?")
     assert not outcome.ok
     assert outcome.content == "Error: ask_notes failed: OSError: the notes are away"
@@ -55,12 +55,12 @@ def test_a_missing_argument_is_named() -> None:
     assert "the argument `question` is missing" in outcome.content
 
 
-def test_it_is_never_repeated_by_itself() -> None:
+def test_it_is_never_repeated_automatically() -> None:
     (plan,) = BOX.plan("t1-1", [ToolCall("x", "ask_notes", "{}")], "/")
     assert plan.effect == "write"
 
 
-def test_one_that_says_what_it_does_is_treated_so() -> None:
+def test_a_declared_effect_is_used() -> None:
     spec = ProvidedSpec(SPEC.name, SPEC.description, SPEC.parameters, effect="read")
     box = Toolbox(plugin_tools([spec], run, toolset="memory"), enabled=("memory",))
     (plan,) = box.plan("t1-1", [ToolCall("x", "ask_notes", "{}")], "/")

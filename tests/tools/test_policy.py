@@ -400,7 +400,7 @@ def verdict(command: str, *, attended: bool = True, policy="ask", allow: tuple[s
 
 
 @each_row(rows(NEVER))
-def test_a_destructive_command_is_never_run_whatever_the_policy(rule, command):
+def test_no_policy_allows_a_destructive_command(rule, command):
     assert verdict(command) == Verdict("deny", rule)
     assert verdict(command, policy="allow", allow=("*",)) == Verdict("deny", rule)
 
@@ -453,7 +453,7 @@ ALLOW = ("git *", "ls", "ls *", "cat", "cat *", "echo *", "grep *", "find *", "b
         "/bin/ls *",
     ],
 )
-def test_what_matches_the_allow_list_runs(command):
+def test_commands_of_the_allow_list_run(command):
     allow = (*ALLOW, "/bin/ls *")
     assert verdict(command, allow=allow) == Verdict("allow")
 
@@ -515,7 +515,7 @@ def test_every_part_must_match_the_allow_list(command, part):
         "echo $((1 + ')'))",
     ],
 )
-def test_what_cannot_be_parsed_is_refused_where_there_is_an_allow_list(command):
+def test_unparsable_commands_are_refused_beside_an_allow_list(command):
     judged = verdict(command, policy="allow", allow=("*",))
     assert judged.decision == "deny"
     assert "cannot be checked" in judged.rule
@@ -599,7 +599,7 @@ def test_no_everyday_command_that_was_held_out_is_asked_about():
         ("docker build https://e.com/x.git", "ask"),
     ],
 )
-def test_what_stays_in_the_project_is_not_asked_about(tmp_path, command, decision):
+def test_commands_within_the_project_do_not_ask(tmp_path, command, decision):
     installed = tmp_path / "node_modules" / ".bin" / "eslint"
     installed.parent.mkdir(parents=True)
     installed.touch()
@@ -611,7 +611,7 @@ AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})",
 
 
 @pytest.mark.parametrize("around", AROUND)
-def test_what_is_around_a_dangerous_command_hides_nothing(around):
+def test_surrounding_commands_hide_no_dangerous_one(around):
     hidden = [each for _, each in dangerous() if verdict(around.format(each)).decision == "allow"]
     assert hidden == []
 

@@ -145,12 +145,12 @@ def test_nothing_survives_a_timeout_of_a_command_that(command, mark, text):
     ],
 )
 @linux
-def test_what_a_command_left_in_the_background_ends_with_it(command, mark, text):
+def test_background_processes_of_a_command_end_with_it(command, mark, text):
     assert command(f"{text}\necho done") == Completed(exit_code=0, output="done\n")
     assert processes_with(mark) == []
 
 
-def test_what_ends_by_itself_right_after_the_command_may_finish(command, tmp_path):
+def test_a_process_that_ends_right_after_the_command_may_finish(command, tmp_path):
     assert command("echo text > >(sleep 0.05; cat > late)").exit_code == 0
     assert (tmp_path / "late").read_text() == "text\n"
 

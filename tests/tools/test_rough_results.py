@@ -118,7 +118,7 @@ def leave() -> str:
 
 
 @given(st.text(st.characters(codec=None), max_size=50))
-def test_whatever_text_a_tool_returns_can_be_stored(text):
+def test_any_text_of_a_tool_can_be_stored(text):
     written = "".join(f"\\U{ord(char):08x}" for char in text)
     outcome = Toolbox((say,), enabled=("odd",)).run(
         ToolCall("x", "say", json.dumps({"text": written})), context_in("/"), None, Switch()

@@ -106,7 +106,7 @@ ATTACKS = (
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_command_reads_what_is_hidden(person: Person, attack: str) -> None:
+def test_no_command_reads_hidden_files(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
 
 
@@ -150,7 +150,7 @@ WRITES = (
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_no_command_changes_what_is_hidden_or_locked(person: Person, write: str) -> None:
+def test_no_command_changes_hidden_or_locked_files(person: Person, write: str) -> None:
     before = {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()}
     person.run(write)
     assert {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()} == before
@@ -203,7 +203,7 @@ def test_programs_see_their_own_credentials_and_no_others(person: Person) -> Non
     assert done.output.count(SECRET) == 1
 
 
-def test_what_the_user_made_visible_is(person: Person) -> None:
+def test_files_made_visible_by_the_user_are_readable(person: Person) -> None:
     plan = Sandbox(paths=person.paths, mode="on", visible=("~/.aws", ".netrc")).plan(
         str(person.work), SandboxReach()
     )

@@ -69,7 +69,7 @@ def planner() -> Planner:
     return Planner()
 
 
-def test_what_it_adds_stands_in_the_users_zone_and_is_told_in_full(planner: Planner) -> None:
+def test_an_added_schedule_is_in_the_users_zone_and_described_in_full(planner: Planner) -> None:
     told = planner.ask(action="add", when="every weekday at 9", task="Check the mail and summarise it.")
 
     assert planner.only.plan == e.Plan(
@@ -86,7 +86,7 @@ def test_what_it_adds_stands_in_the_users_zone_and_is_told_in_full(planner: Plan
     )
 
 
-def test_a_chat_without_a_folder_is_told_that_its_runs_have_none(planner: Planner) -> None:
+def test_a_chat_without_a_folder_gets_a_warning(planner: Planner) -> None:
     nowhere = replace(HERE, workdir="")
     told = planner.ask(nowhere, action="add", when="every weekday at 9", task="Check the mail.")
 
@@ -137,7 +137,7 @@ def test_its_answers_go_where_the_answer_of_this_conversation_goes(planner: Plan
         ({"when": "every day at 9", "task": "Look.", "timezone": "Mars/Base"}, "no time zone 'Mars/Base'"),
     ],
 )
-def test_what_it_cannot_add_is_refused_with_what_would_do(
+def test_an_impossible_schedule_is_refused_with_advice(
     planner: Planner, arguments: dict[str, object], says: str
 ) -> None:
     told = planner.ask(action="add", **arguments)
@@ -162,7 +162,7 @@ def test_a_scheduled_prompt_may_end_its_own_schedule(planner: Planner) -> None:
     assert planner.only.removed
 
 
-def test_it_sees_stops_and_goes_on(planner: Planner) -> None:
+def test_it_lists_pauses_and_resumes(planner: Planner) -> None:
     assert planner.ask(action="list") == "There are no schedules."
     planner.ask(action="add", when="0 9 * * 1-5", task="Read the mail.", name="Mail")
 

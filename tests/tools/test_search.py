@@ -113,7 +113,7 @@ def test_escape_sequences_and_odd_names_come_through_as_text(desk):
 # --- pages ---------------------------------------------------------------------------------------
 
 
-def test_results_are_paged_and_every_page_says_how_to_go_on(desk):
+def test_results_are_paged_and_every_page_names_the_next(desk):
     (desk.work / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 8)))
     assert desk.search("line", limit=3) == (
         "[matching lines 1–3; there are more: continue with offset=3]\na.txt\n1: line 1\n2: line 2\n3: line 3"
@@ -150,7 +150,7 @@ def test_of_a_very_long_line_the_part_around_the_match_is_shown(desk):
 # --- what is left out ----------------------------------------------------------------------------
 
 
-def test_what_git_ignores_is_left_out_by_the_nearest_rule(tree):
+def test_files_ignored_by_git_are_left_out_by_the_nearest_rule(tree):
     (tree.work / ".gitignore").write_text("*.py\n/src/deep/\n")
     (tree.work / "src" / ".gitignore").write_text("!b.py\n")
     (tree.work / ".git").mkdir()
@@ -159,7 +159,7 @@ def test_what_git_ignores_is_left_out_by_the_nearest_rule(tree):
     assert tree.search("import os", mode="files", path="src").splitlines()[1:] == ["src/b.py", "src/c.ts"]
 
 
-def test_what_is_asked_for_by_name_is_searched_though_git_ignores_it(tree):
+def test_a_named_file_is_searched_although_git_ignores_it(tree):
     (tree.work / ".gitignore").write_text("src/\na.py\n")
     assert tree.search("import os", mode="files", path="src").splitlines()[1:] == [
         "src/b.py",
@@ -182,7 +182,7 @@ def test_binaries_are_passed_over_and_large_files_are_named(desk):
     assert desk.search("needle", mode="files", path="b.log").splitlines()[1:] == ["b.log"]
 
 
-def test_pipes_and_what_cannot_be_read_hold_nothing_up(desk):
+def test_pipes_and_unreadable_files_do_not_block(desk):
     os.mkfifo(desk.work / "pipe")
     (desk.work / "a.txt").write_text("x")
     assert desk.search("x", mode="files").splitlines()[1:] == ["a.txt"]
@@ -220,7 +220,7 @@ def test_results_that_were_kept_apart_can_be_searched(desk):
 # --- patterns that cannot be ---------------------------------------------------------------------
 
 
-def test_an_invalid_pattern_says_what_is_wrong(tree):
+def test_an_invalid_pattern_is_explained(tree):
     outcome = tree.ask("search_files", pattern="a(b")
     assert not outcome.ok
     assert outcome.content == (
@@ -230,13 +230,13 @@ def test_an_invalid_pattern_says_what_is_wrong(tree):
     assert "is not a valid regular expression" in tree.search("a{99999999999999999999}")
 
 
-def test_what_is_not_there_or_out_of_bounds_is_said(tree):
+def test_missing_and_outside_paths_are_reported(tree):
     assert tree.search("a", path="gone") == "Error: gone does not exist."
     for wrong in ({"mode": "lines"}, {"limit": 0}, {"offset": -1}, {"context": 99}):
         assert tree.ask("search_files", pattern="a", **wrong).invalid
 
 
-def test_a_catastrophic_pattern_is_stopped_and_what_was_found_until_then_is_shown(tmp_path):
+def test_a_catastrophic_pattern_is_stopped_and_earlier_hits_are_shown(tmp_path):
     desk = Desk(tmp_path.resolve(), seconds=1)
     (desk.work / "a.txt").write_text("aa\n")
     (desk.work / "b.txt").write_text("a" * 5_000 + "b\n")

@@ -186,7 +186,7 @@ def test_summaries_are_asked_for_side_by_side(served: Desk, model_server: ModelS
 
 
 @pytest.mark.parametrize(("limit", "sessions"), [(1, 1), (2, 2), (5, 5), (50, 5)])
-def test_no_more_conversations_are_told_than_asked_for_nor_more_than_five(
+def test_at_most_the_requested_number_and_five_conversations_are_returned(
     limit: int, sessions: int, served: Desk, model_server: ModelServer
 ) -> None:
     for number in range(5, 9):
@@ -196,7 +196,7 @@ def test_no_more_conversations_are_told_than_asked_for_nor_more_than_five(
     assert len(model_server.requests) == sessions
 
 
-def test_a_long_summary_is_cut_and_an_empty_one_is_none(served: Desk, model_server: ModelServer) -> None:
+def test_a_long_summary_is_cut_and_an_empty_one_is_ignored(served: Desk, model_server: ModelServer) -> None:
     model_server.follow([Answer(text="word " * 500)])
     content = served.ask(query="needle", limit=1).content
     assert content.count("word") == WORDS
@@ -236,7 +236,7 @@ def test_without_a_model_the_matches_are_quoted_as_such(haystack: Desk) -> None:
     assert outcome.content.count("user: needle needle needle") == 1
 
 
-def test_what_a_failing_model_does_not_tell_is_quoted(served: Desk, model_server: ModelServer) -> None:
+def test_passages_without_a_summary_are_quoted(served: Desk, model_server: ModelServer) -> None:
     def second_fails(seen: Seen) -> Action:
         return Refuse(status=500, message="out of order") if "second" in seen.last_user_text else told(seen)
 
@@ -249,7 +249,7 @@ def test_what_a_failing_model_does_not_tell_is_quoted(served: Desk, model_server
     assert len(outcome.events) == 2
 
 
-def test_what_comes_too_late_is_quoted_and_its_request_is_ended(
+def test_a_late_summary_is_replaced_by_a_quote_and_its_request_is_ended(
     served: Desk, model_server: ModelServer
 ) -> None:
     model_server.follow(lambda seen: Hold())
@@ -271,7 +271,7 @@ class TwoSpeeds:
         raise ModelError("cancelled", "stopped", usage=Usage(7, 0))
 
 
-def test_the_late_do_not_cost_what_was_in_time(haystack: Desk) -> None:
+def test_late_summaries_do_not_affect_punctual_ones(haystack: Desk) -> None:
     haystack.summariser = SummaryModel(TwoSpeeds(), "small", FixedPrice())
     outcome = haystack.ask(query="needle", seconds=1.0)
     assert outcome.content.count("Found.") == 2
@@ -284,7 +284,7 @@ def test_the_late_do_not_cost_what_was_in_time(haystack: Desk) -> None:
     ]
 
 
-def test_a_cancelled_search_ends_at_once_and_books_what_was_paid_for(haystack: Desk) -> None:
+def test_a_cancelled_search_ends_at_once_and_books_its_usage(haystack: Desk) -> None:
     haystack.summariser = SummaryModel(TwoSpeeds(), "small", FixedPrice())
     cancel = Switch()
     cancel.fire()
@@ -320,7 +320,7 @@ def test_other_words_are_asked_for_only_as_an_option_and_booked_by_their_purpose
     assert purposes == ["search_expand", "session_search"]
 
 
-def test_what_holds_all_the_words_needs_no_others(served: Desk, model_server: ModelServer) -> None:
+def test_hits_with_all_words_are_not_relaxed(served: Desk, model_server: ModelServer) -> None:
     model_server.follow(other_words)
     served.expand = True
     outcome = served.ask(query="needle")
@@ -356,7 +356,7 @@ def test_a_day_begins_in_the_configured_zone(haystack: Desk, zone: str, found: b
     assert ("s3" in haystack.ask(query="third", after="2026-11-22").content) == found
 
 
-def test_an_empty_result_says_what_was_searched_and_how_to_widen_it(haystack: Desk) -> None:
+def test_an_empty_result_has_its_query_and_how_to_widen_it(haystack: Desk) -> None:
     content = haystack.ask(query="absent elsewhere", role_filter="user").content
     assert "all of “absent”, “elsewhere”" in content
     assert "role_filter: user" in content
@@ -375,7 +375,7 @@ def test_an_empty_result_says_what_was_searched_and_how_to_widen_it(haystack: De
         ({"limits": 1}, "did you mean `limit`"),
     ],
 )
-def test_wrong_arguments_are_answered_with_what_would_be_right(
+def test_wrong_arguments_are_answered_with_the_right_ones(
     arguments: dict[str, Any], complaint: str, haystack: Desk
 ) -> None:
     outcome = haystack.ask(query="needle", **arguments)

@@ -86,13 +86,13 @@ def test_a_write_names_its_author_and_its_call(desk):
         ({"action": "delete", "name": "x", "path": "y"}, "unknown argument `path`"),
     ],
 )
-def test_what_a_call_lacks_is_named(desk, arguments, complaint):
+def test_missing_arguments_are_named(desk, arguments, complaint):
     outcome = desk.ask("skill_manage", **arguments)
     assert not outcome.ok
     assert complaint in outcome.content
 
 
-def test_what_is_not_there_is_answered_with_what_is(desk):
+def test_unknown_names_are_answered_with_the_known_ones(desk):
     desk.host.create("tidy")
     assert "The nearest: tidy" in desk.ask("skill_view", name="tidi").content
     assert "There are: general." in desk.ask("skills_list", category="x").content
@@ -140,7 +140,7 @@ def test_an_empty_name_is_refused(desk, action, name):
     )
 
 
-def test_a_model_is_told_of_tools_and_not_of_commands(desk):
+def test_texts_for_the_model_name_tools_and_no_commands(desk):
     desk.host.create("tidy")
     for arguments in ({"name": "tidi"}, {"name": "tidy", "file_path": "a"}):
         assert "hermes-jobs " not in desk.ask("skill_view", **arguments).content

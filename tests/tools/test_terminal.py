@@ -84,13 +84,13 @@ def test_a_missing_working_folder_is_named(terminal, tmp_path):
     assert not outcome.invalid
 
 
-def test_a_session_without_a_working_folder_is_told_which_key_is_missing(terminal):
+def test_a_session_without_a_working_folder_names_the_missing_key(terminal):
     outcome = terminal(command="true", workdir="")
     assert not outcome.ok
     assert "`agent.workdir`" in outcome.content
 
 
-def test_a_command_that_is_too_long_says_what_to_do(terminal):
+def test_too_long_a_command_is_refused_with_advice(terminal):
     assert "Write a script to a file" in terminal(command="echo " + "x" * 200_000).content
 
 
@@ -127,7 +127,7 @@ def test_a_terminal_call_is_a_write_and_the_default_time_is_configured(tools):
     assert spec.parameters["required"] == ["command"]
 
 
-def test_its_description_says_what_is_hidden_and_in_which_order_commands_run(tools):
+def test_its_description_has_the_hidden_paths_and_the_order_of_commands(tools):
     (spec,) = (each for each in tools.specs(None) if each.name == "terminal")
     told = " ".join(spec.description.split())
     assert "Commands of one message run in order" in told

@@ -44,7 +44,7 @@ def test_a_list_replaces_the_one_before():
     assert outcome.content == "1 of 1 open:\n[ ] a: New"
 
 
-def test_merging_changes_what_is_named_and_keeps_the_rest_in_order():
+def test_merging_changes_named_items_and_keeps_the_rest_in_order():
     items = [{"id": "2", "status": "completed"}, {"id": "3", "text": "Tell", "status": "cancelled"}]
     assert written(todo(LIST, items=items, merge=True)) == (
         LIST[0],
@@ -57,7 +57,7 @@ def test_an_empty_list_clears_it():
     assert written(todo(LIST, items=[])) == ()
 
 
-def test_what_changes_nothing_is_no_fact():
+def test_an_unchanged_list_is_no_event():
     assert todo(LIST, items=[{"id": "1", "status": "completed"}], merge=True).events == ()
 
 

@@ -50,7 +50,7 @@ def test_name_description_and_effect_come_from_the_function_and_the_decorator():
     assert draw.description == "Draw points.\n\nThey are joined."
 
 
-def test_the_schema_is_one_closed_object_without_references_or_what_is_passed_in():
+def test_the_schema_is_one_closed_object_without_references_or_injected_parameters():
     text = json.dumps(draw.parameters)
     assert "$ref" not in text
     assert "$defs" not in text
@@ -113,7 +113,7 @@ def test_a_number_written_as_text_is_read_as_a_number(given, read):
         ("[" * 100_000, "not valid JSON"),
     ],
 )
-def test_wrong_arguments_are_answered_with_the_field_and_what_is_wrong(text, complaint):
+def test_wrong_arguments_are_answered_with_the_field_and_the_reason(text, complaint):
     with pytest.raises(InvalidArguments) as caught:
         draw.decode(text)
     assert complaint in str(caught.value)
@@ -158,7 +158,7 @@ near_arguments = st.dictionaries(
 
 
 @given(st.one_of(st.text(), json_values.map(json.dumps), near_arguments.map(json.dumps)))
-def test_whatever_a_model_writes_is_either_valid_or_invalid_arguments(text):
+def test_arguments_of_a_model_are_valid_or_refused(text):
     with contextlib.suppress(InvalidArguments):
         arguments = draw.decode(text)
         assert isinstance(arguments["title"], str)
@@ -212,12 +212,12 @@ def test_a_tool_can_be_made_from_a_foreign_schema():
         ('{"title": ""}', {"title": ""}),
     ],
 )
-def test_what_is_plainly_meant_is_accepted(written: str, meant: dict[str, Any]):
+def test_lenient_forms_are_accepted(written: str, meant: dict[str, Any]):
     assert dict(draw.decode(written)).items() >= meant.items()
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
-def test_whatever_stands_for_an_argument_is_read_or_refused(value: Any):
+def test_any_argument_is_read_or_refused(value: Any):
     for name in ("title", "size", "style", "points", "scale", "verbose"):
         with contextlib.suppress(InvalidArguments):
             draw.decode(json.dumps({"title": "a", name: value}))

@@ -124,7 +124,7 @@ def test_a_tool_that_is_not_available_here_is_hidden():
     assert run(box(), call("absent")).invalid
 
 
-def test_a_toolset_that_has_no_tools_yet_is_no_error():
+def test_an_empty_toolset_is_no_error():
     assert names(box(enabled=("delegate", "memory"))) == ["memory"]
 
 
@@ -136,7 +136,7 @@ def test_two_tools_of_one_name_are_refused():
 # --- running -------------------------------------------------------------------------------------
 
 
-def test_a_call_is_answered_with_what_the_tool_returns():
+def test_a_call_returns_the_tools_result():
     assert run(box(), call("read_file", path="a")) == ToolOutcome(content="content of a")
     assert run(box(), call("terminal", command="ls")) == ToolOutcome(content="ran ls", ok=False)
 
@@ -194,7 +194,7 @@ def test_the_verdict_is_the_guards(decision):
     assert box().verdict(call("guarded", decision=decision), context_in("/")).decision == decision
 
 
-def test_what_cannot_run_anyway_needs_no_approval():
+def test_an_invalid_call_needs_no_approval():
     assert box().verdict(call("nothing"), context_in("/")).decision == "allow"
     assert box().verdict(call("guarded"), context_in("/")).decision == "allow"
 
@@ -208,7 +208,7 @@ def test_a_guard_that_fails_denies():
 
 
 @given(st.sampled_from([*(each.name for each in TOOLS), "?"]), st.text())
-def test_no_call_raises_whatever_a_model_writes(name, arguments):
+def test_no_call_of_a_model_raises(name, arguments):
     asked = ToolCall(id="x", name=name, arguments=arguments)
     assert run(box(), asked).content
     assert len(box().plan("t-1", [asked, asked], "/")) == 2
@@ -271,7 +271,7 @@ def test_commands_and_file_tools_of_one_message_keep_the_order_in_which_they_wer
     assert order(box(), *calls) == [(), ("t-0",), ("t-1",), ("t-1",), ("t-0", "t-1", "t-2", "t-3")]
 
 
-def test_what_works_on_no_files_runs_beside_commands():
+def test_tools_without_files_run_beside_commands():
     assert order(box(), call("terminal", command="a"), call("memory")) == [(), ()]
 
 
@@ -294,6 +294,6 @@ def test_a_command_and_a_call_on_files_are_never_side_by_side(names):
                 assert f"t-{earlier}" not in plan[later]
 
 
-def test_a_call_that_cannot_run_holds_back_nobody():
+def test_an_invalid_call_delays_no_other():
     calls = (call("write_file", pat="a"), call("write_file", path="a"))
     assert order(box(), *calls) == [(), ()]

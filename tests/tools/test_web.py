@@ -101,7 +101,7 @@ def test_packed_content_is_unpacked(server, encoding, pack):
     assert "of 6,000]" in fetch(f"{server.url}/x").content
 
 
-def test_a_long_text_comes_in_parts_that_say_how_to_go_on(server):
+def test_a_long_text_comes_in_parts_that_name_the_next(server):
     text = "".join(f"{n:06d}\n" for n in range(10_000))
     server.pages["/x"] = Page(text.encode())
     first = fetch(f"{server.url}/x").content
@@ -133,7 +133,7 @@ def test_a_page_that_is_made_to_break_parsers_breaks_no_worker(server, html):
 # --- what is refused -----------------------------------------------------------------------------
 
 
-def test_what_is_no_text_is_refused_with_its_type_and_size(server):
+def test_binary_content_is_refused_with_its_type_and_size(server):
     server.pages["/a.png"] = Page(b"\x89PNG" * 100, "image/png")
     server.pages["/b"] = Page(b"a\0b", "text/plain")
     assert fetch(f"{server.url}/a.png").content == (
@@ -165,7 +165,7 @@ def test_a_server_that_never_ends_is_left_when_the_time_is_over(server):
         Page(b"short", headers={"Content-Length": "100"}),
     ],
 )
-def test_a_broken_answer_is_said_to_be_broken(server, page):
+def test_a_broken_answer_is_reported(server, page):
     server.pages["/x"] = page
     assert fetch(f"{server.url}/x").content.startswith("Error: nothing was fetched: ")
 
@@ -426,7 +426,7 @@ def test_a_name_that_changes_its_address_after_the_check_gains_nothing(monkeypat
     assert asked == ["rebind.example"]
 
 
-def test_what_is_connected_to_is_the_address_that_was_checked(server, monkeypatch):
+def test_the_checked_address_is_connected_to(server, monkeypatch):
     monkeypatch.setattr(addresses, "resolve", lambda host, port: ["10.255.255.1", "127.0.0.1"])
     monkeypatch.setattr(addresses, "is_public", lambda address: address == "127.0.0.1")
     monkeypatch.setattr(addresses, "is_own_address", lambda address: False)

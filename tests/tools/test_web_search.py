@@ -146,7 +146,7 @@ def test_foreign_text_stays_on_its_line_within_its_limit():
 
 
 @pytest.mark.parametrize("name", ["brave", "tavily", "exa"], indirect=True)
-def test_a_wrong_key_is_told_by_its_variable_and_never_shown(name, server):
+def test_a_wrong_key_is_named_by_its_variable_and_never_shown(name, server):
     wrong = "wrong-key-that-nobody-may-see"
     outcome = search_with(searcher(name, server, wrong), "tea")
     provider = SEARCH_PROVIDERS[name]
@@ -186,7 +186,7 @@ def test_an_answer_that_repeats_the_key_does_not_show_it(name, server):
     ids=str,
     indirect=["name"],
 )
-def test_refusals_are_told_apart(name, server, says, kind):
+def test_refusals_are_distinguished(name, server, says, kind):
     server.first = [says]
     with pytest.raises(SearchFailed) as failed:
         searcher(name, server).search(query(), Switch())
@@ -210,7 +210,7 @@ def query():
     ],
     indirect=["name"],
 )
-def test_a_refusal_says_what_can_be_done(name, server, says, told):
+def test_a_refusal_has_advice(name, server, says, told):
     server.first = [says]
     outcome = search(name, server)
     assert not outcome.ok
@@ -237,7 +237,7 @@ def test_a_query_that_brave_does_not_take_is_not_sent():
         assert server.asked == []
 
 
-def test_nobody_at_the_address_is_told():
+def test_an_unreachable_address_is_reported():
     with searching(SearXNGApi()) as server:
         address = server.base_url
     gone = create_searcher("searxng", address.replace("http://", "http://me:secret-word@"), None, {})
@@ -282,7 +282,7 @@ def test_a_cancelled_search_ends_at_once():
         ("searxng", "SearXNG needs web.search.base_url"),
     ],
 )
-def test_what_is_not_configured_is_told(name, said):
+def test_a_missing_configuration_is_reported(name, said):
     with pytest.raises(SearchFailed, match=said):
         create_searcher(name, None, None, {})
 

@@ -121,7 +121,7 @@ def test_an_order_that_a_person_gives_the_entries_stays():
 @pytest.mark.parametrize(
     "text", [f"\ufeff{TEA}\r\n§\r\n{MILK}\r\n", f"{TEA}\n\n §\n{MILK}", f"§\n{TEA}\n§\n§\n{MILK}\n§"]
 )
-def test_how_the_lines_are_set_is_no_edit(text: str):
+def test_line_wrapping_is_no_edit(text: str):
     assert entries_of(text) == (TEA, MILK)
     facts = remembering(TEA, MILK)
     assert found(facts, text) == ()

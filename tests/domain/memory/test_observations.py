@@ -106,7 +106,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=30))
-def test_whatever_a_model_answers_each_is_taken_or_refused_once(answers: list[object]) -> None:
+def test_each_observation_is_accepted_or_refused_once(answers: list[object]) -> None:
     found, refused = observations(answers, TURNS)
     numbers = [*(each.number for each in found), *(each.number for each in refused)]
     assert sorted(numbers) == list(range(1, len(answers) + 1))
@@ -221,7 +221,7 @@ def test_a_slot_that_the_model_names_counts_as_one_that_rules_read() -> None:
     assert len(folded(facts).memory) == 2
 
 
-def test_a_slot_that_one_answer_gives_twice_is_none() -> None:
+def test_a_slot_used_twice_in_an_answer_is_ignored() -> None:
     found, _ = observations(
         [answer(slot="Maya: likes"), answer(slot="maya: likes"), answer(slot="Maya: town")], TURNS
     )
@@ -239,7 +239,7 @@ def test_entries_of_a_person_are_never_replaced() -> None:
     assert [type(each) for each in facts_of(DecisionResult(writes=outcome.writes))] == [e.MemoryAdded]
 
 
-def test_all_older_ones_of_a_slot_give_way() -> None:
+def test_a_newer_observation_replaces_all_older_ones_of_its_slot() -> None:
     both = [
         *consolidated(said(BERN, "2026-11-20"))[0],
         *consolidated(said("I live in Leeds", "2026-11-21"))[0],

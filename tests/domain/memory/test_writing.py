@@ -204,7 +204,7 @@ def test_entries_come_back_from_their_file_as_they_were(entries: list[str]):
 
 
 @given(st.lists(st.sampled_from([TEA, MILK, BOTH, "x" * 40, "y" * 70]), max_size=8), st.data())
-def test_whatever_is_asked_for_no_entry_is_there_twice(contents: list[str], data: st.DataObject):
+def test_no_write_makes_duplicate_entries(contents: list[str], data: st.DataObject):
     facts: list[e.MemoryEvent] = []
     limits = Limits(memory=150, user=60)
     for content in contents:

@@ -128,5 +128,5 @@ def test_any_text_can_be_scanned_and_findings_lie_within_it(text: str) -> None:
 @example("to", "")
 @example("never", "")
 @example("must not", "")
-def test_whatever_surrounds_a_trick_it_is_found(before: str, after: str) -> None:
+def test_tricks_are_found_in_any_surroundings(before: str, after: str) -> None:
     assert "overrides instructions" in {each.rule for each in scan(f"{before}\n{OVERRIDE}\n{after}")}

@@ -34,7 +34,7 @@ def test_an_excerpt_has_about_forty_words_and_says_where_it_was_cut() -> None:
     assert TOKENS - 2 <= len(shown.split()) <= TOKENS + 2
 
 
-def test_an_excerpt_is_taken_where_most_of_the_words_stand_together() -> None:
+def test_an_excerpt_is_taken_where_most_words_are_together() -> None:
     text = "alpha " + FILLER * 30 + "alpha and beta " + FILLER * 30 + "beta"
     assert ">>>alpha<<< and >>>beta<<<" in snippet(text, matcher("alpha beta"))
 
@@ -85,7 +85,7 @@ def test_a_window_holds_the_most_of_the_whole_phrase() -> None:
     assert 200 <= text.rindex("alpha beta") - start <= 300
 
 
-def test_without_the_phrase_a_window_holds_words_that_stand_together() -> None:
+def test_without_the_phrase_an_excerpt_has_neighbouring_words() -> None:
     text = "alpha " * 20 + FILLER * 100 + "beta with an alpha. " + FILLER * 100 + "beta " * 20
     start, end = best_window(text, matcher("alpha beta"), 1_000)
     assert "beta with an alpha" in text[start:end]
@@ -114,7 +114,7 @@ def test_a_short_text_is_its_own_window() -> None:
     st.sampled_from(["a", "a b", "模", '"a b"']),
     st.integers(1, 90),
 )
-def test_a_window_lies_within_the_text(text: str, query: str, size: int) -> None:
+def test_a_window_is_within_the_text(text: str, query: str, size: int) -> None:
     start, end = best_window(text, matcher(query), size)
     assert 0 <= start <= end <= len(text)
     assert end - start <= size
