@@ -334,7 +334,7 @@ def test_paths_are_offered_by_folder_and_by_a_part_of_a_name_below(tmp_path: Pat
         ToolbarStatus,
         name=st.text(max_size=120),
         model=st.text(max_size=60),
-        tokens=st.integers(0, 2_000_000),
+        tokens=st.none() | st.integers(0, 2_000_000),
         window=st.integers(1, 2_000_000),
         cost_usd=st.none() | st.floats(0, 1e6),
         is_running=st.booleans(),
@@ -359,6 +359,8 @@ def test_the_status_line_shows_model_context_and_cost() -> None:
     assert toolbar_text(standing, 100) == (
         " m · mode ask · 25% of 128k tokens · $0.50 · 2 waiting · /help · Trip"
     )
+    undone = msgspec.structs.replace(standing, tokens=None)
+    assert toolbar_text(undone, 100) == " m · mode ask · $0.50 · 2 waiting · /help · Trip"
 
 
 def test_the_status_line_keeps_its_beginning_on_a_narrow_terminal() -> None:

@@ -32,7 +32,7 @@ def status(chat: ChatContext, _rest: str) -> None:
             "Session": f"{name} · {here.title}" if here is not None and here.title else name,
             "State": state,
             "Folder": conversation.workdir,
-            "Context": f"{current.fill:.0%} of {current.window:,} tokens",
+            "Context": f"{current.fill or 'unknown until the next answer,'} of {current.window:,} tokens",
             "Cost": money(current.cost_usd),
             "Mode": f"{conversation.mode}: {MEANINGS[conversation.mode]}",
             "Work done by": works,

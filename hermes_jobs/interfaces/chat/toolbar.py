@@ -16,12 +16,12 @@ MIN_NAME_COLUMNS = 8  # columns that the session's name gets, or it is left out
 
 
 class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the conversation. `tokens` of `window` are in use, 0 if unknown. `known_usd`: the known
-    part of a cost that is not known as a whole."""
+    """The state of the conversation. `tokens` of `window` are in use; None until the next answer of an undone
+    or compressed conversation tells. `known_usd`: the known part of a cost that is not known as a whole."""
 
     name: str
     model: str
-    tokens: int
+    tokens: int | None
     window: int
     cost_usd: float | None
     known_usd: float = 0.0
@@ -32,9 +32,9 @@ class ToolbarStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a question waits."""
 
     @property
-    def fill(self) -> float:
-        """The used share of the window."""
-        return self.tokens / max(self.window, 1)
+    def fill(self) -> str:
+        """The used share of the window; empty if unknown."""
+        return "" if self.tokens is None else f"{self.tokens / max(self.window, 1):.0%}"
 
 
 def toolbar_status(application: Application, conversation: Conversation) -> ToolbarStatus:
@@ -52,7 +52,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
     return ToolbarStatus(
         name=title or (session.id if session else "new session"),
         model=model,
-        tokens=session.prompt_tokens if session else 0,
+        tokens=(session.prompt_tokens or None) if session and session.messages else 0,
         window=application.endpoints.by_name.window_of(model),
         cost_usd=cost,
         known_usd=known_cost,
@@ -72,7 +72,7 @@ def toolbar_text(status: ToolbarStatus, columns: int, keys: str = "") -> str:
         "state": _waiting(keys) if status.asks else "",
         "model": one_line(status.model),
         "mode": f"mode {status.mode}",
-        "fill": f"{status.fill:.0%} of {short_tokens(status.window)} tokens",
+        "fill": f"{status.fill} of {short_tokens(status.window)} tokens" if status.fill else "",
         "cost": cost_text(status.cost_usd, status.known_usd),
         "queue": f"{status.waiting} waiting" if status.waiting else "",
         "work": "" if status.asks else "working, Ctrl-C cancels" if status.is_running else "/help",
