@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Free what a failed test has left open, so that no later test is blamed for it.
+
+    Its traceback keeps it alive: https://docs.python.org/3/library/sys.html#sys.last_traceback
+    """
+    if hasattr(sys, "last_value"):
+        del sys.last_type, sys.last_value, sys.last_traceback
+        sys.last_exc = None  # type: ignore[attr-defined, unused-ignore]  # as of Python 3.12
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
 
 
 def pytest_configure(config: pytest.Config) -> None:
