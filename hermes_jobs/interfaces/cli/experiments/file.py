@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 MAX_SAMPLES = 100
-EXAMPLE = "See docs/replay.md for an example."
+EXAMPLE = "The shortest form: {variants: [{name: now}, {name: large, model: NAME}]}. More: docs/replay.md."
 
 
 class VariantEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
