@@ -95,7 +95,7 @@ def test_a_stranger_gets_nothing_and_leaves_nothing(environ: Mapping[str, str], 
     assert STRANGER not in bot.typed
 
 
-def test_messages_of_a_shared_chat_are_not_answered(environ: Mapping[str, str], bot: BotServer) -> None:
+def test_messages_in_groups_are_not_answered(environ: Mapping[str, str], bot: BotServer) -> None:
     with serving(environ):
         bot.write(ANNA, "Hello all", kind="group", chat=-500)
         bot.write(ANNA, "Hello you")

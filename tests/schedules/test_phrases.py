@@ -104,7 +104,7 @@ def test_a_task_beside_a_timing_does_not_change_it(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", SPOILT)
-def test_unknown_words_in_a_timing_make_it_unreadable(form: str) -> None:
+def test_words_that_change_a_timing_make_it_unreadable(form: str) -> None:
     some = BARE[SPOILT.index(form) % STRIDE :: STRIDE]
     accepted = [
         meaning.sentence for meaning in some if isinstance(read(form.format(_inner(meaning))), Understood)

@@ -50,7 +50,7 @@ def test_each_write_is_an_event_with_author_and_evidence(host):
     assert facts[4].content == "1 two 1"
 
 
-def test_the_answer_confirms_the_save_and_lists_the_files(host):
+def test_the_answer_confirms_the_save_and_counts_the_files(host):
     assert host.create("tidy").answer.startswith("Saved: the skill tidy: created. SKILL.md has ")
     wrote = host.ask("write_file", "tidy", path=FILE, content="x").answer
     assert "references/a.md was written" in wrote

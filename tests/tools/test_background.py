@@ -188,7 +188,7 @@ def test_last_names_the_newest_and_counts_back_from_it(shop):
         shop.known.find("last~2")
 
 
-def test_without_a_keeper_it_ends_with_its_turn(shop):
+def test_an_unattended_process_ends_with_its_turn(shop):
     said = shop.ask("terminal", attended=False, command="sleep 1000", background=True)
     assert "It ends with this request at the latest" in said.content
 

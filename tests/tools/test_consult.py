@@ -79,7 +79,7 @@ def test_a_cancelled_consultation_is_interrupted() -> None:
     assert consult(panel=("a",)).consult(CALLER, cancel, question="Why?").interrupted
 
 
-def test_the_cost_of_a_call_is_estimated_before_it_runs() -> None:
+def test_the_models_and_cost_of_a_call_are_known_before_it_runs() -> None:
     family = consult(panel=("a", "b"))
     names, sent, said = family.asking(ToolCall("c", "consult", '{"question": "Why?"}')) or ((), 0, 0)
     assert (names, said) == (("a", "b"), ANSWER_TOKENS)

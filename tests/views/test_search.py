@@ -292,7 +292,7 @@ def test_a_rare_word_is_found_beside_a_common_one_however_old_it_is(archive: Arc
     assert archive.found("common OR needle")[0] == rare
 
 
-def test_alternatives_are_expanded_up_to_a_limit() -> None:
+def test_alternatives_are_searched_apart_up_to_a_limit() -> None:
     expression = parse("(a OR b) (c OR d) NOT e")
     assert expression is not None
     assert len(alternatives(expression)) == 4
