@@ -283,6 +283,7 @@ def test_tools_that_give_orders_or_cannot_be_called_are_left_out(mcp: McpHome) -
     assert "illegal" in tested["left_out"]["no good"]
     assert "clashes" in tested["left_out"]["a/b"]
     assert "only as a task" in tested["left_out"]["research"]
+    assert "3 tools, 4 left out" in mcp.home.run("mcp", "list").out
     mcp.home.send("Hello.")
     assert mcp.tools() == dict.fromkeys(("test__a_b", "test__fine", "test__later"), "A tool.")
 
