@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import PurePosixPath
 from typing import Literal
 
 from hermes_jobs.agent.tools.tables import load, pattern
@@ -22,6 +23,17 @@ KINDS: tuple[Kind, ...] = ("secret", "startup")
 def paths_in(table: str) -> tuple[str, ...]:
     """The paths of `secrets` and `startup`, from the user's home, or of `system_secrets`."""
     return tuple(load("sensitive_paths")[table])
+
+
+@cache
+def folders_above_secrets() -> frozenset[str]:
+    """The folders, from the user's home, that have secrets below them: `.config` for `.config/gh`."""
+    return frozenset(
+        folder
+        for secret in paths_in("secrets")
+        for folder in map(str, PurePosixPath(secret).parents)
+        if folder != "."
+    )
 
 
 def needed_by() -> Mapping[str, Sequence[str]]:

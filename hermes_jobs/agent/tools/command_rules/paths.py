@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_w
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.sensitive_paths import kind_of, paths_in
+from hermes_jobs.agent.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.wrappers import find_starts, is_narrowed
@@ -152,16 +152,20 @@ def _may_be_secret(pattern: str, user_home: str) -> bool:
 
 
 def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it reads the whole home of the user, including keys."""
-    above = {"/", "/home", "/Users", "/root", os.path.normpath(context.paths.user_home)}
+    """Whether it reads the whole home of the user, or a folder like `~/.config`, with the keys below it."""
+    user_home = os.path.normpath(context.paths.user_home)
+    above = {"/", "/home", "/Users", "/root", user_home}
+    with_keys = above | {os.path.join(user_home, folder) for folder in folders_above_secrets()}
     if invocation.name == "find":
         runs = {"-exec", "-execdir", "-ok", "-okdir"}.intersection(invocation.arguments)
         starts = map(invocation.path, find_starts(invocation.arguments))
-        return bool(runs) and not above.isdisjoint(starts)
+        return bool(runs) and not with_keys.isdisjoint(starts)
     if invocation.name in ("grep", "egrep", "fgrep") and not invocation.has("-r", "-R", "--recursive"):
         return False
     named_words = path_words(invocation)
-    if invocation.name not in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
+    if invocation.name in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
+        above = with_keys
+    else:
         if invocation.name in words("secrets", "home_lookers"):
             return False
         above.discard("/")  # a lone slash is not a folder to most of the others
