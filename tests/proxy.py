@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that can swallow what passes: no packet comes through, and no connection ends."""
+"""A TCP proxy on loopback that loses what passes: every packet, or the answer to one request."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class Proxy:
         self._forwards.set()
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
+        self._request = b""
+        self._answer_is_lost = threading.Event()
         self._closing = False
         self._accepting = threading.Thread(target=self._accept, name="proxy", daemon=True)
         self._accepting.start()
@@ -43,6 +45,10 @@ class Proxy:
     def forward(self) -> None:
         """Let everything through again, also what was kept."""
         self._forwards.set()
+
+    def lose_answer_to(self, request: bytes) -> None:
+        """Let the next request with these bytes through, and end every connection in place of its answer."""
+        self._request = request
 
     def cut(self) -> None:
         """End every connection, so that both sides hear of it."""
@@ -69,6 +75,13 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := source.recv(CHUNK):
                 self._forwards.wait()
+                if self._answer_is_lost.is_set():
+                    self._answer_is_lost.clear()
+                    self.cut()
+                    return
+                if self._request and self._request in data:
+                    self._request = b""
+                    self._answer_is_lost.set()
                 target.sendall(data)
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)

@@ -3,17 +3,24 @@ after its claim was lost."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from hermes_jobs.domain.budgets import charged, reservation_for
 from hermes_jobs.domain.events import (
     CallOutcome,
     CompressionFailed,
+    CompressionStarted,
     ModelCallFailed,
+    ModelCallStarted,
     OutcomeDiscarded,
     ReferenceFailed,
+    ReferenceStarted,
     ResponseBooked,
+    TitleStarted,
     ToolFinished,
+    ToolStarted,
 )
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
@@ -21,7 +28,9 @@ from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation
 from hermes_jobs.engine.ports import CANCELLED
-from hermes_jobs.eventlog.log import StepRow
+from hermes_jobs.eventlog.log import RecordedEvent, StepRow
+
+_STARTS = (CompressionStarted, ModelCallStarted, ReferenceStarted, TitleStarted, ToolStarted)
 
 
 def failed_step(
@@ -96,6 +105,20 @@ def is_failure(command: c.SessionCommand) -> bool:
             return kind not in {"", CANCELLED}
         case _:
             return False
+
+
+def is_recorded(records: Sequence[RecordedEvent], row: StepRow, worker: str) -> bool:
+    """Whether the outcome of a claim is in the stream: the log recorded it, and could not say so.
+
+    `worker` is the id under which this process writes now.
+    """
+    own = {row.owner, worker}
+    for record in reversed(records):
+        attempt = getattr(record.event, "attempt", row.step.attempt)
+        is_own = record.meta.causation == row.step.id and record.meta.worker in own
+        if is_own and attempt == row.step.attempt:
+            return not isinstance(record.event, _STARTS)
+    return False
 
 
 def discarded_events(

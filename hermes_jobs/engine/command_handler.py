@@ -173,14 +173,14 @@ class CommandHandler:
         """Claim or release a step without an event. Raises `StepLost`, `LogUnavailable`."""
         self._append((), EventMeta(worker=self.worker, causation=guard.step), guard=guard, durable=False)
 
-    def append_event(self, stream: str, event: SessionEvent) -> None:
-        """Append an event that depends on no state. Raises `LogUnavailable`."""
+    def append_event(self, stream: str, event: SessionEvent, key: UniqueKey) -> None:
+        """Append an event that depends on no state, once. Raises `KeyTaken`, `LogUnavailable`."""
         doubts = _Doubts(self._repository)
         while True:
             session = self._repository.load(stream)
             write = _StreamChange(session, (event,), self._repository.fold(session, (event,)))
             try:
-                self._append([write], self._meta(session, None, None))
+                self._append([write], self._meta(session, None, None), keys=(key,))
             except Conflict:
                 doubts.after_conflict([stream])
                 continue

@@ -7,8 +7,6 @@ run(step):  claim (start event) ─▶ handler ─▶ finish (outcome, next step
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -27,7 +25,12 @@ from hermes_jobs.domain.session.steps import Step, find_step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState, due_steps
 from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.engine.abnormal_outcomes import discarded_events, failure_outcome, is_failure
+from hermes_jobs.engine.abnormal_outcomes import (
+    discarded_events,
+    failure_outcome,
+    is_failure,
+    is_recorded,
+)
 from hermes_jobs.engine.claims import StepClaims, StepResult
 from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.engine.in_flight import InFlightSteps, RunningStep
@@ -45,6 +48,7 @@ from hermes_jobs.engine.ports import (
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.engine.step_parts import PartsOfTurns, StepParts, unmet
 from hermes_jobs.engine.titles import title_keys
+from hermes_jobs.engine.unsaved_outcomes import UnsavedOutcomes
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
@@ -99,8 +103,7 @@ class Engine:
         )
         self._claims = StepClaims(self._command_handler)
         self.in_flight = InFlightSteps()
-        self._unsaved: list[Callable[[], object]] = []
-        self._unsaved_lock = threading.Lock()
+        self._unsaved = UnsavedOutcomes()
 
     def _today(self) -> str:
         """The day to which usage is charged now."""
@@ -223,16 +226,25 @@ class Engine:
         """Run an operation of a turn or a compression: its start and its end are events."""
         call = session.current.call(step.id) if session.current else None
         running.is_write = call is not None and call.effect == "write"
-        begun = self._claims.claim(session, step, guard, parts.budget_guard, durable=running.is_write)
+        row = StepRow(step=step, owner=guard.owner, fence=guard.fence)
+        try:
+            begun = self._claims.claim(session, step, guard, parts.budget_guard, durable=running.is_write)
+        except LogUnavailable:
+            self._release_later(row)
+            raise
         if not isinstance(begun, Session):
             return begun
         claimed = find_step(begun, step.id)
         assert claimed is not None, f"{step.id} was claimed and is not due"
-        row = StepRow(step=claimed, owner=guard.owner, fence=guard.fence)
+        row = msgspec.structs.replace(row, step=claimed)
         command = self._outcome(parts, begun, claimed, running.cancel)
-        if isinstance(command, c.FinishModelCall | c.FinishReference) and parts.budget_guard is not None:
-            command = parts.budget_guard.warned(begun, command, self.log)
-        return self._finish(row, command, reservation_for(begun, step.id))
+        # After any error the step stays claimed until its outcome is recorded.
+        return self._unsaved.record(partial(self._finish, parts, begun, row, command), Exception)
+
+    def _release_later(self, row: StepRow) -> None:
+        """Release a step whose claim may have been recorded although the log did not say so: this process
+        would own the step for ever, and never run it."""
+        self._unsaved.save(partial(self._unsaved.record, partial(self.reclaim, row, "shutdown")))
 
     def _outcome(self, parts: StepParts, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
         try:
@@ -240,6 +252,9 @@ class Engine:
         except StepInterrupted:
             reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
             return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)
+        except LogUnavailable as error:  # no fault of the turn's: it continues with the log
+            logger.warning("step %s is put off: %s", step.id, error)
+            return c.AbandonStep(step=step.id, worker=self.worker, reason="shutdown")
         except Exception as error:
             logger.exception("step %s failed unexpectedly", step.id)
             return failure_outcome(session, step, type(error).__name__)
@@ -250,6 +265,7 @@ class Engine:
         self, parts: StepParts, state: StreamState, step: Step, guard: StepGuard, cancel: Cancel
     ) -> StepResult:
         """Run a step of a stream that is not a session: after a failure it is due again."""
+        row = StepRow(step=step, owner=guard.owner, fence=guard.fence)
         finish = msgspec.structs.replace(guard, action="finish")
         handler = _handler(parts, step)
         try:
@@ -261,18 +277,31 @@ class Engine:
                 self._command_handler.apply_guard(guard)
         except StepLost:
             return "nothing"
+        except LogUnavailable:
+            self._release_later(row)
+            raise
+        turns_on = step.stream if isinstance(handler, PaidStepHandler) else ""
         try:
-            turns_on = step.stream if isinstance(handler, PaidStepHandler) else ""
-            return self._finish_other(self._decision(parts, step, cancel), finish, turns_on)
+            decision = self._decision(parts, step, cancel)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the step must not stay claimed
+            return self._abandon(row, error)
+        apply = partial(self._command_handler.apply, decision, step.id, guard=finish, turns_on=turns_on)
+        try:
+            self._unsaved.record(apply)
         except StepLost:
             return "nothing"
         except LogUnavailable:
             raise
-        except Exception as error:
-            if not isinstance(error, StepInterrupted):
-                logger.exception("step %s failed unexpectedly; it is tried again", step.id)
-            self._command_handler.apply_guard(finish)
-            return "abandoned"
+        except Exception as error:  # noqa: BLE001 - as above
+            return self._abandon(row, error)
+        return "done"
+
+    def _abandon(self, row: StepRow, error: Exception) -> StepResult:
+        """Release a step without an outcome: it is due again."""
+        if not isinstance(error, StepInterrupted | LogUnavailable):
+            logger.error("step %s failed unexpectedly; it is tried again", row.step.id, exc_info=error)
+        self._unsaved.record(partial(self.reclaim, row, "shutdown"))
+        return "abandoned"
 
     def _decision(self, parts: StepParts, step: Step, cancel: Cancel) -> Decision:
         if cancel.reason is not None:  # the process may have been stopped since it claimed the step
@@ -281,36 +310,16 @@ class Engine:
         assert not isinstance(decision, c.Command), f"the handler of {step.kind} gave a command"
         return decision
 
-    def _finish_other(self, decision: Decision, guard: StepGuard, turns_on: str) -> StepResult:
-        try:
-            self._command_handler.apply(decision, guard.step, guard=guard, turns_on=turns_on)
-        except LogUnavailable:
-            self._save_later(partial(self._finish_other, decision, guard, turns_on))
-            raise
-        return "done"
-
     def retry_unsaved(self) -> int:
         """Append the outcomes that could not be appended before; returns how many are left."""
-        with self._unsaved_lock:
-            waiting, self._unsaved = self._unsaved, []
-        for finish in waiting:
-            try:
-                with suppress(LogUnavailable, StepLost):
-                    finish()
-            except Exception:
-                logger.exception("an outcome could not be recorded; it is tried again")
-        return len(self._unsaved)
+        return self._unsaved.retry()
 
-    def _save_later(self, finish: Callable[[], object]) -> None:
-        with self._unsaved_lock:
-            self._unsaved.append(finish)
-
-    def reclaim(self, row: StepRow) -> bool:
-        """Release a step of a dead worker, so that it is due again; False if the worker had lost it
-        already."""
+    def reclaim(self, row: StepRow, reason: Literal["shutdown", "died"] = "died") -> bool:
+        """Release a step that its worker will not finish, so that it is due again; False if the worker had
+        lost it already."""
         assert row.owner is not None
         guard = StepGuard(action="finish", step=row.step.id, owner=row.owner, fence=row.fence)
-        command = c.AbandonStep(step=row.step.id, worker=row.owner, reason="died")
+        command = c.AbandonStep(step=row.step.id, worker=row.owner, reason=reason)
         try:
             if self._is_operation(row.step):
                 self._command_handler.handle(row.step.stream, command, guard=guard)
@@ -327,10 +336,26 @@ class Engine:
         step = find_step(self.sessions.load(row.stream), row.id)
         return step is None or step.operation is not None
 
-    def _finish(self, row: StepRow, command: c.SessionCommand, reserved: Reservation | None) -> StepResult:
+    def _finish(
+        self, parts: StepParts, begun: Session, row: StepRow, command: c.SessionCommand
+    ) -> StepResult:
+        """Record the outcome of an operation; `begun` is the session after its start."""
         step = row.step
+        if isinstance(command, c.FinishModelCall | c.FinishReference) and parts.budget_guard is not None:
+            command = parts.budget_guard.warned(begun, command, self.log)
         assert row.owner is not None
         guard = StepGuard(action="finish", step=step.id, owner=row.owner, fence=row.fence)
+        try:
+            self._record(step, command, guard)
+        except StepLost:
+            if not is_recorded(self.log.read(step.stream), row, self.worker):
+                self._record_discarded(row, command, reservation_for(begun, step.id))
+            return "discarded"
+        if isinstance(command, c.AbandonStep):
+            return "abandoned"
+        return "failed" if is_failure(command) else "done"
+
+    def _record(self, step: Step, command: c.SessionCommand, guard: StepGuard) -> None:
         keys: tuple[UniqueKey, ...] = ()
         if isinstance(command, c.FinishModelCall | c.FinishReference):
             keys = tuple(warning_key(warning) for warning in command.warnings)
@@ -340,20 +365,20 @@ class Engine:
             self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
         except KeyTaken:  # another call has already warned of the limit, or another session has the title
             if isinstance(command, c.FinishTitle):
-                without_title = msgspec.structs.replace(command, title=None, kind="title_taken")
-                return self._finish(row, without_title, reserved)
-            assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
-            return self._finish(row, msgspec.structs.replace(command, warnings=()), reserved)
-        except StepLost:
-            for event in discarded_events(row, command, reserved):
-                self._command_handler.append_event(step.stream, event)
-            return "discarded"
-        except Exception:  # the step stays claimed until its outcome is recorded
-            self._save_later(partial(self._finish, row, command, reserved))
-            raise
-        if isinstance(command, c.AbandonStep):
-            return "abandoned"
-        return "failed" if is_failure(command) else "done"
+                without = msgspec.structs.replace(command, title=None, kind="title_taken")
+                self._record(step, without, guard)
+            else:
+                assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
+                self._record(step, msgspec.structs.replace(command, warnings=()), guard)
+
+    def _record_discarded(
+        self, row: StepRow, command: c.SessionCommand, reserved: Reservation | None
+    ) -> None:
+        """Record once that the outcome came too late, and what it cost."""
+        for number, event in enumerate(discarded_events(row, command, reserved)):
+            key = UniqueKey(scope="discarded", key=f"{row.step.id}/{row.fence}/{number}", digest="")
+            with suppress(KeyTaken):
+                self._command_handler.append_event(row.step.stream, event, key)
 
 
 def _turn_of(state: StreamState, step: Step) -> Turn | None:

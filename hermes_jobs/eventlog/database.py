@@ -80,6 +80,10 @@ class Database(Protocol):
         returns. The caller of that function also commits or rolls back.
         """
 
+    def has_committed(self, connection: Connection) -> bool:
+        """Whether the transaction of that writer is committed although its commit raised an error: the answer
+        may have been lost with the connection. False also where the database cannot tell."""
+
     def reading(self) -> AbstractContextManager[Connection]:
         """A connection whose every statement reads all committed data."""
 

@@ -42,6 +42,7 @@ IDLE_SECONDS = 8  # a writer's longest silence within its transaction
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
 ANSWER_SECONDS = 40.0  # a server's longest silence within an answer
 ERASE_SECONDS = 3600.0  # the same while it writes its tables again
+DOUBT_SECONDS = 10.0  # after which a writer gives up to learn whether its commit came to pass
 CONNECTIONS = 8  # of one process, at most
 
 _KEEPALIVE_SECONDS = 15  # after which a silent connection is tested by the network itself
@@ -63,7 +64,8 @@ def _lock_statement(seconds: float) -> str:
     """Wait for the write lock for so long. The limits are set before: they apply during the wait, too."""
     limits = {"lock_timeout": f"{round(seconds * 1000)}ms", **_LIMITS}
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in limits.items())
-    return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {settings}, pg_advisory_xact_lock({_KEY})"
+    lock = f"SELECT {settings}, pg_advisory_xact_lock({_KEY})"
+    return f"BEGIN ISOLATION LEVEL READ COMMITTED; {lock}; SELECT pg_current_xact_id()::text"
 
 
 _HOLDER = f"""
@@ -73,6 +75,9 @@ FROM (SELECT {_KEY} AS number) AS key, pg_locks AS l JOIN pg_stat_activity AS a 
 WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND a.datname = current_database()
   AND l.classid::bigint = (key.number >> 32) & 4294967295 AND l.objid::bigint = key.number & 4294967295
 """
+
+
+_STATUS = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
 
 
 class PostgresDatabase:
@@ -125,23 +130,37 @@ class PostgresDatabase:
 
             yield begin
 
-    def _acquire_write_lock(self, connection: Connection) -> None:
+    def _acquire_write_lock(self, connection: _NamedConnection) -> None:
         """Raises `LogUnavailable` where it does not come."""
         try:
-            connection.execute(_lock_statement(NOTICE_SECONDS))
+            connection.begin(_lock_statement(NOTICE_SECONDS))
         except errors.LockNotAvailable:
             connection.rollback()
             self._notify(f"Waiting for the log at {self._name}: {self._holder(connection)} writes to it.")
         else:
             return
         try:
-            connection.execute(_lock_statement(LOCK_SECONDS - NOTICE_SECONDS))
+            connection.begin(_lock_statement(LOCK_SECONDS - NOTICE_SECONDS))
         except errors.LockNotAvailable as error:
             connection.rollback()
             raise LogUnavailable(
                 f"The log at {self._name} was locked for {LOCK_SECONDS} s by others, at last by "
                 f"{self._holder(connection)}. Nothing was recorded: try again."
             ) from error
+
+    def has_committed(self, connection: Connection) -> bool:
+        """The server keeps the status of every transaction. It is asked until it can say, for a while: it may
+        be starting again, or still be committing."""
+        assert isinstance(connection, _NamedConnection), "it came from `write_lock`"
+        give_up = time.monotonic() + DOUBT_SECONDS
+        while True:
+            with suppress(Error, DBAPIError, PoolExhausted), self._borrowed() as other:
+                status = other.execute(_STATUS, {"transaction": connection.transaction}).fetchone()[0]
+                if status != "in progress":
+                    return bool(status == "committed")
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(self.poll_seconds)
 
     @staticmethod
     def _holder(connection: Connection) -> str:
@@ -240,8 +259,16 @@ class _NamedConnection:
 
     def __init__(self, connection: DriverConnection[Any]) -> None:
         self._connection = connection
+        self.transaction = ""
         self.commit = connection.commit
         self.rollback = connection.rollback
+
+    def begin(self, statements: str) -> None:
+        """Run the statements that begin a transaction; the last one selects its id."""
+        cursor = self._connection.execute(statements.encode())
+        while cursor.nextset():
+            pass
+        [(self.transaction,)] = cursor.fetchall()
 
     def execute(self, sql: str, values: Values | None = None, /) -> Cursor:
         return self._connection.execute(_named(sql) if values else sql.encode(), values)

@@ -161,6 +161,10 @@ class SqliteDatabase:
         pid = sqlite_writer(self._path)
         return "another program" if pid is None else described(pid)
 
+    def has_committed(self, _connection: Connection) -> bool:
+        """False: what SQLite could not commit is rolled back."""
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         with self._readers.lend() as connection:

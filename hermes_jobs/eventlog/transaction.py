@@ -47,6 +47,9 @@ class _OpenTransaction:
     def write_lock(self) -> AbstractContextManager[Begin]:
         raise AssertionError("a transaction cannot begin another")
 
+    def has_committed(self, _connection: Connection) -> bool:
+        raise AssertionError("a transaction is committed by its owner")
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         yield self._connection

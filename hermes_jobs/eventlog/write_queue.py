@@ -112,11 +112,11 @@ class WriteQueue:
                 connection = begin(any(entry.durable for entry in batch))
                 try:
                     self._execute_batch(connection, batch)
-                    connection.commit()
                 except BaseException:
                     with suppress(connection.Error):  # of a lost connection: the first error is raised
                         connection.rollback()
                     raise
+                self._commit(connection)
         except Exception as error:  # noqa: BLE001 - each waiting thread raises it
             for entry in batch or self._next_batch():
                 entry.error = self._translated(error)
@@ -133,6 +133,15 @@ class WriteQueue:
             finally:  # also after a Ctrl-C during `on_commit`
                 for entry in batch:
                     entry.set_done()
+
+    def _commit(self, connection: Connection) -> None:
+        try:
+            connection.commit()
+        except BaseException as error:
+            with suppress(connection.Error):
+                connection.rollback()
+            if not isinstance(error, connection.Error) or not self._database.has_committed(connection):
+                raise
 
     def _next_batch(self) -> Sequence[_QueuedWrite]:
         """The oldest waiting entries, at least one, up to the size of a batch."""

@@ -45,6 +45,7 @@ from hermes_jobs.engine.ports import (
     same_for_all,
 )
 from hermes_jobs.engine.step_parts import StepParts
+from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
 
 NO_HANDLERS: Mapping[StepKind, StepHandler] = {}
@@ -129,6 +130,10 @@ class Gates:
         return None if thread is None else thread.gate(name)
 
 
+AWAY = "away"
+"""The word at a gate of the log: the append fails, with its events recorded or without."""
+
+
 class GatedLog:
     """A log with a gate before and after every append; all else goes straight through."""
 
@@ -137,10 +142,38 @@ class GatedLog:
         self._gates = gates
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
-        self._gates.stop_at("before append")
+        self._pass("before append")
         recorded = self._log.append(change)
-        self._gates.stop_at("after append")
+        self._pass("after append")
         return recorded
+
+    def _pass(self, gate: str) -> None:
+        if self._gates.stop_at(gate) == AWAY:
+            raise LogUnavailable("The log is away.")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+
+class Outage:
+    """A log that fails at one append, counted from 1, and has recorded it or not."""
+
+    def __init__(self, log: EventLog, at: int, *, recorded: bool) -> None:
+        self._log = log
+        self._left = at
+        self._recorded = recorded
+
+    @property
+    def is_over(self) -> bool:
+        return self._left <= 0
+
+    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
+        self._left -= 1
+        if self._left:
+            return self._log.append(change)
+        if self._recorded:
+            self._log.append(change)
+        raise LogUnavailable("The log is away.")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
@@ -187,7 +220,9 @@ class SimulatedModel:
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         self._requests.append(request)
+        number = len(self._requests)
         word = self._gates.stop_at("model") or "answer"
+        word = "answer" if word == AWAY else word
         if cancel.reason is not None:
             raise ModelError("cancelled", "cancelled")
         if word in {"fail", "garbage"}:
@@ -195,7 +230,7 @@ class SimulatedModel:
         calls = (
             tuple(ToolCall(f"p{at}", name, "{}") for at, name in enumerate(word)) if word != "answer" else ()
         )
-        usage = Usage(input_tokens=7, output_tokens=3)
+        usage = Usage(input_tokens=7, output_tokens=number)  # so that all can be told apart
         return Reply(content="" if calls else "done", tool_calls=calls, usage=usage, model="m")
 
 

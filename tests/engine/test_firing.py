@@ -23,7 +23,7 @@ from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
 from hermes_jobs.engine.ports import Cancel, ConfiguredModel, same_for_all
 from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent
+from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.views import Views
@@ -31,6 +31,7 @@ from tests.engine.simulation import (
     LIMITS,
     Gates,
     NoPrices,
+    Outage,
     PlainPrompt,
     ShiftedClock,
     SimulatedModel,
@@ -50,7 +51,7 @@ class Office:
         self.time = MONDAY
         self.wakes = Wakes()
 
-    def engine(self, worker: str = "w", *, offset: float = 0.0, log: EventLog | None = None) -> Engine:
+    def engine(self, worker: str = "w", *, offset: float = 0.0, log: Any = None) -> Engine:
         clock = ShiftedClock(lambda: self.time)
         clock.offset = offset
         ids, gates = RandomIds(), Gates()
@@ -203,36 +204,37 @@ class _Late:
         return change
 
 
-def test_runs_not_written_during_an_outage_are_written_after_it(office: Office) -> None:
+@pytest.mark.parametrize("recorded", [False, True], ids=["lost", "recorded"])
+@pytest.mark.parametrize("at", [1, 2], ids=["claim", "outcome"])
+def test_a_run_whose_append_failed_is_written_once_after_the_outage(
+    office: Office, at: int, recorded: bool
+) -> None:
     office.add()
     office.time = DUE
-    away = _Away(office.log)
-    engine = office.engine(log=away)
+    engine = office.engine(log=Outage(office.log, at, recorded=recorded))
     (row,) = office.log.due(office.time)
 
-    away.fails_at = 2  # the claim is the first
     with pytest.raises(LogUnavailable):
         engine.run(row.step.stream, row.step.id)
-    assert office.of(e.ScheduleFired) == []
     assert engine.retry_unsaved() == 0
+    office.work(engine)
     assert len(office.of(e.ScheduleFired)) == 1
 
 
-class _Away:
-    """A log that is away at one append."""
+def test_a_run_that_could_not_read_the_log_is_due_again(office: Office) -> None:
+    office.add()
+    office.time = DUE
+    engine = office.engine()
+    (row,) = office.log.due(office.time)
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-        self.fails_at = 0
+    def cut() -> None:
+        raise LogUnavailable("The log is away.")
 
-    def append(self, change: Append) -> tuple[RecordedEvent, ...]:
-        self.fails_at -= 1
-        if self.fails_at == 0:
-            raise LogUnavailable("The log is away.")
-        return self._log.append(change)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._log, name)
+    parts, engine._parts = engine._parts, StepParts(handlers={"schedule.fire": _Late(engine, cut)})
+    assert engine.run(row.step.stream, row.step.id) == "abandoned"
+    engine._parts = parts
+    office.work(engine)
+    assert len(office.of(e.ScheduleFired)) == 1
 
 
 def test_a_step_that_cannot_be_decided_about_is_given_back(office: Office) -> None:

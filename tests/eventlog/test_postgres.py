@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from psycopg import Connection
 from sqlalchemy import create_engine, make_url, text
 
 from hermes_jobs.errors import LogUnavailable, Misconfigured
@@ -21,6 +22,7 @@ from tests.proxy import Proxy
 from tests.services import POSTGRES_URL, postgres_schema
 
 pytestmark = pytest.mark.postgres
+COMMIT = b"COMMIT\0"  # the statement, and no isolation level
 
 
 @pytest.fixture
@@ -217,6 +219,43 @@ def test_a_writer_that_vanishes_in_its_append_blocks_no_other(
     assert titles(postgres_log.tail()) == ["one", "two"]
 
 
+def test_a_commit_whose_answer_was_lost_is_no_failure(distant: SqlEventLog, proxy: Proxy) -> None:
+    proxy.lose_answer_to(COMMIT)
+    assert titles(distant.append(append(write("session-a", "one")))) == ["one"]
+    assert titles(distant.tail()) == ["one"]
+
+
+def test_a_commit_that_never_arrived_is_a_failure(
+    distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "DOUBT_SECONDS", 0.0)
+    commit = Connection.commit
+
+    def cut(connection: Any) -> None:
+        proxy.cut()
+        commit(connection)
+
+    monkeypatch.setattr(Connection, "commit", cut)
+    with pytest.raises(LogUnavailable):
+        distant.append(append(write("session-a", "lost")))
+    monkeypatch.undo()
+    distant.append(append(write("session-a", "one")))
+    assert titles(distant.tail()) == ["one"]
+
+
+def test_a_server_that_stays_away_after_a_lost_commit_is_not_waited_for_without_end(
+    distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "DOUBT_SECONDS", 0.1)
+    status = postgres._STATUS
+    monkeypatch.setattr(postgres, "_STATUS", "SELECT 'in progress'")
+    proxy.lose_answer_to(COMMIT)
+    with pytest.raises(LogUnavailable):
+        distant.append(append(write("session-a", "one")))
+    monkeypatch.setattr(postgres, "_STATUS", status)
+    assert titles(distant.tail()) == ["one"]
+
+
 def test_a_writer_may_be_silent_for_less_time_than_others_wait() -> None:
     assert 2 * postgres.IDLE_SECONDS < postgres.LOCK_SECONDS < 30
     assert postgres.LOCK_SECONDS < postgres.ANSWER_SECONDS
@@ -225,7 +264,7 @@ def test_a_writer_may_be_silent_for_less_time_than_others_wait() -> None:
 def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_back(
     distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(postgres._TimeoutConnection, "answer_seconds", 0.3)
     distant.append(append(write("session-a", "one")))
     proxy.swallow()
     with pytest.raises(LogUnavailable, match="cannot be used: "):
@@ -237,7 +276,7 @@ def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_ba
 def test_a_lost_query_is_reported_as_a_silent_server(
     distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(postgres._TimeoutConnection, "answer_seconds", 0.3)
 
     def ask() -> None:
         with distant._reading() as connection:

@@ -26,13 +26,43 @@ _NAME = r"""
     (?: api[_-]?key | apikey | secret[_-]?access[_-]?key | access[_-]?key(?![_-]?id) | account[_-]?key
     | private[_-]?key | encryption[_-]?key | signing[_-]?key | master[_-]?key | client[_-]?secret | secret
     | (?:auth|access|refresh|bearer|session|bot|id|csrf|api)[_-]?token | (?<![a-z])token(?!s|iz|_count|_limit)
-    | passwords? | passwd | passphrase | passcode | pwd | credentials? | authorization )"""
-_SEPARATOR = r"""(?: \\{0,6}["'`] )? \s{0,4} (?: [:=] | => ) \s{0,4}"""
+    | passwords? | passwd | passphrase | passcode | pwd | (?<![a-z])(?:pass|pw|sig) | credentials?
+    | authorization )"""
+_SEPARATOR = r"""(?: \\{0,6}["'`] )? \s{0,4} (?: [:=] (?:\s{0,4}[|>][-+]?\s{1,20})? | => ) \s{0,4}"""
 _SECRET_VALUE = re.compile(
-    rf"""{_NAME} (?:_[a-z0-9]{{1,20}})? {_SEPARATOR}
+    rf"""{_NAME} (?:_[a-z0-9]{{1,20}}){{0,2}} {_SEPARATOR}
     (?: (?P<quote> \\{{0,6}} ["'`] ) (?P<quoted> (?: (?!(?P=quote)) [^\n] ){{1,2000}} ) (?P=quote)
     | (?P<bare> [^\s"'`,;(){{}}<>\[\]\\]{{6,2000}} ) )""",
     re.IGNORECASE | re.VERBOSE,
+)
+_REST = r"[^\n|;&]{0,200}?"
+_PROGRAM_ARGUMENT = rf"""
+    \bsshpass [ ] -p [ ]?
+    | \b(?:docker|podman|az|helm[ ]registry)[ ]login\b {_REST} [ ] -p [ ]
+    | \b(?:mysql|mysqldump|mysqladmin|mariadb|7z|7za|rar|unrar)\b {_REST} [ ] -p(?=[^\s-])
+    | \b(?:zip|unzip)\b {_REST} [ ] -P [ ]?
+    | \bopenssl\b {_REST} [ ] -k [ ]
+    | \bpass: (?=\S)
+    | \b(?:curl|wget|https?|xh)\b {_REST} [ ] (?:-[uaU]|--user|--auth|--proxy-user) [ =]? ["']?
+      [^\s:"']{{1,60}} :"""
+_ARGUMENT = re.compile(
+    rf"""(?: --(?:[a-z0-9]{{1,20}}-){{0,3}}
+      (?:password|passwd|passphrase|passcode|pass|pwd|token|secret|api-?key|access-?key) [ \t]{{1,4}}
+    | {_PROGRAM_ARGUMENT}
+    | \bmachine [ ] [^\n]{{1,200}}? \bpassword \s{{1,20}} | \blogin [ ] \S{{1,60}} \s{{1,20}} password [ ]
+    | \bpassw(?:d|ord) [ ] (?-i:(?=\S{{0,60}}\d)(?=\S{{0,60}}[A-Z])(?=\S{{0,60}}[a-z]))(?=[^\s,;.]{{8}})
+    | <(?:\w{{1,20}}[:_-]?)?(?:password|passwd|secret|token|api-?key)\b [^<>]{{0,60}} >
+    | \b(?:set-)?cookie : [ ]? [^\s=;]{{1,60}} = )
+    (?P<quote>["'])?
+    (?P<value> (?(quote) (?: (?!(?P=quote)) [^\n] ){{3,400}} | [^\s"'`,;|()<>]{{3,400}} ) )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A value behind an option of a program, or where files and headers have it, without `=` or `:` before it."""
+_ECHOED = re.compile(
+    r"""\becho [ ] (?P<value> [^\s|]{4,200} ) \s{0,4} \| \s{0,4}
+    (?: sudo [ ] (?:-\w{1,4} [ ])? -\w{0,3}S | su [ ]
+    | [\w-]{1,20} [ ] (?:login [ ])? [^\n|]{0,60} --password(?:-stdin|-fd) )""",
+    re.VERBOSE,
 )
 _PLACEHOLDER = re.compile(
     r"""\s*(?: \$ | < | \{ | \*{3} | x{4} | \.{3} | … | %\( | your[_ -] | my[_-] | change[_-]?me | \[?redacted
@@ -47,7 +77,7 @@ def redact_credentials(text: str, mark: str) -> str:
     """The text with `mark` in the place of every credential that is found."""
     pieces: list[str] = []
     at = 0
-    for start, end in merged((*_blocks(text), *_values(text), *_known_forms(text))):
+    for start, end in merged((*_blocks(text), *_values(text), *_arguments(text), *_known_forms(text))):
         pieces += (text[at:start], mark)
         at = end
     return "".join((*pieces, text[at:]))
@@ -78,6 +108,14 @@ def _values(text: str) -> Iterator[Span]:
         if _PLACEHOLDER.match(value) or (group == "bare" and _PLAIN.fullmatch(value)):
             continue
         yield match.span(group)
+
+
+def _arguments(text: str) -> Iterator[Span]:
+    """What programs are given as a password or a token."""
+    for pattern in (_ARGUMENT, _ECHOED):
+        for match in pattern.finditer(text):
+            if not _PLACEHOLDER.match(match["value"]):
+                yield match.span("value")
 
 
 def _known_forms(text: str) -> Iterator[Span]:

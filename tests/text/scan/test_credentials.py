@@ -35,6 +35,48 @@ NAMES = st.sampled_from(
 )
 
 
+FORMS = r"""
+DB_PASS=%
+pw=%
+mysql -u root -p% shop
+curl -u ann:% https://x.example
+curl --user 'ann:%' https://x.example
+Cookie: session=%
+Set-Cookie: sid=%; Path=/
+https://x.example/file?sig=%
+machine github.com login ann password %
+passwd %
+sshpass -p % ssh host
+sshpass -p '%' ssh host
+docker login -u ann -p %
+docker login --password %
+echo % | sudo -S ls
+echo % | docker login -u ann --password-stdin
+openssl enc -aes-256-cbc -k %
+openssl rsa -passin pass:%
+7z x -p% a.7z
+unzip -P % a.zip
+gpg --batch --passphrase % -d a.gpg
+kubectl create secret generic x --from-literal=pw=%
+SECRET_KEY_BASE: %
+https://discord.com/api/webhooks/123456789012345678/%%%
+https://api.telegram.org/bot123456789:AA%%/getMe
+<password>%</password>
+<wsse:Password Type="x">%</wsse:Password>
+program --token %
+program --client-secret "%"
+lin_api_%%
+dckr_pat_%%
+shpat_%%
+figd_%%
+sntrys_%%
+nvapi-%%
+xai-%%
+dp.pt.%%
+ATATT3%%
+""".strip().splitlines()
+
+
 def redacted(text: str) -> str:
     return redact_credentials(text, MARK)
 
@@ -83,10 +125,28 @@ def test_each_form_of_a_credential_goes(text: str) -> None:
     assert MARK in redacted(text)
 
 
+@pytest.mark.parametrize("line", FORMS)
+def test_a_password_goes_however_programs_and_files_write_it(line: str) -> None:
+    assert "%" not in redacted(line.replace("%", "Zq7Xw2Lm9Kp4Rt8Vb3")).replace("Zq7Xw2Lm9Kp4Rt8Vb3", "%")
+
+
 @pytest.mark.parametrize(
     "text",
     [
         *("max_tokens: 4096", '{"token_count": 12345}', "token = parser.next_token()", "password: str"),
+        *(
+            "pass: 12 tests, fail: 0",
+            "mysql -u root -p shop",
+            "docker run -p 8080:80 nginx",
+            "ssh -p 2222 host",
+        ),
+        *(
+            "curl -u ann https://x",
+            "--password-stdin",
+            "--token-file path/to/file",
+            "echo hello | sudo tee x",
+        ),
+        *("the password must have 12 characters", "bypass: true1234", "key-value-store-for-the-platform2"),
         *("password = getpass()", "api_key=${API_KEY}", "secret_key: os.environ['X']", "tokens: 900"),
         *("the secret: be patient", "passwords: see the vault", '{"api_key": "<your key>"}'),
     ],
@@ -106,7 +166,13 @@ def test_a_text_without_a_telling_word_stays(text: str) -> None:
 def test_every_repetition_before_which_a_search_can_begin_anywhere_is_bounded() -> None:
     """A pattern whose first repetition is unbounded reads a text without blanks once for each character."""
     patterns = [rule.pattern for rule in credential_rules().rules]
-    patterns += [credentials._SECRET_VALUE.pattern, credentials._BEGIN.pattern, credentials._BODY.pattern]
+    patterns += [
+        credentials._ARGUMENT.pattern,
+        credentials._ECHOED.pattern,
+        credentials._SECRET_VALUE.pattern,
+        credentials._BEGIN.pattern,
+        credentials._BODY.pattern,
+    ]
     for pattern in patterns:
         without_blanks = re.sub(r"\\s[*+]", "", pattern)
         classes = re.findall(r"(?:\][*+]|\\[SwWD][*+]|\][{]\d+,[}])", without_blanks)

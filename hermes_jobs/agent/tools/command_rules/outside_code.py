@@ -70,7 +70,7 @@ def option_values(invocation: Invocation, options: str) -> list[str]:
 
 
 def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether the program, the folder of a project's tool, or the script it reads is outside, or an address."""
+    """Whether the program, a project tool's folder or the script it reads is outside. An address is."""
     if "://" in invocation.program:
         return True
     if "/" in invocation.program and names_outside(invocation, context, (invocation.program,)):
