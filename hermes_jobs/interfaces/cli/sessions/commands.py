@@ -194,7 +194,8 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
         ("Undone into", session.undone_into or ""),
         ("Kind", session.kind),
         ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
-        ("Works for", _parent_fields(session)),
+        ("Continues", session.parent or "" if _is_continuation(session) else ""),
+        ("Works for", _employer(session)),
         ("Task", session.place.goal if session.place else ""),
         ("Folder", short_path(session.workdir) if session.workdir else ""),
         ("Model", session.model),
@@ -206,18 +207,23 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
     ]
 
 
-def _parent_fields(session: SessionView) -> str:
-    """The parent session; for a sub-agent also the root session, and its kind."""
+def _is_continuation(session: SessionView) -> bool:
+    """Whether its parent is the session before a compression."""
+    return session.id != session.lineage and session.place is None and session.at is None
+
+
+def _employer(session: SessionView) -> str:
+    """The session that it works for; of a sub-agent also the root session, and its kind."""
     place = session.place
     if place is None:
-        return "" if session.at else session.parent or ""
+        return "" if session.at or _is_continuation(session) else session.parent or ""
     root = "" if place.root == place.parent else f", below {place.root}"
     return f"{place.parent}{root}{f', as {place.role}' if place.role else ''}"
 
 
 HIDDEN_COLUMNS: Sequence[Column[SessionView]] = (
     Column("KIND", lambda session: session.kind),
-    Column("WORKS FOR", lambda session: "" if session.at else session.parent or "", rank=4),
+    Column("WORKS FOR", lambda session: _employer(session).partition(",")[0], rank=4),
 )
 """Further columns of a list that has more than conversations."""
 
