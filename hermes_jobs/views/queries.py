@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from sqlite3 import Connection, Row
 
+import msgspec
 from msgspec import json
 from msgspec.structs import replace
 
@@ -55,14 +56,21 @@ STOPPED_SHORT = f"""(status = 'completed' AND stopped_by IS NOT NULL
 STATUS = f"iif(turns.status = 'running' AND {WAITS}, 'waiting', turns.status)"
 
 
+class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which turns are listed. `since` is a moment of the log, before which none was submitted; with `hidden`
+    also those of reviews and sub-agents."""
+
+    status: StatusFilter | None = None
+    label: str | None = None
+    since: str | None = None
+    hidden: bool = False
+
+
 def select_turns(
     connection: Connection,
     texts: Texts,
-    *,
     lineage: str | None,
-    status: StatusFilter | None,
-    label: str | None,
-    hidden: bool,
+    wanted: TurnFilter,
     limit: int,
 ) -> tuple[TurnView, ...]:
     """Turns without their steps, newest first; all of a lineage, else with `hidden` those of reviews too.
@@ -70,8 +78,9 @@ def select_turns(
     A sub-agent that waits for a person makes the turns above it wait; if the root's has ended, it is listed
     as waiting itself.
     """
+    status = wanted.status
     listed = f"({LISTED_TURNS} OR {FORSAKEN})" if status == "waiting" else LISTED_TURNS
-    conditions = ["TRUE" if hidden or lineage is not None else listed]
+    conditions = ["TRUE" if wanted.hidden or lineage is not None else listed]
     values: list[str] = []
     if lineage is not None:
         conditions.append("lineage = ?")
@@ -80,9 +89,12 @@ def select_turns(
         stored = "running" if status == "waiting" else status
         conditions.append(STOPPED_SHORT if status == STOPPED else "status = ?")
         values += FAILING if status == STOPPED else (stored,)
-    if label is not None:
+    if wanted.label is not None:
         conditions.append("EXISTS (SELECT 1 FROM json_each(labels) WHERE value = ?)")
-        values.append(label)
+        values.append(wanted.label)
+    if wanted.since is not None:
+        conditions.append("submitted_at >= ?")
+        values.append(wanted.since)
     if status in {"running", "waiting"}:
         conditions.append(WAITS if status == "waiting" else f"NOT {WAITS}")
     chosen = f"SELECT turn FROM turns WHERE {' AND '.join(conditions)} ORDER BY position DESC LIMIT ?"
@@ -203,12 +215,15 @@ def _step(row: Row) -> StepView:
 
 
 def select_sessions(
-    connection: Connection, *, hidden: bool = False, limit: int = 20
+    connection: Connection, *, since: str | None = None, hidden: bool = False, limit: int = 20
 ) -> tuple[SessionView, ...]:
-    """Lineages, the last used first; with `hidden` also undone and deleted ones, reviews and sub-agents."""
+    """Lineages, the last used first; with `hidden` also undone and deleted ones, reviews and sub-agents.
+    `since` is a moment of the log, since which they were used.
+    """
     shown = "TRUE" if hidden else LISTED_SESSIONS
-    chosen = f"SELECT lineage FROM lineages WHERE {shown} ORDER BY last_position DESC LIMIT ?"
-    return _sessions(connection, chosen, (limit,))
+    used = "last_at >= coalesce(?, '')"
+    chosen = f"SELECT lineage FROM lineages WHERE {shown} AND {used} ORDER BY last_position DESC LIMIT ?"
+    return _sessions(connection, chosen, (since, limit))
 
 
 def select_newest_conversation(connection: Connection, workdir: str | None = None) -> SessionView | None:

@@ -149,19 +149,17 @@ class Views:
         session: str | None = None,
         status: StatusFilter | None = None,
         label: str | None = None,
+        since: str | None = None,
         hidden: bool = False,
         limit: int = 20,
     ) -> tuple[TurnView, ...]:
-        """Turns without their steps, newest first; with `hidden` also those of reviews and sub-agents.
+        """Turns without their steps, newest first; see `TurnFilter`.
 
         `session` is the id of any session of a lineage, all of whose turns count.
         """
         lineage = self.session(session).lineage if session is not None else None
-        return self._store.read(
-            lambda rows: queries.select_turns(
-                rows, self._texts, lineage=lineage, status=status, label=label, hidden=hidden, limit=limit
-            )
-        )
+        wanted = queries.TurnFilter(status=status, label=label, since=since, hidden=hidden)
+        return self._store.read(lambda rows: queries.select_turns(rows, self._texts, lineage, wanted, limit))
 
     def turn(self, turn: str) -> TurnView:
         """A turn with its steps, by its whole id. Raises `Rejected`, kind `unknown_turn`; `NewerSchema`."""

@@ -191,3 +191,19 @@ def test_calls_that_wait_are_approved_or_denied_one_by_one(
     assert [step["outcome"] for step in turn["steps"] if step["kind"] == "tool_call"] == [outcome] * 2
     assert turn["status"] == "running"
     assert home.run("turns", verb, "abc1").code == 1
+
+
+def test_turns_and_sessions_are_listed_since_a_moment(home: WrittenHome) -> None:
+    home.submit("aa", "abc1", "before")
+    home.recorded_at = "2026-11-22T12:00:00.000000Z"
+    home.submit("bb", "abd1", "after")
+    for command, name, both in (("turns", "turn", ["abd1", "abc1"]), ("sessions", "session", ["bb", "aa"])):
+        for since, expected in (
+            ("2026-11-21T12:00Z", both),
+            ("2026-11-22T11:00Z", both[:1]),
+            ("2026-11-23", []),
+        ):
+            listed = home.run(command, "list", "--since", since, "--json")
+            assert [each[name] for each in listed.json] == expected
+    refused = home.run("turns", "list", "--since", "whenever")
+    assert refused.code == 2

@@ -11,8 +11,14 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.forget import delete_session
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
-from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_argument
+from hermes_jobs.interfaces.cli.moments import format_time, log_moment
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    limit_option,
+    session_argument,
+    since_option,
+)
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -27,6 +33,7 @@ from hermes_jobs.views.turn_json import usage_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from hermes_jobs.bootstrap import Application
 
@@ -50,12 +57,16 @@ sessions.add_command(session_search.search)
 @click.option(
     "--all", "everything", is_flag=True, help="Include sessions of reviews and sub-agents, and undone ones."
 )
+@since_option("Only sessions used since then: `monday`, 2026-11-01.")
 @limit_option("sessions, the last used first")
 @json_option
 @pass_context
-def list_sessions(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
+def list_sessions(
+    context: CliContext, everything: bool, since: datetime | None, limit: int, as_json: bool
+) -> None:
     """List sessions, the last used first."""
-    chosen_sessions = context.application.views.sessions(hidden=everything, limit=limit)
+    views = context.application.views
+    chosen_sessions = views.sessions(since=log_moment(since), hidden=everything, limit=limit)
     resource = SESSIONS._replace(columns=(*SESSIONS.columns[:2], *HIDDEN_COLUMNS, *SESSIONS.columns[2:]))
     (resource if everything else SESSIONS).print_list(chosen_sessions, as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import get_args
 
 import click
@@ -10,8 +11,14 @@ from hermes_jobs.domain.session.labels import normal
 from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_label
-from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, session_option
+from hermes_jobs.interfaces.cli.moments import format_time, log_moment
+from hermes_jobs.interfaces.cli.options import (
+    example,
+    json_option,
+    limit_option,
+    session_option,
+    since_option,
+)
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource
@@ -53,18 +60,20 @@ for act in (show_turn, show_tree, *ACTS, answer_input, *FILE_COMMANDS, rate_turn
     shell_complete=complete_label,
     help="Only turns with this label.",
 )
+@since_option("Only turns sent since then: `yesterday`, 2026-11-01.")
 @click.option(
     "--all", "everything", is_flag=True, help="Include turns of reviews, sub-agents and deleted sessions."
 )
 @limit_option("turns, newest first")
 @json_option
 @pass_context
-def list_turns(
+def list_turns(  # noqa: PLR0913 - its options
     context: CliContext,
     *,
     session: str | None,
     status: StatusFilter | None,
     label: str | None,
+    since: datetime | None,
     everything: bool,
     limit: int,
     as_json: bool,
@@ -74,7 +83,12 @@ def list_turns(
     chosen = views.find_session(session) if session else None
     normalized = normal(label) if label is not None else None
     chosen_turns = views.turns(
-        session=chosen, status=status, label=normalized, hidden=everything, limit=limit
+        session=chosen,
+        status=status,
+        label=normalized,
+        since=log_moment(since),
+        hidden=everything,
+        limit=limit,
     )
     TURNS.print_list(chosen_turns, as_json=as_json)
     if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in chosen_turns]))):
