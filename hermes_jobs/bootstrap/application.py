@@ -70,7 +70,7 @@ MADE_OF: Mapping[str, Sequence[str]] = {
     "curator": ("skills", "schedules"),
     "endpoints": ("model", "models", "auxiliary", "embeddings", "anthropic_url", "secrets"),
     "contexts": ("context", "compression", "model", "models", "auxiliary", "anthropic_url", "secrets"),
-    "couriers": ("gateway", "secrets"),
+    "delivery_channels": ("gateway", "secrets"),
     "snapshots": ("files",),
     "mcp": ("mcp", "mcp_servers", "secrets", "variables"),
     "timezone": ("schedules",),
@@ -370,7 +370,7 @@ class Application:
             curator=self.curator,
             views=self.views,
             mcp=self.mcp,
-            couriers=self.couriers,
+            delivery_channels=self.delivery_channels,
             tracing=self.tracing,
             asking=self._asking,
             check=self._check,
@@ -508,7 +508,7 @@ class Application:
         return Servers(self.settings.paths.run / "mcp")
 
     @cached_property
-    def couriers(self) -> DeliveryChannels:
+    def delivery_channels(self) -> DeliveryChannels:
         """The delivery channels by kind of target."""
         from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
 

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.delivery.send import Couriers
+    from hermes_jobs.delivery.send import ChannelLookup
     from hermes_jobs.domain.session.messages import ToolCall
     from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.engine.budget_guard import Asking
@@ -99,7 +99,7 @@ class Parts:
     curator: Curator
     views: Views
     mcp: McpSessions
-    couriers: Couriers
+    delivery_channels: ChannelLookup
     tracing: Tracing | None
     asking: Callable[[ToolCall], Asking | None]
     check: RunCheck
@@ -259,7 +259,7 @@ class StepHandlers:
             "schedule.fire": FireSchedule(self._clock, self._ids),
             "session.title": MakeTitle(self._titler, partial(is_free, of.engine), self._retries),
             "delivery.send": SendDelivery(
-                of.couriers, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
+                of.delivery_channels, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
             ),
             "replay.call": AskAgain(
                 requests=replayed_requests(of.engine.sessions, self.build_request),

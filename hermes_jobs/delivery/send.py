@@ -53,14 +53,14 @@ class DeliveryChannel(Protocol):
         """
 
 
-Couriers = Callable[[TargetKind], DeliveryChannel]
+ChannelLookup = Callable[[TargetKind], DeliveryChannel]
 """Returns the channel of a kind of target. Raises `DeliveryError` where this process has none."""
 
 
 class SendDelivery(msgspec.Struct, frozen=True, eq=False):
     """Handles the step. `redact` removes secrets from error messages."""
 
-    channels: Couriers
+    channels: ChannelLookup
     clock: Clock
     ids: Ids
     redact: Callable[[str], str] = str

@@ -21,9 +21,9 @@ from msgspec import Meta
 from hermes_jobs.agent.snapshots.diffs import diff_of
 from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS, FileWriter, Replaced
 from hermes_jobs.agent.snapshots.store import SnapshotStore
-from hermes_jobs.agent.tools.pages import DEFAULT_LINES, page, page_room, refuse_binary
 from hermes_jobs.agent.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
+from hermes_jobs.agent.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Guard, Tool, ToolFailed, tool
 from hermes_jobs.domain.events import CallPattern, FileWritten
 from hermes_jobs.engine.ports import ToolContext, ToolOutcome

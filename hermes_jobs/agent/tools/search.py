@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.files import PathRules
-from hermes_jobs.agent.tools.pages import PAGE_CHARS
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.processes import Completed
 from hermes_jobs.agent.tools.search_process import MAX_FILE_BYTES, Mode, Query, SearchEnding
 from hermes_jobs.agent.tools.subprocess_call import request, responses
 from hermes_jobs.agent.tools.terminal import check_workdir
+from hermes_jobs.agent.tools.text_pages import PAGE_CHARS
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 from hermes_jobs.system.struct_types import described

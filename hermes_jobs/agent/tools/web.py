@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.pages import PAGE_CHARS
 from hermes_jobs.agent.tools.subprocess_call import request, responses
+from hermes_jobs.agent.tools.text_pages import PAGE_CHARS
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, tool
 from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome

@@ -57,7 +57,7 @@ from hermes_jobs.interfaces.cli.notices import tell, turn_notices
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.reader import ask_person
-from hermes_jobs.interfaces.cli.skills.given import with_skills
+from hermes_jobs.interfaces.cli.skills.attached_skills import with_skills
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.turns.options import (
     by_chat_flags,

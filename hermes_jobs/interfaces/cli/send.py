@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_jobs.engine.engine import Submitted
-    from hermes_jobs.interfaces.cli.skills.given import TextWithSkills
+    from hermes_jobs.interfaces.cli.skills.attached_skills import TextWithSkills
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
@@ -238,7 +238,7 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> Text
     """The text with the named skills; None if none is named."""
     if not names:
         return None
-    from hermes_jobs.interfaces.cli.skills.given import with_skills
+    from hermes_jobs.interfaces.cli.skills.attached_skills import with_skills
 
     return with_skills(context.application.skills, names, text)
 
