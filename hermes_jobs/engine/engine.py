@@ -7,33 +7,27 @@ run(step):  claim (start event) ─▶ handler ─▶ finish (outcome, next step
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
-from functools import partial
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.budgets import reservation_for, warning_key
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
-from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
+from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import Step, find_step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState, due_steps
-from hermes_jobs.domain.usage import Reservation
 from hermes_jobs.engine.abnormal_outcomes import (
-    discarded_events,
     failure_outcome,
-    is_failure,
-    is_recorded,
 )
 from hermes_jobs.engine.claims import StepClaims, StepResult
 from hermes_jobs.engine.command_handler import CommandHandler
 from hermes_jobs.engine.in_flight import InFlightSteps, RunningStep
+from hermes_jobs.engine.outcome_recorder import OutcomeRecorder
 from hermes_jobs.engine.ports import (
     AppendHook,
     Cancel,
@@ -47,9 +41,7 @@ from hermes_jobs.engine.ports import (
 )
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.engine.step_parts import PartsOfTurns, StepParts, unmet
-from hermes_jobs.engine.titles import title_keys
-from hermes_jobs.engine.unsaved_outcomes import UnsavedOutcomes
-from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, Rejected, StepLost
+from hermes_jobs.errors import KeyTaken, LogUnavailable, Rejected, StepLost
 from hermes_jobs.eventlog.log import EventLog, KeyRow, StepGuard, StepRow
 
 logger = logging.getLogger(__name__)
@@ -103,7 +95,7 @@ class Engine:
         )
         self._claims = StepClaims(self._command_handler)
         self.in_flight = InFlightSteps()
-        self._unsaved = UnsavedOutcomes()
+        self._outcomes = OutcomeRecorder(log, self._command_handler, self.sessions)
 
     def _today(self) -> str:
         """The day to which usage is charged now."""
@@ -230,7 +222,7 @@ class Engine:
         try:
             begun = self._claims.claim(session, step, guard, parts.budget_guard, durable=running.is_write)
         except LogUnavailable:
-            self._release_later(row)
+            self._outcomes.release_later(row)
             raise
         if not isinstance(begun, Session):
             return begun
@@ -238,13 +230,7 @@ class Engine:
         assert claimed is not None, f"{step.id} was claimed and is not due"
         row = msgspec.structs.replace(row, step=claimed)
         command = self._outcome(parts, begun, claimed, running.cancel)
-        # After any error the step stays claimed until its outcome is recorded.
-        return self._unsaved.record(partial(self._finish, parts, begun, row, command), Exception)
-
-    def _release_later(self, row: StepRow) -> None:
-        """Release a step whose claim may have been recorded although the log did not say so: this process
-        would own the step for ever, and never run it."""
-        self._unsaved.save(partial(self._unsaved.record, partial(self.reclaim, row, "shutdown")))
+        return self._outcomes.finish(begun, row, command, parts.budget_guard)
 
     def _outcome(self, parts: StepParts, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
         try:
@@ -266,7 +252,6 @@ class Engine:
     ) -> StepResult:
         """Run a step of a stream that is not a session: after a failure it is due again."""
         row = StepRow(step=step, owner=guard.owner, fence=guard.fence)
-        finish = msgspec.structs.replace(guard, action="finish")
         handler = _handler(parts, step)
         try:
             if isinstance(handler, PaidStepHandler) and parts.budget_guard is not None:
@@ -278,16 +263,15 @@ class Engine:
         except StepLost:
             return "nothing"
         except LogUnavailable:
-            self._release_later(row)
+            self._outcomes.release_later(row)
             raise
         turns_on = step.stream if isinstance(handler, PaidStepHandler) else ""
         try:
             decision = self._decision(parts, step, cancel)
         except Exception as error:  # noqa: BLE001 - whatever it is, the step must not stay claimed
             return self._abandon(row, error)
-        apply = partial(self._command_handler.apply, decision, step.id, guard=finish, turns_on=turns_on)
         try:
-            self._unsaved.record(apply)
+            self._outcomes.apply(decision, row, turns_on)
         except StepLost:
             return "nothing"
         except LogUnavailable:
@@ -300,7 +284,7 @@ class Engine:
         """Release a step without an outcome: it is due again."""
         if not isinstance(error, StepInterrupted | LogUnavailable):
             logger.error("step %s failed unexpectedly; it is tried again", row.step.id, exc_info=error)
-        self._unsaved.record(partial(self.reclaim, row, "shutdown"))
+        self._outcomes.release_now(row)
         return "abandoned"
 
     def _decision(self, parts: StepParts, step: Step, cancel: Cancel) -> Decision:
@@ -312,73 +296,11 @@ class Engine:
 
     def retry_unsaved(self) -> int:
         """Append the outcomes that could not be appended before; returns how many are left."""
-        return self._unsaved.retry()
+        return self._outcomes.retry()
 
-    def reclaim(self, row: StepRow, reason: Literal["shutdown", "died"] = "died") -> bool:
-        """Release a step that its worker will not finish, so that it is due again; False if the worker had
-        lost it already."""
-        assert row.owner is not None
-        guard = StepGuard(action="finish", step=row.step.id, owner=row.owner, fence=row.fence)
-        command = c.AbandonStep(step=row.step.id, worker=row.owner, reason=reason)
-        try:
-            if self._is_operation(row.step):
-                self._command_handler.handle(row.step.stream, command, guard=guard)
-            else:
-                self._command_handler.apply_guard(guard)
-        except (StepLost, NewerSchema):  # only a newer build can read the stream
-            return False
-        return True
-
-    def _is_operation(self, row: Step) -> bool:
-        """Whether the step's start and end are events. The row does not say so; its session does."""
-        if not is_session(row.stream):
-            return False
-        step = find_step(self.sessions.load(row.stream), row.id)
-        return step is None or step.operation is not None
-
-    def _finish(
-        self, parts: StepParts, begun: Session, row: StepRow, command: c.SessionCommand
-    ) -> StepResult:
-        """Record the outcome of an operation; `begun` is the session after its start."""
-        step = row.step
-        if isinstance(command, c.FinishModelCall | c.FinishReference) and parts.budget_guard is not None:
-            command = parts.budget_guard.warned(begun, command, self.log)
-        assert row.owner is not None
-        guard = StepGuard(action="finish", step=step.id, owner=row.owner, fence=row.fence)
-        try:
-            self._record(step, command, guard)
-        except StepLost:
-            if not is_recorded(self.log.read(step.stream), row, self.worker):
-                self._record_discarded(row, command, reservation_for(begun, step.id))
-            return "discarded"
-        if isinstance(command, c.AbandonStep):
-            return "abandoned"
-        return "failed" if is_failure(command) else "done"
-
-    def _record(self, step: Step, command: c.SessionCommand, guard: StepGuard) -> None:
-        keys: tuple[UniqueKey, ...] = ()
-        if isinstance(command, c.FinishModelCall | c.FinishReference):
-            keys = tuple(warning_key(warning) for warning in command.warnings)
-        elif isinstance(command, c.FinishTitle) and command.title is not None:
-            keys = title_keys(self.log, lineage_of(step.stream), command.title)
-        try:
-            self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
-        except KeyTaken:  # another call has already warned of the limit, or another session has the title
-            if isinstance(command, c.FinishTitle):
-                without = msgspec.structs.replace(command, title=None, kind="title_taken")
-                self._record(step, without, guard)
-            else:
-                assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
-                self._record(step, msgspec.structs.replace(command, warnings=()), guard)
-
-    def _record_discarded(
-        self, row: StepRow, command: c.SessionCommand, reserved: Reservation | None
-    ) -> None:
-        """Record once that the outcome came too late, and what it cost."""
-        for number, event in enumerate(discarded_events(row, command, reserved)):
-            key = UniqueKey(scope="discarded", key=f"{row.step.id}/{row.fence}/{number}", digest="")
-            with suppress(KeyTaken):
-                self._command_handler.append_event(row.step.stream, event, key)
+    def reclaim(self, row: StepRow) -> bool:
+        """Release a step of a dead worker; False if the worker had lost it already."""
+        return self._outcomes.release(row, "died")
 
 
 def _turn_of(state: StreamState, step: Step) -> Turn | None:
