@@ -8,19 +8,6 @@ from hermes_jobs.domain.delivery import Delivery, evolve, stream_of
 NOON = 1_795_262_400.0  # 2026-11-21T12:00:00Z
 
 
-class StandingClock:
-    """It is always the same moment, unless the test moves it."""
-
-    def __init__(self, moment: float = NOON) -> None:
-        self.moment = moment
-
-    def now(self) -> float:
-        return self.moment
-
-    def monotonic(self) -> float:
-        return self.moment
-
-
 def asked_for(target: str, text: str = "Good morning.", *, name: str = "dt1x0x0", **more: object) -> Delivery:
     fields = {"turn": "t1", "session": "s1", "source": "schedule:h1", **more}
     requested = e.DeliveryRequested(delivery=name, target=target, text=text, **fields)  # type: ignore[arg-type]

@@ -19,14 +19,15 @@ from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.delivery.http_server import Receiver, Reply
-from tests.delivery.letters import StandingClock
+from tests.delivery.letters import NOON
+from tests.manual_clock import ManualClock
 from tests.model_script import Answer, Refuse, Rule, Script
 from tests.model_server import ModelServer
 
 SECRET = "nobody-may-ever-see-this-secret"
 
 
-class SteppingClock(StandingClock):
+class SteppingClock(ManualClock):
     """The test moves the time; what the process waits for runs by the host's own clock."""
 
     def monotonic(self) -> float:
@@ -80,7 +81,7 @@ def desk(tmp_path: Path, model_server: ModelServer) -> Iterator[Desk]:
         "OPENAI_BASE_URL": model_server.base_url,
         "WEBHOOK_SECRET": SECRET,
     }
-    clock = SteppingClock()
+    clock = SteppingClock(NOON)
     with (
         closing(Application(load(environ), environ, clock=clock)) as application,
         InlineWorker(application) as worker,

@@ -12,7 +12,8 @@ import pytest
 from hermes_jobs.delivery.file import FileChannel
 from hermes_jobs.delivery.send import DeliveryError
 from hermes_jobs.engine.ports import StepInterrupted
-from tests.delivery.letters import StandingClock, asked_for
+from tests.delivery.letters import NOON, asked_for
+from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
 
 RECORD = """\
@@ -28,7 +29,7 @@ Good morning.
 @pytest.fixture
 def courier(tmp_path: Path) -> FileChannel:
     (tmp_path / "home").mkdir()
-    return FileChannel(home=tmp_path / "home", environ={"HOME": str(tmp_path)}, clock=StandingClock())
+    return FileChannel(home=tmp_path / "home", environ={"HOME": str(tmp_path)}, clock=ManualClock(NOON))
 
 
 def deliver(courier: FileChannel, address: str, text: str = "Good morning.", **more: object) -> Path:

@@ -16,8 +16,9 @@ from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import StepInterrupted
-from tests.delivery.letters import StandingClock, asked_for
+from tests.delivery.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
+from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
 
 CHAT = 12
@@ -40,7 +41,7 @@ def nothing_loaded(stream: str) -> object:
     raise AssertionError(stream)
 
 
-def one_act(courier: TelegramChannel, state: Delivery, clock: StandingClock) -> Delivery:
+def one_act(courier: TelegramChannel, state: Delivery, clock: ManualClock) -> Delivery:
     """What a worker does with the step that is due: the delivery after what it writes."""
     job = SendDelivery(lambda kind: courier, clock=clock, ids=RandomIds())
     (step,) = next_steps(state)
@@ -53,7 +54,7 @@ def one_act(courier: TelegramChannel, state: Delivery, clock: StandingClock) -> 
 
 def carried_out(courier: TelegramChannel, state: Delivery) -> Delivery:
     """Every act until there is none left, each at its time."""
-    clock = StandingClock()
+    clock = ManualClock(NOON)
     while next_steps(state):
         clock.moment = max(clock.moment, state.retry_at)
         state = one_act(courier, state, clock)
@@ -78,7 +79,7 @@ def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: Teleg
 
 def test_no_repetition_arrives_twice(bot: BotServer, courier: TelegramChannel) -> None:
     """A worker that dies after an act leaves the step to another, which does it again."""
-    state, clock = asked_for(f"telegram:{CHAT}", LONG), StandingClock()
+    state, clock = asked_for(f"telegram:{CHAT}", LONG), ManualClock(NOON)
     while next_steps(state):
         one_act(courier, state, clock)
         state = one_act(courier, state, clock)
@@ -107,14 +108,14 @@ def test_it_arrives_once_through_every_kind_of_fault(
 
 def test_telegram_is_left_alone_for_as_long_as_it_asks(bot: BotServer, courier: TelegramChannel) -> None:
     bot.fail("sendMessage", Fault(status=429, retry_after=77))
-    clock = StandingClock()
+    clock = ManualClock(NOON)
     state = one_act(courier, asked_for(f"telegram:{CHAT}"), clock)
     assert (state.status, state.retry_at) == ("waiting", clock.moment + 77)
     assert "77 s" in state.message
 
 
 def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: TelegramChannel) -> None:
-    clock = StandingClock()
+    clock = ManualClock(NOON)
     state = one_act(courier, asked_for(f"telegram:{CHAT}", "Good morning."), clock)
     bot.delete(CHAT, "…")
     state = carried_out(courier, state)
@@ -122,7 +123,7 @@ def test_a_placeholder_that_was_deleted_is_placed_anew(bot: BotServer, courier: 
 
 
 def test_a_chat_in_which_everything_vanishes_is_given_up(bot: BotServer, courier: TelegramChannel) -> None:
-    state, clock = asked_for(f"telegram:{CHAT}"), StandingClock()
+    state, clock = asked_for(f"telegram:{CHAT}"), ManualClock(NOON)
     while next_steps(state):
         state = one_act(courier, state, clock)
         bot.chats[CHAT].clear()

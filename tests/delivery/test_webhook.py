@@ -16,7 +16,8 @@ from hermes_jobs.delivery.send import DeliveryError
 from hermes_jobs.delivery.webhook import WebhookChannel, retry_after_seconds
 from hermes_jobs.engine.ports import StepInterrupted
 from tests.delivery.http_server import Receiver, Reply, closed_port
-from tests.delivery.letters import NOON, StandingClock, asked_for
+from tests.delivery.letters import NOON, asked_for
+from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
 
 GUIDE = Path(__file__).parents[2] / "docs" / "deliveries.md"
@@ -42,7 +43,7 @@ def is_genuine() -> Check:
 
 
 def send(receiver: Receiver, secret: str | None = SECRET, moment: float = NOON) -> str:
-    courier = WebhookChannel(secret, clock=StandingClock(moment))
+    courier = WebhookChannel(secret, clock=ManualClock(moment))
     return courier.deliver(asked_for(f"webhook:{receiver.url}", "Grüße"), receiver.url, Switch()).receipt
 
 
@@ -162,7 +163,7 @@ def test_nothing_is_sent_unsigned(receiver: Receiver) -> None:
 def test_an_unreachable_receiver_is_retried() -> None:
     with closed_port() as port:
         url = f"http://127.0.0.1:{port}/"
-        courier = WebhookChannel(SECRET, clock=StandingClock())
+        courier = WebhookChannel(SECRET, clock=ManualClock(NOON))
         with pytest.raises(DeliveryError) as refused:
             courier.deliver(asked_for(f"webhook:{url}"), url, Switch())
     assert "cannot be reached" in refused.value.message
@@ -171,7 +172,7 @@ def test_an_unreachable_receiver_is_retried() -> None:
 
 def test_a_receiver_that_keeps_silent_is_left(receiver: Receiver) -> None:
     receiver.replies.append(Reply(held=True))
-    courier = WebhookChannel(SECRET, clock=StandingClock(), seconds=0.2)
+    courier = WebhookChannel(SECRET, clock=ManualClock(NOON), seconds=0.2)
     with pytest.raises(DeliveryError, match="did not answer within"):
         courier.deliver(asked_for("webhook:x"), receiver.url, Switch())
 
@@ -186,7 +187,7 @@ def test_a_worker_that_leaves_does_not_wait_for_a_receiver(receiver: Receiver) -
 
     thread = threading.Thread(target=leave)
     thread.start()
-    courier = WebhookChannel(SECRET, clock=StandingClock())
+    courier = WebhookChannel(SECRET, clock=ManualClock(NOON))
     with pytest.raises(StepInterrupted):
         courier.deliver(asked_for("webhook:x"), receiver.url, leaving)
     thread.join()

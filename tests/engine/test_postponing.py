@@ -15,7 +15,7 @@ from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import NotYet
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds
-from tests.llm.turns import SetClock
+from tests.manual_clock import ManualClock
 
 
 class Absent:
@@ -27,7 +27,7 @@ class Absent:
 
 def pauses(longest: float) -> tuple[list[float], c.FailTurn]:
     """The pauses between the tries of a turn, in seconds, and how it fails at last."""
-    world, clock = World(), SetClock()
+    world, clock = World(), ManualClock()
     limits = TurnLimits(max_iterations=1, max_tokens=None, approval_seconds=1.0, wait_for_required=longest)
     handler = Prefetch(Absent(), limits, clock=clock, ids=CountedIds())
     world.submit()
@@ -40,7 +40,7 @@ def pauses(longest: float) -> tuple[list[float], c.FailTurn]:
         assert isinstance(outcome, c.PostponeTurn)
         waited.append(outcome.retry_at - clock.now())
         world.do(outcome)
-        clock.at = outcome.retry_at
+        clock.moment = outcome.retry_at
 
 
 def test_the_pauses_grow_up_to_ten_minutes() -> None:

@@ -17,23 +17,14 @@ from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.leases import FailureDetector, Lease
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from tests.manual_clock import ManualClock
 
 LEASE_SECONDS = 6.0
 
 
-class HandClock:
-    """A monotonic clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.moment = 1000.0
-
-    def __call__(self) -> float:
-        return self.moment
-
-
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock(1000.0)
 
 
 @pytest.fixture
@@ -74,7 +65,7 @@ class TestLease:
         assert not held.is_fresh()
 
     def test_it_is_fresh_for_half_its_time_after_each_renewal(
-        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
         clock.moment += 2.9
@@ -87,7 +78,7 @@ class TestLease:
         held.close()
 
     def test_once_declared_dead_it_is_never_fresh_again(
-        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
         sqlite_log.unregister("w-1")
@@ -99,7 +90,7 @@ class TestLease:
         held.close()
 
     def test_while_the_log_cannot_be_reached_nothing_is_renewed(
-        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
 
@@ -117,7 +108,7 @@ class TestLease:
         held.close()
 
     def test_its_age_counts_from_before_the_renewal(
-        self, sqlite_log: EventLog, folder: LivenessLocks, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         held = lease(sqlite_log, folder, clock=clock)
 
@@ -158,11 +149,11 @@ class TestLease:
 
 class TestObserver:
     @pytest.fixture
-    def observer(self, folder: LivenessLocks, clock: HandClock) -> FailureDetector:
+    def observer(self, folder: LivenessLocks, clock: ManualClock) -> FailureDetector:
         return FailureDetector(folder, lease_seconds=LEASE_SECONDS, monotonic=clock)
 
     def look(
-        self, observer: FailureDetector, clock: HandClock, seconds: float, workers: Sequence[WorkerRow]
+        self, observer: FailureDetector, clock: ManualClock, seconds: float, workers: Sequence[WorkerRow]
     ) -> set[str]:
         """What is dead at the last of looks that are a second apart."""
         dead: set[str] = set()
@@ -172,7 +163,7 @@ class TestObserver:
         return dead
 
     def test_a_counter_unchanged_for_a_lease_is_a_death(
-        self, observer: FailureDetector, clock: HandClock
+        self, observer: FailureDetector, clock: ManualClock
     ) -> None:
         workers = [foreign("still"), foreign("alive")]
         assert observer.dead(workers) == set()
@@ -180,14 +171,14 @@ class TestObserver:
         assert self.look(observer, clock, 1, [foreign("still"), foreign("alive", 1)]) == {"still"}
 
     def test_a_counter_that_moves_starts_the_time_again(
-        self, observer: FailureDetector, clock: HandClock
+        self, observer: FailureDetector, clock: ManualClock
     ) -> None:
         assert self.look(observer, clock, 6, [foreign("w", 0)]) == set()
         assert self.look(observer, clock, 6, [foreign("w", 1)]) == set()
         assert self.look(observer, clock, 1, [foreign("w", 1)]) == {"w"}
 
     def test_an_observer_that_slept_itself_does_not_take_the_others_for_dead(
-        self, observer: FailureDetector, clock: HandClock
+        self, observer: FailureDetector, clock: ManualClock
     ) -> None:
         self.look(observer, clock, 1, [foreign("w", 0)])
         clock.moment += 3600

@@ -153,7 +153,7 @@ def test_a_wait_that_a_clock_ahead_decided_is_ended_once(
     model_server.follow([USED_UP, USED_UP, Answer(text="At last.")])
     session = start()
     turn = waiting(session)
-    session.clock.at -= ahead
+    session.clock.moment -= ahead
     waits = FastClockWaits(session.engine)
     assert (waits.end(), waits.end()) == (int(goes_on), 0)
     facts = session.work(until=session.clock.now())

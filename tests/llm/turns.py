@@ -19,19 +19,7 @@ from hermes_jobs.engine.ports import ConfiguredModel, Model, same_for_all
 from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from tests.engine.simulation import CountedIds
-
-
-class SetClock:
-    """Stands where it was set, in seconds."""
-
-    def __init__(self) -> None:
-        self.at = 1_000_000.0
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
+from tests.manual_clock import ManualClock
 
 
 class OneSession:
@@ -47,7 +35,7 @@ class OneSession:
         wait_for_quota: float = 0.0,
         fallback: tuple[str, ...] = (),
     ) -> None:
-        self.clock = SetClock()
+        self.clock = ManualClock()
         self.waits: list[float] = []
         self.shown: list[str] = []
         self._log = open_log(sqlite_url(folder / "events.db"))
@@ -118,7 +106,7 @@ class OneSession:
             wait = steps[0].not_before - self.clock.now()
             if wait > 0:
                 self.waits.append(round(wait, 3))
-                self.clock.at += wait
+                self.clock.moment += wait
             assert self.engine.run(stream_of("s1"), steps[0].id) in {"done", "failed"}
         return [recorded.event for recorded in self._log.read(stream_of("s1"), after=since)]
 

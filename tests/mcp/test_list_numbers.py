@@ -12,26 +12,17 @@ from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
 
 from hermes_jobs.agent.mcp.calls import read_all
 from hermes_jobs.agent.mcp.list_number import MAX_SECONDS, MIN_SECONDS, ListNumber
+from tests.manual_clock import ManualClock
 
 HOUR = 3_600_000
 
 
-class Clock:
-    """Seconds that pass when the test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def listed(clock: Clock, *pages: int | None, mode: Any = "auto") -> ListNumber:
+def listed(clock: ManualClock, *pages: int | None, mode: Any = "auto") -> ListNumber:
     """The number after a server of the SDK has listed its tools in pages with these `ttlMs`."""
 
     async def list_tools(
@@ -55,40 +46,42 @@ def listed(clock: Clock, *pages: int | None, mode: Any = "auto") -> ListNumber:
     return asyncio.run(ask())
 
 
-def test_the_number_changes_once_when_the_time_of_the_shortest_page_has_passed(clock: Clock) -> None:
+def test_the_number_changes_once_when_the_time_of_the_shortest_page_has_passed(clock: ManualClock) -> None:
     number = listed(clock, 2 * HOUR, HOUR)
-    clock.now += 3599
+    clock.moment += 3599
     assert number.current == 0
-    clock.now += 1
+    clock.moment += 1
     assert number.current == 1
-    clock.now += 86_400
+    clock.moment += 86_400
     assert number.current == 1
 
 
-def test_lists_that_are_requested_again_have_their_time_again(clock: Clock) -> None:
+def test_lists_that_are_requested_again_have_their_time_again(clock: ManualClock) -> None:
     number = listed(clock, HOUR)
     number.restart()
-    clock.now += 3600
+    clock.moment += 3600
     assert number.current == 0
 
 
 @pytest.mark.parametrize("ttl", [0, None])
-def test_a_server_that_gives_no_time_is_not_asked_again_at_each_call(clock: Clock, ttl: int | None) -> None:
+def test_a_server_that_gives_no_time_is_not_asked_again_at_each_call(
+    clock: ManualClock, ttl: int | None
+) -> None:
     number = listed(clock, ttl)
-    clock.now += 1_000_000
+    clock.moment += 1_000_000
     assert number.current == 0
 
 
-def test_a_server_of_the_older_era_gives_no_time(clock: Clock) -> None:
+def test_a_server_of_the_older_era_gives_no_time(clock: ManualClock) -> None:
     number = listed(clock, HOUR, mode="legacy")
-    clock.now += 1_000_000
+    clock.moment += 1_000_000
     assert number.current == 0
 
 
 @pytest.mark.parametrize(("ttl", "seconds"), [(1, MIN_SECONDS), (10**400, MAX_SECONDS)])
-def test_the_time_has_limits(clock: Clock, ttl: int, seconds: float) -> None:
+def test_the_time_has_limits(clock: ManualClock, ttl: int, seconds: float) -> None:
     number = listed(clock, ttl)
-    clock.now += seconds - 1
+    clock.moment += seconds - 1
     assert number.current == 0
-    clock.now += 1
+    clock.moment += 1
     assert number.current == 1

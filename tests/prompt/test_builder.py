@@ -16,19 +16,9 @@ from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import ToolSpec
 from hermes_jobs.errors import Rejected
+from tests.manual_clock import ManualClock
 
 MOMENT = datetime(2026, 3, 5, 23, 59).astimezone().timestamp()
-
-
-class StoppedClock:
-    def __init__(self, moment: float = MOMENT) -> None:
-        self.moment = moment
-
-    def now(self) -> float:
-        return self.moment
-
-    def monotonic(self) -> float:
-        return self.moment
 
 
 TOOLS = {"terminal": ("terminal",), "files": ("read_file", "write_file"), "memory": ("memory",), "none": ()}
@@ -39,12 +29,12 @@ def tools(toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(name, "", {}) for name in names)
 
 
-def builder(home: Path, clock: StoppedClock | None = None, **more: object) -> SessionPrompt:
+def builder(home: Path, clock: ManualClock | None = None, **more: object) -> SessionPrompt:
     return SessionPrompt(
         soul=home / "SOUL.md",
         default_model="some-model",
         workdir=None,
-        clock=clock or StoppedClock(),
+        clock=clock or ManualClock(MOMENT),
         tools=tools,
         **more,  # type: ignore[arg-type]
     )
@@ -62,7 +52,7 @@ def session(source: str = "cli", **opening: object) -> Session:
 
 
 def test_the_day_is_one_of_the_configured_zone(tmp_path: Path) -> None:
-    new_year = StoppedClock(datetime(2026, 1, 1, 2, tzinfo=UTC).timestamp())
+    new_year = ManualClock(datetime(2026, 1, 1, 2, tzinfo=UTC).timestamp())
     days = [
         builder(tmp_path, new_year, zone=zone).start(session()).system_prompt
         for zone in (UTC, ZoneInfo("America/New_York"))
@@ -96,7 +86,7 @@ def test_the_sections_are_in_their_order(tmp_path: Path) -> None:
 
 
 def test_the_same_day_gives_the_same_bytes(tmp_path: Path) -> None:
-    morning = builder(tmp_path, StoppedClock(MOMENT - 20 * 3600)).start(session())
+    morning = builder(tmp_path, ManualClock(MOMENT - 20 * 3600)).start(session())
     assert morning == builder(tmp_path).start(session())
     assert morning.system_prompt.startswith(IDENTITY.split("\n", maxsplit=1)[0])
     assert (morning.model, morning.toolsets) == ("some-model", None)
