@@ -106,6 +106,7 @@ class SqliteDatabase:
         self._readers = ReadPool(self._connect, READERS)
         self._writer: sqlite3.Connection | None = None
         self._synchronous: str | None = None
+        self._busy_timeout: float | None = None
         self._watcher: sqlite3.Connection | None = None
         self._watching = threading.Lock()
 
@@ -148,14 +149,19 @@ class SqliteDatabase:
         """Take SQLite's own lock, which only programs hold that do not queue."""
         notify_after = min(NOTIFY_AFTER, BUSY_SECONDS)
         try:
-            _wait_for_others(writer, notify_after)
+            self._set_busy_timeout(writer, notify_after)
             writer.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
             self._notify(f"Waiting for the log, to write to it: {self._other_writer()} has it locked.")
-            _wait_for_others(writer, BUSY_SECONDS - notify_after)
+            self._set_busy_timeout(writer, BUSY_SECONDS - notify_after)
             writer.execute("BEGIN IMMEDIATE")
+
+    def _set_busy_timeout(self, writer: sqlite3.Connection, seconds: float) -> None:
+        if seconds != self._busy_timeout:
+            writer.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+            self._busy_timeout = seconds
 
     def _other_writer(self) -> str:
         pid = sqlite_writer(self._path)
@@ -241,7 +247,7 @@ class SqliteDatabase:
         return connection
 
     def _drop_writer(self) -> None:
-        writer, self._writer, self._synchronous = self._writer, None, None
+        writer, self._writer, self._synchronous, self._busy_timeout = self._writer, None, None, None
         if writer is not None:
             with suppress(sqlite3.Error):
                 writer.close()
@@ -263,10 +269,6 @@ _FAILURES: tuple[tuple[str, type[HermesJobsError], str], ...] = (
     ("SQLITE_CORRUPT", Corrupt, "is damaged. Restore it from a backup."),
     ("SQLITE_IOERR", LogUnavailable, "cannot be used: its disk is full or faulty. Look at the disk."),
 )
-
-
-def _wait_for_others(connection: sqlite3.Connection, seconds: float) -> None:
-    connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
 
 
 def _make(path: Path) -> None:

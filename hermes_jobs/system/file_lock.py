@@ -14,6 +14,7 @@ import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Literal
@@ -86,6 +87,12 @@ NOTIFY_AFTER = 2.0  # seconds of waiting after which the user is notified of the
 NOTIFY_INTERVAL = 60.0
 WAIT_SECONDS = 30.0  # a limit for what others hold for milliseconds
 _NOTE = 128  # bytes
+
+
+@cache
+def _note_of(pid: int) -> bytes:
+    """What the holder writes into the lock's file."""
+    return f"{pid} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE)
 
 
 class LockTimeout(TimeoutError):
@@ -162,7 +169,7 @@ class FileLock:
     def _take(self, file: int) -> None:
         if not self._take_if_free(file):
             self._wait(file)
-        os.pwrite(file, f"{os.getpid()} {os.uname().nodename}".encode()[:_NOTE].ljust(_NOTE), 0)
+        os.pwrite(file, _note_of(os.getpid()), 0)
 
     def _take_if_free(self, file: int) -> bool:
         if self._waiter.is_waiting:  # it would take the same lock a second time, and release it

@@ -210,6 +210,7 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
         shape=[{**shapes.LISTED_TURN, "status": "completed"}],
     ),
     Row("turns list --session TITLE"),
+    Row("turns list --since yesterday -n 1 --json", shape=[(shapes.LISTED_TURN, shapes.RATED_TURN)]),
     Row("turns list --all -n 1 --json", shape=[shapes.LISTED_TURN]),
     Row("turns show LOOKED --json", shape={**shapes.RESULT, "steps": [shapes.STEP]}),
     Row("turns show LOOKED -n 1"),
@@ -288,6 +289,7 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("help nosuch", 2, out=""),
     # --- sessions
     Row("sessions list --all -n 1 --json", shape=[shapes.SESSION]),
+    Row("sessions list --since yesterday -n 1 --json", shape=[shapes.SESSION]),
     Row("sessions show SESSION -n 2 --json", shape={**shapes.SESSION, "messages": [shapes.MESSAGE]}),
     Row("sessions show TITLE"),
     Row("sessions show nosuch", 2, out=""),
