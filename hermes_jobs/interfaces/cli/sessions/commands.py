@@ -206,7 +206,7 @@ def _fields(session: SessionView) -> Sequence[tuple[str, str]]:
         ("Kind", session.kind),
         ("Forked from", f"{session.parent} at its event {session.at}" if session.at else ""),
         ("Continues", session.parent or "" if _is_continuation(session) else ""),
-        ("Works for", _employer(session)),
+        ("Works for", _works_for(session)),
         ("Task", session.place.goal if session.place else ""),
         ("Folder", short_path(session.workdir) if session.workdir else ""),
         ("Model", session.model),
@@ -224,17 +224,22 @@ def _is_continuation(session: SessionView) -> bool:
 
 
 def _employer(session: SessionView) -> str:
+    """The session that it works for."""
+    return "" if session.at or _is_continuation(session) else session.parent or ""
+
+
+def _works_for(session: SessionView) -> str:
     """The session that it works for; of a sub-agent also the root session, and its kind."""
     place = session.place
     if place is None:
-        return "" if session.at or _is_continuation(session) else session.parent or ""
+        return _employer(session)
     root = "" if place.root == place.parent else f", below {place.root}"
     return f"{place.parent}{root}{f', as {place.role}' if place.role else ''}"
 
 
 HIDDEN_COLUMNS: Sequence[Column[SessionView]] = (
     Column("KIND", lambda session: session.kind),
-    Column("WORKS FOR", lambda session: _employer(session).partition(",")[0], rank=4),
+    Column("WORKS FOR", _employer, rank=4),
 )
 """Further columns of a list that has more than conversations."""
 
