@@ -35,7 +35,7 @@ SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
 
 
 class ConnectorEnd(msgspec.Struct, frozen=True):
-    """How the previous connector ended: the relevant fields of `connector.ConnectorEnd`, and the number of failures
+    """How the previous connector ended: fields of `connector.ConnectorEnd`, and the number of failures
     in a row."""
 
     at: float = 0.0
