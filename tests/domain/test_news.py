@@ -69,6 +69,7 @@ PRESSED = e.ContextPressure(turn="t1", tokens=900, threshold=1_000, window=2_000
             PRESSED,
             "(The conversation fills 90% of what is kept before it is compressed (900 of",
         ),
+        (replace(PRESSED, advice="Take a larger one."), "(Take a larger one.)"),
     ],
 )
 def test_a_chat_gets_news_of_its_turn_at_once(event: e.SessionEvent, words: str) -> None:

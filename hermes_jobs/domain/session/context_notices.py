@@ -17,8 +17,12 @@ from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE
 from hermes_jobs.domain.session.references import CANCELLED
 
 
-def notices(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
+def notices(event: Event) -> tuple[str, ...]:
     """The sentences about that event, without a full stop; none for other events."""
+    return tuple(line.removesuffix(".") for line in _lines(event))
+
+
+def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
     match event:
         case ContextPressure(high=True):
             filled = (
