@@ -170,7 +170,7 @@ def ended(parent: Session, event: e.ChildEnded, load: StateLoader) -> DecisionRe
     finished, large_results = children.joined(turn, call)
     writes = [StreamEvents(parent.stream, (event, finished))]
     place = parent.delegation_of(turn.id)
-    if place is not None:
+    if place is not None and not any(other.waits_for_children for other in turn.calls if other.id != call.id):
         slots: ChildSlots = load(child_slots.STREAM)
         if slot_events := child_slots.retaken(slots, parent.lineage, place.payers[0].turn):
             writes.append(StreamEvents(child_slots.STREAM, slot_events))

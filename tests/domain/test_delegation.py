@@ -18,6 +18,7 @@ from hermes_jobs.domain.decision import DecisionResult, StreamEvents
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
+from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, require_no_children, running_turn, stream_of
 from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.domain.streams import StreamState, fold, initial_state
@@ -72,8 +73,8 @@ class Family:
             ),
         )
 
-    def begin_call(self, name: str) -> str:
-        """Let the session's model ask for the tool; the call's id, which has begun."""
+    def begin_call(self, name: str, calls: int = 1) -> str:
+        """Let the session's model ask for the tool, so many times; the first call's id. All have begun."""
         turn = running_turn(self.session(name)).id
         started = None if self.session(name).started else STARTED
         self.write(
@@ -92,19 +93,22 @@ class Family:
             content="",
             model="m",
             finish_reason="tool_calls",
-            tool_calls=(delegating(),),
-            plan=(e.PlannedCall(call=f"{step}-0", effect="idempotent"),),
+            tool_calls=tuple(ToolCall(f"p{number}", "delegate", "{}") for number in range(calls)),
+            plan=tuple(
+                e.PlannedCall(call=f"{step}-{number}", effect="idempotent") for number in range(calls)
+            ),
         )
         begun = e.ModelCallStarted(turn=turn, step=step, attempt=1)
         self.write(StreamEvents(stream_of(name), (begun, asked)))
-        self.do(name, c.BeginStep(step=f"{step}-0"))
+        for number in range(calls):
+            self.do(name, c.BeginStep(step=f"{step}-{number}"))
         return f"{step}-0"
 
     def delegate(
         self, name: str, *children: str, waits: bool = True, per_root: int = 3, per_home: int = 10
     ) -> tuple[str, ...]:
-        """Begin children of the call under way; the streams that were written."""
-        call = next(each.id for each in running_turn(self.session(name)).calls)
+        """Begin children of the first call that has none; the streams that were written."""
+        call = next(each.id for each in running_turn(self.session(name)).calls if not each.children)
         plans = tuple(
             c.ChildPlan(session=each, turn=f"t-{each}", text=f"Do {each}", goal=each) for each in children
         )
@@ -128,12 +132,6 @@ class Family:
     def at_work(self) -> list[str]:
         slots: ChildSlots = self.load(child_slots.STREAM)
         return [each.session for each in slots.running]
-
-
-def delegating() -> Any:
-    from hermes_jobs.domain.session.messages import ToolCall
-
-    return ToolCall("p1", "delegate", "{}")
 
 
 def test_parent_and_children_begin_in_one_append() -> None:
@@ -314,6 +312,19 @@ def test_a_child_that_waits_for_its_own_gives_its_place_up() -> None:
     family.delegate("a", "b", per_root=1)
     assert family.at_work == ["b"]
     family.end("b")
+    assert family.at_work == ["a"]
+
+
+def test_children_of_two_calls_never_wait_for_the_slot_of_their_parent() -> None:
+    family = Family()
+    family.delegate(ROOT, "a", per_root=1)
+    family.begin_call("a", calls=2)
+    family.delegate("a", "b", per_root=1)
+    family.delegate("a", "c", per_root=1)
+    assert family.at_work == ["b"]
+    family.end("b")
+    assert family.at_work == ["c"]
+    family.end("c")
     assert family.at_work == ["a"]
 
 

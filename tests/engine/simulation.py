@@ -130,6 +130,10 @@ class Gates:
         return None if thread is None else thread.gate(name)
 
 
+AWAY = "away"
+"""The word at a gate of the log: the append fails, with its events recorded or without."""
+
+
 class GatedLog:
     """A log with a gate before and after every append; all else goes straight through."""
 
@@ -138,10 +142,14 @@ class GatedLog:
         self._gates = gates
 
     def append(self, change: Append) -> tuple[RecordedEvent, ...]:
-        self._gates.stop_at("before append")
+        self._pass("before append")
         recorded = self._log.append(change)
-        self._gates.stop_at("after append")
+        self._pass("after append")
         return recorded
+
+    def _pass(self, gate: str) -> None:
+        if self._gates.stop_at(gate) == AWAY:
+            raise LogUnavailable("The log is away.")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
@@ -214,6 +222,7 @@ class SimulatedModel:
         self._requests.append(request)
         number = len(self._requests)
         word = self._gates.stop_at("model") or "answer"
+        word = "answer" if word == AWAY else word
         if cancel.reason is not None:
             raise ModelError("cancelled", "cancelled")
         if word in {"fail", "garbage"}:

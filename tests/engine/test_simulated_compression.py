@@ -92,9 +92,8 @@ class SimulatedCompress:
             tokens_before=ENGINE.estimate(session.messages),
             tokens_after=ENGINE.estimate(shortened.messages),
         )
-        booked = e.ResponseBooked(
-            turn=job.turn, step=step.id, purpose="compression", model="m", usage=Usage(input_tokens=9)
-        )
+        usage = Usage(input_tokens=9, output_tokens=self._ids.fence())  # so that all can be told apart
+        booked = e.ResponseBooked(turn=job.turn, step=step.id, purpose="compression", model="m", usage=usage)
         return c.FinishCompression(step=step.id, outcome=outcome, responses=(booked,))
 
 

@@ -11,18 +11,22 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from hermes_jobs.domain import child_slots
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.child_slots import ChildSlots
+from hermes_jobs.domain.decision import DecisionResult, StateLoader
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.session.steps import Step, next_steps
+from hermes_jobs.domain.usage import NO_USAGE
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelRequest
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.domain.world import complaints
 from tests.engine.simulation import (
+    AWAY,
     PANEL,
     CountedIds,
     GatedThread,
@@ -35,6 +39,7 @@ from tests.engine.simulation import (
 )
 
 REFERENCES = (e.ReferenceReplied, e.ReferenceFailed)
+BOOKED = (e.ModelReplied, e.ReferenceReplied, e.ResponseBooked, e.OutcomeDiscarded)
 ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 TOOLS = st.lists(
     st.sampled_from(["read", "write", "idempotent", "write-after", "ask-write", "delegate", "delegate-on"]),
@@ -64,6 +69,13 @@ def _is_final(fact: e.ReferenceReplied | e.ReferenceFailed) -> bool:
     return isinstance(fact, e.ReferenceReplied) or (fact.retry_at is None and fact.kind != "cancelled")
 
 
+def _all_freed(load: StateLoader) -> DecisionResult:
+    """The slots that a failed example left taken, freed for the next one."""
+    slots: ChildSlots = load(child_slots.STREAM)
+    left = (*slots.running, *slots.waiting)
+    return DecisionResult.of(slots.stream, *(e.ChildSlotFreed(child=child.session) for child in left))
+
+
 def state_machine(
     log: EventLog, numbers: count[int], ids: CountedIds, make: Callable[..., Engine] = simulated_engine
 ) -> type[RuleBasedStateMachine]:
@@ -85,6 +97,7 @@ def state_machine(
             self.all_threads: list[GatedThread] = []
             self.requests: list[ModelRequest] = []
             self.client = self._worker("client").engine
+            self.client.change(_all_freed, "begin")
             self.workers = [self._worker(f"w{at}") for at in range(3)]
             self.submit("queue", keyed=False)
 
@@ -171,9 +184,14 @@ def state_machine(
 
         def _start(self, worker: Worker, step: Step) -> None:
             if len(worker.alive()) < 4 and not worker.frozen:
-                thread = self.gates.start(lambda: worker.engine.run(step.stream, step.id))
+                thread = self.gates.start(lambda: self._run(worker.engine, step))
                 worker.threads.append(thread)
                 self.all_threads.append(thread)
+
+        @staticmethod
+        def _run(engine: Engine, step: Step) -> None:
+            with suppress(LogUnavailable):
+                engine.run(step.stream, step.id)
 
         # --- workers --------------------------------------------------------------------------
 
@@ -182,6 +200,21 @@ def state_machine(
             threads = self.workers[worker].alive()
             if threads and not self.workers[worker].frozen:
                 threads[at % len(threads)].go(word)
+
+        @rule(worker=st.integers(0, 2), gates=st.integers(1, 6), again=st.booleans())
+        def lose_the_log(self, worker: int, gates: int, again: bool) -> None:
+            """An append of a worker fails after so many gates, with its events or without them."""
+            for _ in range(gates):
+                if not self.workers[worker].alive():
+                    self.relay(worker)
+                self.let_on(worker, 0, "answer")
+            self.let_on(worker, 0, AWAY)
+            if again:
+                self.workers[worker].engine.retry_unsaved()
+
+        @rule(worker=st.integers(0, 2))
+        def try_again_what_was_not_saved(self, worker: int) -> None:
+            self.workers[worker].engine.retry_unsaved()
 
         @rule(
             worker=st.integers(0, 2),
@@ -246,7 +279,8 @@ def state_machine(
             for thread in self.all_threads:
                 while thread.at is not None:
                     thread.go()
-            self.dead.ids |= {worker.engine.worker for worker in self.workers}
+            for worker in self.workers:  # they live: what they own, nobody takes from them
+                assert worker.engine.retry_unsaved() == 0
             last = self._worker("last").engine
             for _ in range(200):
                 reclaim_from_dead_workers(last, self.dead)
@@ -267,6 +301,13 @@ def state_machine(
             sent = [fact.turn for fact in submitted if fact.source == "cli"]
             assert sent == self.accepted, "what was acknowledged is in the log, and nothing else"
             assert [found for request in self.requests for found in complaints(request.messages)] == []
+            paid = [
+                fact.usage
+                for facts in family.values()
+                for fact in facts
+                if isinstance(fact, BOOKED) and fact.usage != NO_USAGE
+            ]
+            assert len(set(paid)) == len(paid), "a response is booked at most once"
             slots = self.client.state("children")
             assert isinstance(slots, ChildSlots)
             assert not [
