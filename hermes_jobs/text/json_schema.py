@@ -80,11 +80,12 @@ def document_in(text: str) -> str:
     stripped = text.strip().removeprefix("\ufeff")
     blocks: list[str] = _FENCED.findall(stripped)
     candidates = [stripped, *blocks] if len(blocks) == 1 else [stripped]
+    why = ""
     for document in candidates:
         try:
             _decoded(document)
         except ValueError as error:
-            why = error
+            why = str(error)
         else:
             return document.strip()
     raise ValueError(f"it is not JSON: {why}")

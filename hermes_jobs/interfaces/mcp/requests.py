@@ -18,7 +18,7 @@ from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.memory.commands import TITLES
+from hermes_jobs.interfaces.cli.memory.contents import TITLES
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import cut, one_line
