@@ -11,7 +11,7 @@ OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-slow test-all faults replays soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all faults simulate replays soak bench docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ test-all: .venv/dev ## Run all tests, including the slow ones
 
 faults: .venv/dev ## Kill workers, brokers and beat, and check that nothing is lost
 	FAULTS=full $(PYTEST) tests/faults
+
+simulate: .venv/dev ## Try 4,000 random examples of workers that die, stop and lose the log
+	SIMULATIONS=4000 $(PYTEST) --timeout=7200 -n 2 tests/engine/test_simulation.py tests/engine/test_simulated_compression.py
 
 replays: .venv/dev ## Run ten thousand random replays and check that none runs a writing tool
 	REPLAYS=10000 $(PYTEST) --timeout=3600 tests/replays/test_harmless.py
