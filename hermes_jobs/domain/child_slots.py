@@ -1,8 +1,8 @@
 """How many children run at once, below one root and in the whole home: the fold of the stream `children`.
 
 A child that waits for its own children releases its slot, so that they can run. It takes one again as soon
-as none of its calls waits any more, even if the limit is exceeded by one for a while: before, the children of
-its second call might wait for that slot.
+as none of its calls waits any more, even if the limit is exceeded by one for a while. If it took one while
+another call waits, that call's children might never get a slot.
 """
 
 from __future__ import annotations

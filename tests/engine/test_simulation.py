@@ -280,7 +280,7 @@ def state_machine(
             for thread in self.all_threads:
                 while thread.at is not None:
                     thread.go()
-            for worker in self.workers:  # they live: what they own, nobody takes from them
+            for worker in self.workers:  # they live: nobody reclaims their steps
                 assert worker.engine.retry_unsaved() == 0
             last = self._worker("last").engine
             for _ in range(200):

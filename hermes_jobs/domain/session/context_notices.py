@@ -33,7 +33,7 @@ def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
                 return (filled,)
             return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
         case ReferenceFailed(retry_at=None) if event.kind != CANCELLED:
-            text = f"the model {event.member} is left out: {event.message.rstrip('.')}"
+            text = f"the model {event.member} is left out: {event.message}"
             return (
                 (text, "no other model could be asked: the aggregator answers alone")
                 if event.alone
