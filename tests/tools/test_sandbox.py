@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.tools import sandbox
+from hermes_jobs.agent.tools.credentials import needed_by
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
 from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE, NONE
-from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
 

@@ -14,11 +14,11 @@ from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.agent.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.agent.tools.command_rules.paths import lists_secrets, reads_whole_home
 from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
+from hermes_jobs.agent.tools.credentials import needed_by
 from hermes_jobs.agent.tools.invocations import Invocation, invocations
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.agent.tools.sandbox import SandboxReach
-from hermes_jobs.agent.tools.sensitive_paths import needed_by
 from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW

@@ -9,7 +9,7 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
@@ -34,12 +34,6 @@ def folders_above_secrets() -> frozenset[str]:
         for folder in map(str, PurePosixPath(secret).parents)
         if folder != "."
     )
-
-
-def needed_by() -> Mapping[str, Sequence[str]]:
-    """By program, the secrets that it may use if a command line has only such programs."""
-    needed: Mapping[str, Sequence[str]] = load("sensitive_paths")["needed"]
-    return needed
 
 
 def kind_of(real: str, user_home: str) -> Kind | None:
