@@ -123,12 +123,20 @@ def beat(context: CliContext) -> int:
     show_default=True,
     help="Address to listen on; any but loopback requires a password.",
 )
+@click.option(
+    "--host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="A further name under which browsers reach it, such as a proxy's. Can be repeated.",
+)
 @pass_context
-def flower(context: CliContext, port: int, address: str) -> None:
+def flower(context: CliContext, port: int, address: str, hosts: tuple[str, ...]) -> None:
     """Run Flower, the dashboard of tasks, queues and workers, in the foreground.
 
     With FLOWER_BASIC_AUTH=name:password, in the environment or in .env, it asks for a password. Without one
-    it is read-only and cannot be reached from other machines.
+    it is read-only and cannot be reached from other machines. It refuses requests for other hosts than its
+    own.
     """
     from workers import flower as dashboard
 
@@ -136,7 +144,7 @@ def flower(context: CliContext, port: int, address: str) -> None:
     dashboard.require_password(address, password)
     broker_url = require_broker(context.settings)
     log_to_stderr(context)
-    dashboard.run(context.application, broker_url, address=address, port=port, password=password)
+    dashboard.run(context.application, broker_url, address=address, port=port, password=password, hosts=hosts)
 
 
 def _queues(chosen: str | None, all_queues: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import ipaddress
 import logging
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from hermes_jobs.bootstrap import Application
@@ -32,18 +32,26 @@ DEFAULTS: Mapping[str, object] = {
 
 
 def run(
-    application: Application, broker_url: str, *, address: str, port: int, password: str | None
+    application: Application,
+    broker_url: str,
+    *,
+    address: str,
+    port: int,
+    password: str | None,
+    hosts: Sequence[str] = (),
 ) -> NoReturn:
     """Serve Flower until a stop signal, and end the process. Call it from the main thread.
 
+    `hosts` are further names under which it is reached, such as a proxy's.
+
     Raises `Misconfigured` for a port that is taken.
     """
-    from flower.app import Flower
     from flower.command import apply_env_options, extract_settings, setup_logging
     from flower.options import default_options
     from flower.urls import settings
 
     from workers.app import make_app
+    from workers.flower_hosts import GuardedFlower, Hosts
 
     for name, value in DEFAULTS.items():
         setattr(default_options, name, value)
@@ -55,7 +63,7 @@ def run(
     extract_settings()
     setup_logging()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
-    flower = Flower(capp=app, options=default_options, **settings)
+    flower = GuardedFlower(Hosts(address, hosts), capp=app, options=default_options, **settings)
     try:
         flower.start_http_server()
     except OSError as error:

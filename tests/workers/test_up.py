@@ -174,6 +174,28 @@ def test_flower_asks_for_a_password_where_one_is_set(home: Home) -> None:
     assert commands == []
 
 
+def status(port: int, path: str, host: str, *lines: str) -> int:
+    """The status of a request that names this host."""
+    head = "\r\n".join((f"GET {path} HTTP/1.1", f"Host: {host}", "Connection: close", *lines, "", ""))
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        client.sendall(head.encode())
+        return int(client.makefile("rb").readline().split()[1])
+
+
+@pytest.mark.slow
+def test_flower_refuses_requests_that_name_another_host(home: Home) -> None:
+    port = free_port()
+    websocket = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
+    with up(home, "--flower-port", str(port)):
+        own = [f"127.0.0.1:{port}", "localhost", f"LOCALHOST.:{port}", f"[::1]:{port}"]
+        foreign = ["rebound.example", f"rebound.example:{port}", "127.0.0.1.rebound.example", "10.1.2.3"]
+        assert {status(port, "/workers", host) for host in own} == {200}
+        for path in ("/", "/workers", "/api/tasks", "/api/workers", "/metrics", "/healthcheck", "/static/x"):
+            assert {status(port, path, host) for host in foreign} == {421}, path
+        assert status(port, "/update-workers", "rebound.example", *websocket) == 421
+        assert status(port, "http://127.0.0.1/workers", "rebound.example") == 421
+
+
 @pytest.mark.slow
 def test_a_killed_process_is_restarted_and_work_continues(home: Home) -> None:
     with up(home, "--no-flower") as running:
