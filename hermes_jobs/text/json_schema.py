@@ -25,7 +25,7 @@ LONGEST_FAULT = 200  # characters
 LARGEST_SCHEMA = 100_000  # characters; it goes along with each request
 ENDLESS = "it refers to itself without an end"
 
-_FENCED = re.compile(r"^```[^\n`]*\n(.*?)\n?```\s*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"```[^\n`]*")
 
 
 def schema_fault(schema: str) -> str:
@@ -78,7 +78,7 @@ def document_in(text: str) -> str:
     Raises `ValueError`, which says why there is none.
     """
     stripped = text.strip().removeprefix("\ufeff")
-    blocks: list[str] = _FENCED.findall(stripped)
+    blocks = list(_fenced(stripped))
     candidates = [stripped, *blocks] if len(blocks) == 1 else [stripped]
     why = ""
     for document in candidates:
@@ -89,6 +89,19 @@ def document_in(text: str) -> str:
         else:
             return document.strip()
     raise ValueError(f"it is not JSON: {why}")
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The contents of its blocks between lines of ```; the last backticks may stand at the end of a line."""
+    inside: list[str] | None = None
+    for line in text.split("\n"):
+        if inside is None:
+            inside = [] if _FENCE.fullmatch(line) else None
+        elif line.rstrip().endswith("```"):
+            yield "\n".join((*inside, line.rstrip().removesuffix("```"))).removesuffix("\n")
+            inside = None
+        else:
+            inside.append(line)
 
 
 def faults(schema: str, document: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.ports import Model, ModelRequest, Reply, ToolSpec
 from hermes_jobs.system.struct_types import described
+from hermes_jobs.text.json_objects import json_objects
 from schedules.phrases import INSTRUCTIONS, TimingProposal
 
 TOOL = "propose"
@@ -59,8 +60,9 @@ _SPEC = ToolSpec(
 
 def _proposal(text: str) -> TimingProposal | None:
     """The proposal in a text that is, or contains, its JSON object."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=described(TimingProposal))
-    except msgspec.DecodeError:
-        return None
+    for answer in json_objects(text):
+        try:
+            return msgspec.convert(answer, described(TimingProposal))
+        except msgspec.ValidationError:
+            continue
+    return None

@@ -7,7 +7,6 @@ an experiment that begins with a request and ends with findings: see `verificati
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.replay.replay import JUDGE, WINDOW, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.errors import Rejected
+from hermes_jobs.text.json_objects import json_objects
 from hermes_jobs.text.paired_statistics import sign_test
 
 PREFIX = "experiment-"
@@ -30,7 +30,6 @@ NEW = "new"
 CANCELLED = "cancelled"
 BY_PLACE = 0.01
 """The significance level of the test whether a judge prefers a position rather than an answer."""
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 class Cell(NamedTuple):
@@ -167,17 +166,13 @@ def shows_first(seed: int, cell: Cell) -> bool:
 def verdict_of(answer: str, *, first: bool) -> e.Verdict | None:
     """The judge's verdict on a cell whose answer was shown `first` or second; None if the reply has no
     verdict."""
-    match = _OBJECT.search(answer)
-    try:
-        better = json.loads(match[0]).get("better") if match else None
-    except (ValueError, AttributeError, RecursionError):
-        return None
     verdicts: dict[str, e.Verdict] = {
         "1": "better" if first else "worse",
         "2": "worse" if first else "better",
         "same": "same",
     }
-    return verdicts.get(str(better).strip().lower())
+    named = (str(said["better"]).strip().lower() for said in json_objects(answer) if "better" in said)
+    return next((verdicts[name] for name in named if name in verdicts), None)
 
 
 def judged_by_model(experiment: Experiment, cell: Cell) -> tuple[bool, e.Verdict | None]:
