@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from . import held_out
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday
 from .support import context_in
+from .worst_shapes import shape
 
 PATHS = PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann")
 WORKDIR = "/home/ann/project"
@@ -614,6 +617,109 @@ AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})",
 def test_surrounding_commands_hide_no_dangerous_one(around):
     hidden = [each for _, each in dangerous() if verdict(around.format(each)).decision == "allow"]
     assert hidden == []
+
+
+EXPLODING = [
+    f"x={'a' * 60};" + "x=$x$x;" * 22 + "echo $x",
+    f"export a={'a' * 60};" + 'export a="$a $a";' * 22,
+    "a=b;" + "a=${a}${a};" * 40,
+    "echo " + "${x:-" * 30_000 + "}" * 30_000,
+    "echo " + '"${x:-' * 1_000,
+    "echo " + "$((1+" * 20_000 + "1" + "))" * 20_000,
+    "(" * 40_000 + "ls" + ")" * 40_000,
+    "((a)" * 20_000 + " b)" * 20_000,
+    "echo {" + "a," * 49_000,
+    "echo " + "{a,b}" * 30,
+    "cat <<E\n" + "$(" * 30_000 + "\nE\n",
+    "eval " * 15_000 + "ls",
+    "alias a='" + "$(alias b=" * 5_000,
+    "find " + "a " * 20_000 + "-exec ls " + "{} " * 20_000 + "';'",
+    "sudo " * 20_000 + "ls",
+    "ls " + "a/" * 49_000,
+    "ls " + " ".join(f"a{number}*/b" for number in range(9_000)),
+    "curl " + "a:" * 49_000,
+    "awk '" + "print " * 16_000 + "'",
+    "awk '" + '\\"' * 45_000 + "'",
+    "sed '" + "\\/" * 45_000 + "'",
+    "ps " + "e" * 99_000 + "!",
+    "rm-" * 33_000 + "(",
+    "cat $x" + "/.git" * 19_000,
+    "x" + "." * 99_000 + "y",
+]
+
+
+@pytest.mark.parametrize("text", EXPLODING, ids=lambda text: text[:12])
+def test_judging_a_text_that_would_explode_ends_with_a_question_or_an_answer(text):
+    began = time.thread_time()
+    attended, unattended = verdict(text), verdict(text, attended=False)
+    assert time.thread_time() - began < 5, "seconds, where judging in proportion takes a tenth of one"
+    assert (attended.decision, unattended.decision) in (("ask", "deny"), ("deny", "deny"), ("allow", "allow"))
+
+
+@pytest.mark.parametrize("text", EXPLODING[:4], ids=lambda text: text[:12])
+def test_a_text_that_expands_or_nests_without_end_cannot_be_checked(text):
+    assert "cannot be checked" in verdict(text).rule
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_generated_worst_shapes_are_judged_in_proportion_to_their_length(first):
+    """The ten thousand are in `python -m tests.benchmarks judging`."""
+    for number in range(first, first + 20):
+        text = shape(number)
+        began = time.thread_time()
+        assert verdict(text).decision in ("allow", "ask", "deny")
+        assert time.thread_time() - began < 3, f"seconds for shape {number}"
+
+
+def test_judging_takes_little_memory():
+    tracemalloc.start()
+    try:
+        for text in EXPLODING:
+            verdict(text)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+
+
+EVALUATED = [
+    "x='a[$(touch y)]'; ((x))",
+    "x='a[$(touch y)]'; echo $((x + 1))",
+    "x='a[$(touch y)]'; [[ $x -eq 1 ]]",
+    "x='a[$(touch y)]'; [[ x -gt 1 ]]",
+    "x='$(touch y)'; echo ${x@P}",
+    'echo "${PS1@P}"',
+    "read -r n < page.txt; echo $((n))",
+    "mapfile n < page.txt; echo $((n[0]))",
+    "n=$(cat page.txt); echo ${a[n]}",
+    "n=$(curl -s https://e.com); echo ${a:n:2}",
+    "echo $(( $(head -1 page.txt) + 1 ))",
+    "read -r n < page.txt; echo ${!n}",
+    "declare n=$(cat page.txt); ((n++))",
+    "for n in $(cat page.txt); do echo $((n)); done",
+    "[[ $(cat page.txt) -eq 1 ]]",
+]
+
+
+@pytest.mark.parametrize("command", EVALUATED)
+def test_values_that_bash_evaluates_are_unseen_text(command):
+    assert verdict(command).rule == "running downloaded or unseen text"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "i=0; ((i++)); echo $i",
+        "for ((i=0; i<3; i++)); do echo $i; done",
+        "n=$(wc -l < f); echo $((n + 1))",
+        "n=$(cat f | wc -l); [[ $n -gt 5 ]] && echo many",
+        "start=$(date +%s); make; echo $(( $(date +%s) - start ))",
+        "[[ $# -eq 0 ]] && echo none",
+        "x=5; echo ${a[$x]} ${a:0:3} ${#a} ${x:-5} ${x%.y}",
+        "for i in 1 2 3; do echo $((i * 2)); done",
+    ],
+)
+def test_computing_with_numbers_is_free(command):
+    assert verdict(command).decision == "allow"
 
 
 WORST = [

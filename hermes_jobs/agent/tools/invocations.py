@@ -6,18 +6,16 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
+from hermes_jobs.agent.tools.judging_budget import Budget
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT, parse
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand, Unparsable
+from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand
 from hermes_jobs.agent.tools.wrappers import after_c, text_for_shell, wrapped, wrappers
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
-MAX_INVOCATIONS = 1_000
-MAX_WRAPPED = 100  # nesting of programs that run others
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Invocation:
 
 def without_version(name: str) -> str:
     """The name of a program without a version at its end, as in `python3.11`."""
-    return re.sub(r"(?<=\D)[\d.]+$", "", name)
+    return name.rstrip("0123456789.") or name
 
 
 def _is_option(argument: str, option: str) -> bool:
@@ -74,37 +72,41 @@ def _is_option(argument: str, option: str) -> bool:
     return argument.startswith("-") and not argument.startswith("--") and option[1:] in argument[1:]
 
 
-def invocations(text: str, folder: str, variables: Mapping[str, str]) -> list[Invocation]:
+def invocations(
+    text: str, folder: str, variables: Mapping[str, str], budget: Budget | None = None
+) -> list[Invocation]:
     """All programs that the text may run, outer before inner, `cd` followed. Raises `Unparsable`."""
     programs: list[Invocation] = []
-    _add(parse(text, variables), folder, variables, 0, programs)
+    _Programs(variables, budget or Budget(), programs).add(text, folder)
     return programs
 
 
-def _add(
-    commands: list[SimpleCommand],
-    folder: str,
-    variables: Mapping[str, str],
-    depth: int,
-    invocations: list[Invocation],
-) -> None:
-    before: SimpleCommand | None = None
-    folders: dict[tuple[int, ...], str] = {(): folder}
-    for command in commands:
-        around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
-        folder = next(folders[subshell] for subshell in around if subshell in folders)
-        echoed = _echoed(before) if command.piped and before is not None else ""
-        for inner, invocation in _layers(command, folder, echoed):
-            invocations.append(invocation)
-            for script in _scripts(invocation, inner):
-                _add(parse(script, variables, depth + 1), folder, variables, depth + 1, invocations)
-            if invocation.name in ("cd", "pushd"):
-                target = invocation.path(next(iter(invocation.operands), variables.get("HOME", folder)))
-                folder = target or folder
-        folders[command.subshell] = folder
-        before = command
-        if len(invocations) > MAX_INVOCATIONS:
-            raise Unparsable("it holds too many commands")
+@dataclass(frozen=True)
+class _Programs:
+    variables: Mapping[str, str]
+    budget: Budget
+    found: list[Invocation]
+
+    def add(self, text: str, folder: str) -> None:
+        """Append the programs of a shell text that runs in a folder."""
+        before: SimpleCommand | None = None
+        folders: dict[tuple[int, ...], str] = {(): folder}
+        for command in parse(text, self.variables, self.budget):
+            around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
+            folder = next(folders[subshell] for subshell in around if subshell in folders)
+            echoed = _echoed(before) if command.piped and before is not None else ""
+            for inner, invocation in _layers(command, folder, echoed, self.budget):
+                self.found.append(invocation)
+                for script in _scripts(invocation, inner):
+                    with self.budget.deeper():
+                        self.add(script, folder)
+                if invocation.name in ("cd", "pushd"):
+                    target = invocation.path(
+                        next(iter(invocation.operands), self.variables.get("HOME", folder))
+                    )
+                    folder = target or folder
+            folders[command.subshell] = folder
+            before = command
 
 
 def _echoed(command: SimpleCommand) -> str:
@@ -114,14 +116,13 @@ def _echoed(command: SimpleCommand) -> str:
     return " ".join(word for word in command.words[1:] if word not in ("-n", "-e"))
 
 
-def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[SimpleCommand, Invocation]]:
+def _layers(
+    command: SimpleCommand, folder: str, echoed: str, budget: Budget
+) -> Iterator[tuple[SimpleCommand, Invocation]]:
     """The command itself, then the wrapped ones, outer before inner. Raises `Unparsable`."""
     open_words = [command.words]
-    has_extra, inside, count = False, False, 0
+    has_extra, inside = False, False
     while open_words:
-        count += 1
-        if count > MAX_WRAPPED:
-            raise Unparsable("it holds too many commands")
         words = open_words.pop(0)
         plain = tuple(dropwhile(ASSIGNMENT.fullmatch, words))
         name = os.path.basename(plain[0]).removesuffix(".exe") if plain else ""
@@ -142,7 +143,10 @@ def _layers(command: SimpleCommand, folder: str, echoed: str) -> Iterator[tuple[
         )
         has_extra = has_extra or name in ("xargs", "parallel")
         inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
-        open_words.extend(inner for inner in wrapped(name, plain[1:]) if inner)
+        for inner in filter(None, wrapped(name, plain[1:])):
+            budget.command()
+            budget.words(len(inner))
+            open_words.append(inner)
 
 
 def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:

@@ -16,10 +16,11 @@ from hermes_jobs.agent.tools.command_rules.paths import lists_secrets, reads_who
 from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.agent.tools.credentials import needed_by
 from hermes_jobs.agent.tools.invocations import Invocation, invocations
+from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.agent.tools.sandbox import SandboxReach
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
+from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW
 from hermes_jobs.agent.tools.wrappers import find_starts
@@ -27,7 +28,7 @@ from hermes_jobs.engine.ports import ToolContext, Verdict
 from hermes_jobs.text.clip import clip
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
-_DELETES_ROOT = re.compile(r"\brm(?:-[rRf-][\w-]*)+/(?:\*|[;&|]|$)")
+_DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +42,15 @@ class CommandPolicy:
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Decide on a command line: first the deny list, then `allow`, then the policy."""
         try:
-            invocations = self._invocations(command, context)
+            return self._judged(command, context)
         except Unparsable as error:
             return self._unreadable(command, str(error), context)
-        where = self._where(command, invocations, context)
+
+    def _judged(self, command: str, context: ToolContext) -> Verdict:
+        """The verdict on a command line. Raises `Unparsable`."""
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
         never = _raw_denial(command, parsed=True) or next(_met("deny", invocations, where), None)
         if never:
             return Verdict("deny", never)
@@ -57,10 +63,14 @@ class CommandPolicy:
     def line(self, command: str, context: ToolContext) -> CommandLine:
         """The parsed line, with the questions of its parts."""
         try:
-            invocations = self._invocations(command, context)
+            return self._line(command, context)
         except Unparsable as error:
-            return CommandLine((), self._where(command, (), context), unreadable=str(error))
-        where = self._where(command, invocations, context)
+            return CommandLine((), self._where(command, (), context, Budget()), unreadable=str(error))
+
+    def _line(self, command: str, context: ToolContext) -> CommandLine:
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
         parts: list[CommandPart] = []
         for invocation in invocations:
             questions = tuple(dict.fromkeys(rule_set("ask").met(invocation, where)))
@@ -70,13 +80,17 @@ class CommandPolicy:
                 parts.append(CommandPart(invocation, questions))
         return CommandLine(tuple(parts), where, asks=_of_line(invocations, where) or "")
 
-    def _where(self, command: str, invocations: Sequence[Invocation], context: ToolContext) -> CommandContext:
+    def _where(
+        self, command: str, invocations: Sequence[Invocation], context: ToolContext, budget: Budget
+    ) -> CommandContext:
         activates = any(
             invocation.name in ("source", ".")
             and any(word.endswith("/bin/activate") for word in invocation.operands)
             for invocation in invocations
         )
-        return CommandContext(context.workdir, self.paths, "$(" in command or "`" in command, activates)
+        return CommandContext(
+            context.workdir, self.paths, "$(" in command or "`" in command, activates, budget
+        )
 
     def typing(self, text: str, context: ToolContext) -> Verdict:
         """Decide on a text typed into a running program, which may be a shell."""
@@ -87,7 +101,7 @@ class CommandPolicy:
     def reach(self, command: str, context: ToolContext) -> SandboxReach:
         """The sandbox reach of a command that runs now: larger if a user has approved it."""
         try:
-            invocations = self._invocations(command, context)
+            invocations = self._invocations(command, context, Budget())
         except Unparsable:
             invocations = []
         names = {invocation.name for invocation in invocations if invocation.name}
@@ -100,12 +114,12 @@ class CommandPolicy:
             return SandboxReach(visible=tuple(place for name in names for place in needed.get(name, ())))
         return SandboxReach()
 
-    def _invocations(self, command: str, context: ToolContext) -> list[Invocation]:
+    def _invocations(self, command: str, context: ToolContext, budget: Budget) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:
             raise Unparsable(f"it is longer than {MAX_COMMAND_BYTES:,} characters")
         own_job = {"!": "%+"}  # job control's name of the last background job
         variables = {"HOME": self.paths.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
-        return invocations(command, context.workdir, variables)
+        return invocations(command, context.workdir, variables, budget)
 
     def _unreadable(self, command: str, reason: str, context: ToolContext) -> Verdict:
         never = _raw_denial(command, parsed=False)

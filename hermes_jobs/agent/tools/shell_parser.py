@@ -10,24 +10,30 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand, Unparsable, WordReader
+from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
+from hermes_jobs.agent.tools.shell_words import NUMBER, UNKNOWN, ShellRedirect, SimpleCommand, WordReader
 
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
 _OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
 _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
+_TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
+_COMPARES = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 _RESERVED = frozenset(
     ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "coproc", "esac")
-)
+) | {"function"}
 
 
-def parse(text: str, variables: Mapping[str, str], depth: int = 0) -> list[SimpleCommand]:
+def parse(text: str, variables: Mapping[str, str], budget: Budget) -> list[SimpleCommand]:
     """Every simple command that the text may run, those within substitutions too, in order.
 
     `variables` are the known ones. Raises `Unparsable`.
     """
-    if "\0" in text:
+    if "\0" in text or NUMBER[-1] in text:
         raise Unparsable("it holds a NUL character")
-    reader = _Reader(text, dict(variables), depth)
+    budget.characters(len(text))
+    reader = _Reader(text, dict(variables), budget)
     reader.read_list("")
     return reader.commands
 
@@ -36,9 +42,14 @@ class _Reader(WordReader):
     """Reads commands; its state is the current command."""
 
     def __init__(
-        self, text: str, variables: dict[str, str], depth: int, start: int = 0, subshell: tuple[int, ...] = ()
+        self,
+        text: str,
+        variables: dict[str, str],
+        budget: Budget,
+        start: int = 0,
+        subshell: tuple[int, ...] = (),
     ) -> None:
-        super().__init__(text, variables, depth, start)
+        super().__init__(text, variables, budget, start)
         self._subshell = subshell
         self._words: list[str] = []
         self._redirects: list[ShellRedirect] = []
@@ -47,12 +58,15 @@ class _Reader(WordReader):
         self._documents: list[tuple[str, bool, int]] = []
         self._in_case = False
         self._closing = ""
+        self._start = start
 
     def read_nested(self, text: str, start: int, closing: str) -> tuple[list[SimpleCommand], int]:
         """The commands of a substitution; their assignments stay known, unlike in the shell."""
-        inner = _Reader(text, self.variables, self.depth + 1, start, (*self._subshell, self.at))
-        inner.read_list(closing)
-        return inner.commands, inner.at
+        self.budget.words(1)
+        with self.budget.deeper():
+            inner = _Reader(text, self.variables, self.budget, start, (*self._subshell, self.at))
+            inner.read_list(closing)
+            return inner.commands, inner.at
 
     # --- lists and commands ----------------------------------------------------------------------
 
@@ -77,7 +91,10 @@ class _Reader(WordReader):
                 if self._closes(match.group(), outside):
                     return self._finish()
             else:
-                self._words.extend(self.read_word())
+                self._start = self._start if self._words else self.at
+                words = self.read_word()
+                self.budget.words(max(1, len(words)))
+                self._words.extend(words)
         if closing or self._subshell != outside:
             raise Unparsable("a parenthesis is not closed")
         self._flush()
@@ -89,6 +106,7 @@ class _Reader(WordReader):
             self._piped = True
         elif operator == "(":
             self._subshell = (*self._subshell, self.at)
+            self.budget.deep(len(self._subshell))
         elif operator == ")" and self._subshell != outside:
             self._subshell = self._subshell[:-1]
         elif operator == ")" and self._closing:
@@ -116,20 +134,23 @@ class _Reader(WordReader):
     def _flush(self, *, keep_pipe: bool = False) -> None:
         """End the current command, if any."""
         words = self._words
-        while words and words[0] in (*_RESERVED, "function"):
-            self._piped = self._piped or words[0] == "coproc"  # its input is a pipe
-            is_named = words[0] == "function" or (words[0] == "coproc" and words[2:3] == ["{"])
-            words = words[2:] if is_named else words[1:]
+        first = 0
+        while first < len(words) and words[first] in _RESERVED:
+            word = words[first]
+            self._piped = self._piped or word == "coproc"  # its input is a pipe
+            is_named = word == "function" or (word == "coproc" and words[first + 2 : first + 3] == ["{"])
+            first += 2 if is_named else 1
+        words = words[first:]
         if words and words[0] in ("for", "select", "case"):
             self._begin_compound(words)
             words = []
         if words[:1] == ["set"]:
             self._set_parameters(words[1:])
-        if all(ASSIGNMENT.fullmatch(word) for word in words if word != "export"):
-            for word in words:
-                if match := ASSIGNMENT.fullmatch(word):
-                    self.variables[match["name"]] = match["value"]
+        if words[:1] == ["[["]:
+            self._check_comparisons(words)
+        self._assign(words)
         if words or self._redirects:
+            self.budget.command()
             command = SimpleCommand(
                 tuple(words), tuple(self._redirects), self._piped, self._input, self._subshell
             )
@@ -137,6 +158,29 @@ class _Reader(WordReader):
             keep_pipe = False
         self._words, self._redirects, self._input = [], [], ""
         self._piped = self._piped and keep_pipe
+
+    def _check_comparisons(self, words: list[str]) -> None:
+        """Note if `[[ … -eq … ]]` evaluates an unknown text."""
+        written = self.text[self._start : self.at]
+        for tokens, substitutes in ((written.split(), False), (words, "$(" in written or "`" in written)):
+            for index, token in enumerate(tokens):
+                for side in tokens[max(0, index - 1) : index + 2] if _COMPARES.fullmatch(token) else ():
+                    self.check_computed("" if _COMPARES.fullmatch(side) else side)
+                    if substitutes and UNKNOWN in side.replace(NUMBER, ""):
+                        self.evaluates()
+
+    def _assign(self, words: list[str]) -> None:
+        """Store what the command assigns: `x=…`, `declare x=…`, and unknown values of `read` and the like."""
+        if words and words[0] in _TAKERS:
+            for word in words[1:]:
+                if _VARIABLE.fullmatch(word):
+                    self.variables[word] = UNKNOWN
+            return
+        declares = words[:1] and words[0] in _DECLARERS
+        values = [word for word in words[1:] if word[:1] != "-"] if declares else words
+        if declares or all(map(ASSIGNMENT.fullmatch, values)):
+            for match in filter(None, map(ASSIGNMENT.fullmatch, values)):
+                self.variables[match["name"]] = match["value"]
 
     def _set_parameters(self, arguments: list[str]) -> None:
         """Store the positional parameters of `set`."""
@@ -205,9 +249,10 @@ class _Reader(WordReader):
 
     def _substitutions(self, text: str) -> None:
         """Read the substitutions within text that is otherwise data."""
-        inner = _Reader(text, self.variables, self.depth + 1, subshell=(*self._subshell, self.at))
-        while inner.at < len(text):
-            inner.text_piece("\0")
+        with self.budget.deeper():
+            inner = _Reader(text, self.variables, self.budget, subshell=(*self._subshell, self.at))
+            while inner.at < len(text):
+                inner.text_piece("\0")
         last = self.commands.pop() if self.commands else None
         self.commands.extend(inner.commands)
         if last is not None:

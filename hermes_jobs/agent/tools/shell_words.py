@@ -10,18 +10,20 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
+
+__all__ = ["NUMBER", "SUBSTITUTED", "UNKNOWN", "ShellRedirect", "SimpleCommand", "Unparsable", "WordReader"]
+
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 """Placeholder in a word for text that is known only at run time."""
+
+NUMBER = f"{UNKNOWN}\uffff"
+"""Placeholder for a number that is known only at run time. Its second character is in no read text."""
 
 SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
 """Placeholder for a file with the output of a command."""
 
-MAX_DEPTH = 20
 MAX_BRACES = 256
-
-
-class Unparsable(Exception):
-    """The text is not a shell command, or cannot be analysed."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,22 @@ class SimpleCommand:
     subshell: tuple[int, ...] = ()
 
 
+_EVAL = SimpleCommand(("eval", UNKNOWN))
 _PLAIN = re.compile(r"[\w./,:=@%+*?\[\]!^#-]+")
 _ALL_PARAMETERS = ('"$@"', '"${@}"')
 _NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_PARENTHESES = re.compile(r"[()'\"\\`]")
+_BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*+)`", re.DOTALL)
+_LITERAL = re.compile(r"[^$`\\\"]+")
+_COMPUTED_NUMBERS = re.compile(
+    r"(?:wc|nproc|id -[ug]|expr|stat -c %s|git rev-list --count|grep -\w*c|date \+(?:%[YmdHMSjusNeV])+)"
+    r"(?: |$)"
+)
+_NUMERIC = re.compile(r"[\s\d+*/%()<>=!&|^~?:.,-]*|0[xX][\da-fA-F]+")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+_EVALUATED = re.compile(r"(?P<indirect>!)?(?P<name>\w+)(?:\[(?P<subscript>.*)\])?(?P<rest>.*)", re.DOTALL)
+_OFFSETS = re.compile(r":(?![-+=?])")
 _ANSI_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}")
 
@@ -58,12 +72,10 @@ _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8
 class WordReader(ABC):
     """A position in a text, the variables as they are there, and the commands found in substitutions."""
 
-    def __init__(self, text: str, variables: dict[str, str], depth: int, start: int = 0) -> None:
-        if depth > MAX_DEPTH:
-            raise Unparsable("it is nested too deeply")
+    def __init__(self, text: str, variables: dict[str, str], budget: Budget, start: int = 0) -> None:
         self.text = text
         self.at = start
-        self.depth = depth
+        self.budget = budget
         self.variables = variables
         self.commands: list[SimpleCommand] = []
 
@@ -73,18 +85,18 @@ class WordReader(ABC):
 
     def read_word(self) -> list[str]:
         """The fields that one word becomes: several where a variable or braces expand to them."""
-        fields = [""]
+        fields: list[list[str]] = [[]]
         quoted = braces = False
         while self.at < len(self.text):
             if plain := _PLAIN.match(self.text, self.at):
-                fields[-1] += plain.group()
+                fields[-1].append(plain.group())
                 self.at = plain.end()
                 continue
             char = self.text[self.at]
             if char in "<>" and self.text.startswith("(", self.at + 1):
                 self.at += 2
                 self._nested()
-                fields[-1] += SUBSTITUTED
+                fields[-1].append(SUBSTITUTED)
             elif char in " \t\n;&|()<>":
                 break
             elif self.text.startswith(_ALL_PARAMETERS, self.at) or (
@@ -94,18 +106,18 @@ class WordReader(ABC):
                 self.at += skipped
                 first, *more = self._split(self._dollar())
                 self.at += skipped
-                fields[-1] += first
-                fields.extend(more)
-            elif char == "~" and self._begins_home(fields[-1]):
+                fields[-1].append(first)
+                fields.extend([field] for field in more)
+            elif char == "~" and self._begins_home(next(filter(None, reversed(fields[-1])), "")):
                 self.at += 1
-                fields[-1] += self.variables.get("HOME", "~")
+                fields[-1].append(self.variables.get("HOME", "~"))
             else:
                 quoted = quoted or char in "'\"$"
                 braces = braces or char == "{"
-                fields[-1] += self._piece()
-        fields_left = [one for one in fields if one] or ([""] if quoted else [])
+                fields[-1].append(self._piece())
+        fields_left = [one for one in map("".join, fields) if one] or ([""] if quoted else [])
         return (
-            [word for field in fields_left for word in _expanded(field)]
+            [word for field in fields_left for word in self._expanded(field)]
             if braces and not quoted
             else fields_left
         )
@@ -145,11 +157,15 @@ class WordReader(ABC):
         return text
 
     def _double_quoted(self) -> str:
-        text = ""
+        pieces: list[str] = []
         while not self.text.startswith('"', self.at):
-            text += self.text_piece('"')
+            if literal := _LITERAL.match(self.text, self.at):
+                pieces.append(literal.group())
+                self.at = literal.end()
+            else:
+                pieces.append(self.text_piece('"'))
         self.at += 1
-        return text
+        return "".join(pieces)
 
     def text_piece(self, closing: str) -> str:
         """The next character or substitution of text in which only `$`, backticks and some escapes count.
@@ -195,7 +211,7 @@ class WordReader(ABC):
         return _printed(commands)
 
     def _backticks(self) -> str:
-        match = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL).match(self.text, self.at)
+        match = _BACKTICKS.match(self.text, self.at)
         if match is None:
             raise Unparsable("a backtick is not closed")
         self.at = match.end()
@@ -207,18 +223,25 @@ class WordReader(ABC):
         if self.text.startswith("$((", self.at) and self.is_arithmetic(self.at + 1):
             self.at += 1
             self.skip_arithmetic()
-            return UNKNOWN
+            return NUMBER
         if self.text.startswith("$(", self.at):
             self.at += 2
             return self._nested()
         if self.text.startswith("${", self.at):
-            return self._braced()
+            with self.budget.deeper():
+                return self._braced()
         match = _NAME.match(self.text, self.at + 1)
         self.at += 1
         if match is None:
             return "$"
         self.at = match.end()
-        return self.variables.get(match.group(), UNKNOWN)
+        return self._value(match.group())
+
+    def _value(self, name: str) -> str:
+        """The value of a variable, as far as it is known."""
+        value = self.variables.get(name, NUMBER if name in ("#", "?", "$") else UNKNOWN)
+        self.budget.characters(len(value))
+        return value
 
     def _braced(self) -> str:
         start = self.at
@@ -231,7 +254,42 @@ class WordReader(ABC):
             else:
                 raise Unparsable("a brace is not closed")
         self.at += 1
-        return self.variables.get(self.text[start + 2 : self.at - 1], UNKNOWN)
+        inside = self.text[start + 2 : self.at - 1]
+        if inside[:1] == "#" and len(inside) > 1:
+            return NUMBER
+        if inside not in self.variables:
+            self._check_expansion(inside)
+        return self._value(inside)
+
+    def evaluates(self) -> None:
+        """Note that the shell evaluates a text that is not known: as `eval` does."""
+        if self.commands[-1:] != [_EVAL]:
+            self.budget.command()
+            self.commands.append(_EVAL)
+
+    def _check_expansion(self, inside: str) -> None:
+        """Note `${…}` that evaluates the text of a value: `@P`, subscripts, offsets, `!`."""
+        match = _EVALUATED.match(inside)
+        if match is None:
+            return
+        if match["rest"].startswith("@P"):
+            self.evaluates()
+        if match["indirect"] and not match["rest"] and match["subscript"] is None:
+            self._check_value(match["name"], r"\w*")
+        if match["subscript"] not in (None, "@", "*"):
+            self.check_computed(match["subscript"])
+        if _OFFSETS.match(match["rest"]):
+            self.check_computed(match["rest"])
+
+    def check_computed(self, expression: str) -> None:
+        """Note arithmetic that uses a value which the shell would evaluate, such as `a[$(…)]`."""
+        for name in set(_VARIABLE.findall(expression)):
+            self._check_value(name, _NUMERIC)
+
+    def _check_value(self, name: str, harmless: str | re.Pattern[str]) -> None:
+        value = self.variables.get(name)
+        if value is not None and re.fullmatch(harmless, value.replace(NUMBER, "1")) is None:
+            self.evaluates()
 
     def is_arithmetic(self, start: int) -> bool:
         """Whether `((` opens arithmetic: then `))` closes it.
@@ -239,26 +297,62 @@ class WordReader(ABC):
         Raises `Unparsable` if it is not closed, or if quotes within make that uncertain.
         """
         opened = 0
-        for index in range(start, len(self.text)):
-            char = self.text[index]
-            if char in "'\"\\`":
+        for match in _PARENTHESES.finditer(self.text, start):
+            char = match.group()
+            if char not in "()":
                 raise Unparsable("its double parentheses hold quotes")
-            opened += (char == "(") - (char == ")")
+            opened += 1 if char == "(" else -1
             if opened == 0:
-                return self.text[index - 1] == ")"
+                return self.text[match.start() - 1] == ")"
         raise Unparsable("a parenthesis is not closed")
 
     def skip_arithmetic(self) -> None:
-        opened = 0
-        while True:
-            char = self.text[self.at]
-            opened += (char == "(") - (char == ")")
-            if char == "$":
-                self._dollar()
-            else:
-                self.at += 1
-            if opened == 0:
-                return
+        """Go behind the arithmetic that begins here."""
+        opened, start, computed = 0, self.at, []
+        with self.budget.deeper():
+            while True:
+                char = self.text[self.at]
+                opened += (char == "(") - (char == ")")
+                if char == "$":
+                    begin = self.at
+                    substitutes = self.text.startswith("$(", self.at)
+                    value = self._dollar()
+                    if substitutes and value != NUMBER and not value.isdigit():
+                        self.evaluates()
+                    computed.append((begin, self.at, substitutes))
+                else:
+                    self.at += 1
+                if opened == 0:
+                    break
+        self.check_computed(_without(self.text[start : self.at], start, computed))
+
+    def _expanded(self, field: str) -> list[str]:
+        """The words of a brace expansion."""
+        results: list[str] = []
+        open_fields = [field]
+        while open_fields:
+            current = open_fields.pop()
+            match = next((one for one in _BRACES.finditer(current) if "," in one[1]), None)
+            if match is None:
+                results.append(current)
+                continue
+            parts = match[1].split(",")
+            if len(results) + len(open_fields) + len(parts) > MAX_BRACES:
+                raise Unparsable("its braces stand for too many words")
+            words = [current[: match.start()] + part + current[match.end() :] for part in reversed(parts)]
+            self.budget.characters(sum(map(len, words)))
+            open_fields.extend(words)
+        return [result for result in results if result]
+
+
+def _without(text: str, start: int, ranges: list[tuple[int, int, bool]]) -> str:
+    """The text without the substitutions in it."""
+    pieces, at = [], start
+    for begin, end, substitutes in ranges:
+        if substitutes:
+            pieces.append(text[at - start : begin - start])
+            at = end
+    return " ".join((*pieces, text[at - start :]))
 
 
 def _printed(commands: list[SimpleCommand]) -> str:
@@ -268,27 +362,11 @@ def _printed(commands: list[SimpleCommand]) -> str:
     if len(commands) == 1 and commands[0].words[:1] in (("echo",), ("printf",)) and not commands[0].redirects:
         text = " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
         return UNKNOWN if "\\" in text or "%" in text else text  # the formatted text of `printf`
+    if commands and _COMPUTED_NUMBERS.match(" ".join(commands[-1].words)):
+        return NUMBER
     return UNKNOWN
 
 
 def _ansi_character(escape: str) -> str:
     number = int(escape[1:], 16) if escape[0] in "xuU" else int(escape, 8)
     return chr(number) if number < 0x110000 else UNKNOWN
-
-
-def _expanded(field: str) -> list[str]:
-    """The words of a brace expansion."""
-    results: list[str] = []
-    open_fields = [field]
-    while open_fields:
-        current = open_fields.pop(0)
-        match = _BRACES.search(current)
-        if match is None:
-            results.append(current)
-        else:
-            open_fields.extend(
-                current[: match.start()] + part + current[match.end() :] for part in match[1].split(",")
-            )
-        if len(results) + len(open_fields) > MAX_BRACES:
-            raise Unparsable("its braces stand for too many words")
-    return [result for result in results if result]

@@ -9,6 +9,7 @@ from itertools import dropwhile
 
 import msgspec
 
+from hermes_jobs.agent.tools.judging_budget import MAX_WORDS, Unparsable
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import load
@@ -125,6 +126,8 @@ def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
     folders = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
     commands: list[list[str]] = []
     is_open = False
+    if len(folders) * arguments.count("{}") > MAX_WORDS:
+        raise Unparsable("it holds too many words")
     for word in arguments:
         if is_open and word not in (";", "+"):
             commands[-1].extend(folders if word == "{}" else (word,))

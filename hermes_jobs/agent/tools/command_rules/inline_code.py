@@ -7,7 +7,7 @@ running or sending, and for code that decodes text or looks up names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
@@ -20,7 +20,7 @@ _CODE_OPTION = re.compile(
 )
 _VALUED_OPTION = re.compile(r"-[WXId]")
 
-_ED_ACTS = re.compile(r"!|^\s*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re.MULTILINE)
+_ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re.MULTILINE)
 _SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 
 _OPENS = re.compile(
@@ -73,7 +73,7 @@ def _may_act(name: str, code: str) -> bool:
         return True
     if name in words("interpreters", "backticks") and "`" in code:
         return True
-    if name == "ipython" and re.search(r"^\s*[!%]", code, re.MULTILINE):
+    if name == "ipython" and re.search(r"^[ \t]*[!%]", code, re.MULTILINE):
         return True
     if any(f"{before}{secret}" in code for secret in paths_in("secrets") for before in "/\"'"):
         return True
@@ -94,8 +94,12 @@ def _writes(opened: re.Match[str]) -> bool:
 
 # --- awk and sed ------------------------------------------------------------------------------------
 
-_AWK_RUNS = re.compile(r"\bsystem\s*\(|\bgetline\b.*\||\|\s*getline\b|\|&|\|\s*[\"(\w]|@load")
-_AWK_WRITES = re.compile(r"\bprintf?\b[^;}\n]*>")
+_AWK_RUNS = re.compile(r"\bsystem\s*\(|\|\s*getline\b|\|&|\|\s*[\"(\w]|@load")
+_AWK_READS = re.compile(r"\bgetline\b")
+_AWK_PRINTS = re.compile(r"\bprintf?\b")
+_AWK_CONSTANT = re.compile(
+    r'"(?:[^"\\]|\\.?)*+(?:"|(?P<open>\Z))|(?:^|(?<=[(,{;!&|~\n]))\s*/(?:[^/\\\n]|\\.)*+/', re.DOTALL
+)
 _AWK_OWN_FILE = re.compile(r'>>?\s*"(?![/~])(?!.*\.\.)[\w./ -]+"')
 
 
@@ -122,11 +126,19 @@ def _awk_acts(program: str) -> bool:
     Comparisons, and `>` or `|` in quotes, do not count.
     """
     program = _AWK_OWN_FILE.sub(" ", program)
-    plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', program)
-    plain = re.sub(r"\|\||/(?:[^/\\\n]|\\.)*/", " ", plain)
-    if _AWK_RUNS.search(plain):
+    if any(constant["open"] is not None for constant in _AWK_CONSTANT.finditer(program)):
         return True
-    return bool(_AWK_WRITES.search(re.sub(r"\([^()]*\)", "()", plain)))  # in parentheses it compares
+    plain = _AWK_CONSTANT.sub(lambda constant: '""' if constant.group().startswith('"') else " ", program)
+    plain = plain.replace("||", " ")
+    if _AWK_RUNS.search(plain) or _follows(_AWK_READS, "|", plain.split("\n")):
+        return True
+    compared = re.sub(r"\([^()]*\)", "()", plain)  # in parentheses it compares
+    return _follows(_AWK_PRINTS, ">", re.split(r"[;}\n]", compared))
+
+
+def _follows(word: re.Pattern[str], mark: str, parts: Sequence[str]) -> bool:
+    """Whether in one of the parts the mark stands behind the word."""
+    return any((found := word.search(part)) and mark in part[found.end() :] for part in parts)
 
 
 def _sed_scripts(invocation: Invocation) -> Iterator[str]:
@@ -144,6 +156,7 @@ def _sed_scripts(invocation: Invocation) -> Iterator[str]:
     yield from scripts
 
 
+_SED_FLAGS = re.compile(r"[gpiImMe0-9w]*")
 _SED_ADDRESS = re.compile(
     r"\s*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<d>[^\n])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[IM]*)"
     r"(?:\s*,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?)?\s*!?\s*"
@@ -161,17 +174,19 @@ def _sed_acts(script: str) -> bool:
         match = _SED_ADDRESS.match(script, position)
         position = match.end() if match else position
         command = script[position : position + 1]
+        if command in ("/", "\\"):
+            return True  # an address without an end
         if command in ("", "}"):
             position += 1
         elif command in ("s", "y"):
             end = _substitution_end(script, position)
             if end is None:
                 return True
-            flags = re.match(r"[gpiImMe0-9w]*", script[end:])
+            flags = _SED_FLAGS.match(script, end)
             assert flags is not None
             if command == "s" and set("ew") & set(flags.group()):
                 return True
-            position = end + flags.end()
+            position = flags.end()
         elif command in "ewW":
             return True
         elif command in "aicrR:btTqQlL#":

@@ -9,9 +9,10 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from hermes_jobs.agent.tools.command_rules import git
-from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.command_rules.context import MAX_PATH, CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
@@ -24,7 +25,6 @@ _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
 _OTHER_PROCESS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
 _PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views", "mcp")
-MAX_PATH = 4096
 
 
 def deletes_whole_folder(invocation: Invocation, context: CommandContext) -> bool:
@@ -106,7 +106,7 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         patterns = invocation.operands[:1]
     return "secret" in _kinds(
-        invocation, context, [word for word in path_words(invocation) if word not in patterns]
+        invocation, context, [word for word in context.path_words(invocation) if word not in patterns]
     )
 
 
@@ -122,33 +122,35 @@ def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]
     for word in files:
         path = invocation.path(word)
         if path is None:
-            yield kind_of("/" + word.rpartition(UNKNOWN)[2].lstrip("/"), user_home)
+            yield kind_of("/" + word.rpartition(UNKNOWN)[2][-MAX_PATH:].lstrip("/"), user_home)
             continue
         if _OWN_PROCESS.match(path) or len(path) > MAX_PATH:
             continue
         if re.search(r"\s", word) and not word.startswith("/") and not os.path.lexists(path):
             continue
         yield from context.kinds(path)
-        if _GLOB.search(word) and _may_be_secret(path, user_home):
+        if _GLOB.search(word) and context.once(_may_be_secret, path, user_home):
             yield "secret"
 
 
 def _may_be_secret(pattern: str, user_home: str) -> bool:
     """Whether a pattern can stand for a path at or below one of the secrets."""
     parts = pattern.split("/")
-    for secret in (
-        *(os.path.join(user_home, one) for one in paths_in("secrets")),
-        *paths_in("system_secrets"),
-    ):
-        pattern_parts = secret.split("/")
-        if len(parts) < len(pattern_parts):
+    for secret_parts in _parts_of_secrets(user_home):
+        if len(parts) < len(secret_parts):
             continue
-        pairs = list(zip(pattern_parts, parts, strict=False))
-        if all(fnmatch.fnmatchcase(name, part) for name, part in pairs) and not all(
+        pairs = list(zip(secret_parts, parts, strict=False))
+        if all(name == part or fnmatch.fnmatchcase(name, part) for name, part in pairs) and not all(
             part.strip("*") == "" for name, part in pairs if name != part
         ):
             return True
     return False
+
+
+@lru_cache(maxsize=8)
+def _parts_of_secrets(user_home: str) -> Sequence[Sequence[str]]:
+    own = (os.path.join(user_home, secret) for secret in paths_in("secrets"))
+    return [secret.split("/") for secret in (*own, *paths_in("system_secrets"))]
 
 
 def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
@@ -162,7 +164,7 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
         return bool(runs) and not with_keys.isdisjoint(starts)
     if invocation.name in ("grep", "egrep", "fgrep") and not invocation.has("-r", "-R", "--recursive"):
         return False
-    named_words = path_words(invocation)
+    named_words = context.path_words(invocation)
     if invocation.name in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
         above = with_keys
     else:
@@ -178,7 +180,7 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
 
 def touches_private(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it names settings, secrets or databases of hermes-jobs: as a path, by a pattern, or in code."""
-    named_words = path_words(invocation)
+    named_words = context.path_words(invocation)
     if any(_is_private(invocation, context, word) for word in named_words):
         return True
     if invocation.name in words("secrets", "listers") or not invocation.arguments:

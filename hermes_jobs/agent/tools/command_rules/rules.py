@@ -23,7 +23,7 @@ from hermes_jobs.agent.tools.command_rules import (
     programs,
     services,
 )
-from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.tables import load
@@ -123,8 +123,8 @@ CONDITIONS: Mapping[str, Callable[[CommandRule, Invocation, CommandContext], boo
     "writes": lambda rule, invocation, _context: _any(
         rule.writes, _absolute(invocation, written_paths(invocation))
     ),
-    "paths": lambda rule, invocation, _context: _any(
-        rule.paths, _absolute(invocation, path_words(invocation))
+    "paths": lambda rule, invocation, context: _any(
+        rule.paths, _absolute(invocation, context.path_words(invocation))
     ),
     "loads": lambda rule, invocation, context: outside_code.names_outside(
         invocation, context, outside_code.option_values(invocation, rule.loads)

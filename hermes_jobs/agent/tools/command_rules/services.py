@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hermes_jobs.agent.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
@@ -81,7 +81,7 @@ def builds_image(invocation: Invocation, context: CommandContext) -> bool:
     if operands[:1] != ["build"] or invocation.has(*_BEYOND_BUILDING) or UNKNOWN in "".join(operands):
         return False
     roots = context.paths.real_roots(context.workdir)
-    path_arguments = [word for word in path_words(invocation) if word.startswith(("/", "."))]
+    path_arguments = [word for word in context.path_words(invocation) if word.startswith(("/", "."))]
     paths = [path for argument in path_arguments if (path := invocation.path(argument))]
     inside = all(any(is_inside(context.real(path), root) for root in roots) for path in paths)
     return inside and not any("://" in operand or operand.startswith("git@") for operand in operands)

@@ -1,0 +1,66 @@
+"""How much work it may take to judge one command: the one place that counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MAX_CHARACTERS = 300_000  # read and expanded; a command has at most 100,000
+MAX_WORDS = 5_000
+MAX_COMMANDS = 500
+MAX_PATHS = 1_500
+MAX_DEPTH = 20
+
+
+class Unparsable(Exception):
+    """The text is not a shell command, or cannot be analysed."""
+
+
+class Budget:
+    """What is left for one command; every method raises `Unparsable` when it takes more than that."""
+
+    def __init__(self) -> None:
+        self._characters = MAX_CHARACTERS
+        self._words = MAX_WORDS
+        self._commands = MAX_COMMANDS
+        self._paths = MAX_PATHS
+        self._depth = 0
+
+    def characters(self, number: int) -> None:
+        """Characters to read, or those that an expansion makes."""
+        self._characters -= number
+        if self._characters < 0:
+            raise Unparsable("it expands to too much text")
+
+    def words(self, number: int) -> None:
+        """Words of commands, also of those that wrappers run, and parts of words that may be paths."""
+        self._words -= number
+        if self._words < 0:
+            raise Unparsable("it holds too many words")
+
+    def command(self) -> None:
+        """One more command."""
+        self._commands -= 1
+        if self._commands < 0:
+            raise Unparsable("it holds too many commands")
+
+    def path(self) -> None:
+        """One more path to look up."""
+        self._paths -= 1
+        if self._paths < 0:
+            raise Unparsable("it names too many files")
+
+    def deep(self, depth: int) -> None:
+        """A depth of nesting that a caller counts."""
+        if depth > MAX_DEPTH:
+            raise Unparsable("it is nested too deeply")
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """One more level of nesting."""
+        self._depth += 1
+        self.deep(self._depth)
+        try:
+            yield
+        finally:
+            self._depth -= 1
