@@ -7,8 +7,6 @@ refer to each other or are folded. A new field is a text unless it is named here
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,7 +26,6 @@ from hermes_jobs.domain.events import (
 )
 from hermes_jobs.domain.session.messages import Payload
 from hermes_jobs.domain.session.session import PREFIX as SESSIONS
-from hermes_jobs.errors import Rejected
 
 if TYPE_CHECKING:
     from msgspec import inspect
@@ -42,7 +39,6 @@ KEY_SCOPES = frozenset({"title", "turn"})
 
 DELETED = "[deleted]"
 FORGOTTEN = "[forgotten]"
-REDACTED = "[redacted]"
 ENDED_BECAUSE = "deleted"
 """The reason with which a deleted session has ended."""
 
@@ -208,12 +204,12 @@ def in_json(stored: str, text: Replace) -> str:
 
     try:
         before = json.loads(stored)
+        if isinstance(before, dict | list):
+            after = _leaves(before, text)
+            return stored if after == before else json.dumps(after, ensure_ascii=False)
     except (ValueError, RecursionError):
-        return text(stored)
-    if not isinstance(before, dict | list):
-        return text(stored)
-    after = _leaves(before, text)
-    return stored if after == before else json.dumps(after, ensure_ascii=False)
+        pass
+    return text(stored)
 
 
 def _leaves(value: Any, text: Replace) -> Any:
@@ -276,74 +272,6 @@ def family_of(
 def deleted(text: str) -> str:
     """The `Replace` of a session that is deleted."""
     return DELETED if text else text
-
-
-class Pattern:
-    """The `Replace` of a pattern: every match becomes a placeholder that the pattern does not match."""
-
-    def __init__(self, pattern: re.Pattern[str], mark: str = REDACTED) -> None:
-        """Raises `Rejected` for a pattern that matches the empty text, or every mark."""
-        if pattern.search(""):
-            raise Rejected(
-                "The pattern matches everywhere, even where there is no text.",
-                kind="usage",
-                hint="Write one that needs at least one character.",
-            )
-        marks = (mark, "[...]", "[ ]", "_", "#", "*")
-        unmatched = next((candidate for candidate in marks if not pattern.search(candidate)), None)
-        if unmatched is None:
-            raise Rejected(
-                "The pattern matches every text.", kind="usage", hint="Write one that matches less."
-            )
-        self._pattern = pattern
-        self.mark = unmatched
-
-    def __call__(self, text: str) -> str:
-        """See `Replace`."""
-        return self._in_text(in_json(text, self._in_text) if text[:1] in {"{", "["} else text)
-
-    def found(self, stored: str) -> bool:
-        """Whether it matches anything in the text."""
-        return self._pattern.search(stored) is not None
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where it matches: offset and length in bytes of UTF-8."""
-        for match in self._pattern.finditer(text):
-            before = len(text[: match.start()].encode("utf-8", "surrogateescape"))
-            yield before, len(match[0].encode("utf-8", "surrogateescape"))
-
-    def _in_text(self, text: str) -> str:
-        return self._pattern.sub(lambda _match: self.mark, text)
-
-
-def literal(text: str) -> re.Pattern[str]:
-    """The pattern of a text, case-insensitive, in every form in which it may be stored."""
-    return re.compile(_any_of(_stored_forms(text)), re.IGNORECASE)
-
-
-def exact_texts(texts: Collection[str]) -> re.Pattern[str]:
-    """The pattern of these texts as they are, in whatever form they are stored, and not within a word."""
-    return re.compile("|".join(map(_as_whole, sorted(texts, key=len, reverse=True))))
-
-
-def _as_whole(text: str) -> str:
-    before = r"(?<!\w)" if text[:1].isalnum() else ""
-    after = r"(?!\w)" if text[-1:].isalnum() else ""
-    return f"{before}{_any_of(_stored_forms(text))}{after}"
-
-
-def _any_of(forms: Collection[str]) -> str:
-    return f"(?:{'|'.join(map(re.escape, sorted(forms, key=len, reverse=True)))})"
-
-
-def _stored_forms(text: str) -> set[str]:
-    """The text as it is, with composed characters or not, and as it is within JSON, and JSON within JSON."""
-    import json
-
-    forms = {text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)}
-    for _ in range(2):
-        forms |= {json.dumps(form, ensure_ascii=plain)[1:-1] for form in forms for plain in (True, False)}
-    return forms
 
 
 def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:

@@ -25,16 +25,15 @@ from hermes_jobs.domain.forgetting import (
     KEY_SCOPE,
     NEWEST,
     PREFIX,
-    Pattern,
     Removal,
     SessionFamily,
     deleted,
-    exact_texts,
     family_of,
 )
 from hermes_jobs.domain.memory.memory import STREAM as MEMORY
 from hermes_jobs.domain.memory.observations import names_of, of_sessions
 from hermes_jobs.domain.memory.provenance import Drop
+from hermes_jobs.domain.patterns import Pattern, exact_texts
 from hermes_jobs.domain.session.commands import EndSession
 from hermes_jobs.domain.session.session import is_session, lineage_of, require_no_children, stream_of
 from hermes_jobs.engine.clock_and_ids import iso

@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from hermes_jobs.domain.forgetting import Pattern
+from hermes_jobs.domain.patterns import Pattern
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.figures import pluralize
 
@@ -88,23 +88,16 @@ def _mask(parts: Sequence[Path], pattern: Pattern) -> None:
         for part in parts:
             with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
                 files.append(opened.enter_context(part.open("r+b")))
-        start = 0
-        for line in _lines(files):
-            for begin, length in pattern.spans(line.decode("utf-8", "surrogateescape")):
-                _overwrite(files, start + begin, length)
-            start += len(line)
+        text = b"".join(file.read() for file in files).decode("utf-8", "surrogateescape")
+        at = read_to = 0
+        for start, end in pattern.spans(text):
+            at += _size(text[read_to:start])
+            _overwrite(files, at, _size(text[start:end]))
+            at, read_to = at + _size(text[start:end]), end
 
 
-def _lines(files: Sequence[BinaryIO]) -> Iterator[bytes]:
-    """The lines of the files as of one; the last of a file continues in the next one."""
-    begun = b""
-    for file in files:
-        for piece in file:
-            begun += piece
-            if piece.endswith(b"\n"):
-                yield begun
-                begun = b""
-    yield begun
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
 
 
 def _overwrite(files: Sequence[BinaryIO], at: int, length: int) -> None:

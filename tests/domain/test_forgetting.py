@@ -14,18 +14,16 @@ from hypothesis import strategies as st
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.forgetting import (
     DELETED,
-    Pattern,
     deleted,
-    exact_texts,
     excluding_stored,
     family_of,
     in_json,
-    literal,
     scrubbed,
     text_fields,
     texts_of,
 )
 from hermes_jobs.domain.memory.provenance import forms_of
+from hermes_jobs.domain.patterns import Pattern, exact_texts, literal
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolCall
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.codec import Codec

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST, Pattern, Removal, deleted, literal, texts_of
+from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST, Removal, deleted, texts_of
+from hermes_jobs.domain.patterns import Pattern, literal
 from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import Rejected

@@ -244,8 +244,9 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     prompts, in the calls that wrote it. `memory log` still shows that there was an entry. This cannot be
     undone; `memory remove` can.
     """
-    from hermes_jobs.domain.forgetting import FORGOTTEN, Pattern, Removal, exact_texts
+    from hermes_jobs.domain.forgetting import FORGOTTEN, Removal
     from hermes_jobs.domain.memory.provenance import Drop, forms_of
+    from hermes_jobs.domain.patterns import Pattern, exact_texts
 
     memory = context.application.memory
     memory.sync()
@@ -293,7 +294,8 @@ def redact(
     It is replaced by `[redacted]`. Case is ignored. `-` reads PATTERN from standard input, which keeps it out
     of your shell's history. This cannot be undone.
     """
-    from hermes_jobs.domain.forgetting import Pattern, Removal, literal
+    from hermes_jobs.domain.forgetting import Removal
+    from hermes_jobs.domain.patterns import Pattern, literal
 
     searched = read_stdin().strip("\n") if pattern == "-" else pattern
     if not searched.strip():
