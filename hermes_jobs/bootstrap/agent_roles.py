@@ -1,9 +1,9 @@
 """The available kinds of sub-agents: built in, configured, and Markdown files in the home or a project.
 
 The files have the form of Claude Code's sub-agents (https://code.claude.com/docs/en/sub-agents): front matter
-with `name`, `description`, `tools` and `model`, and the prompt below. `toolsets`, `budget` and
-`max_iterations` are additions. A project's files are untrusted text, like its AGENTS.md: suspected attacks
-are removed, and these files cannot replace an existing name.
+with `name`, `description`, `tools`, `disallowedTools`, `maxTurns` and `model`, and the prompt below.
+`toolsets`, `budget` and `max_iterations` are additions. A project's files are untrusted text, like its
+AGENTS.md: suspected attacks are removed, and these files cannot replace an existing name.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ def agent_roles(settings: Settings, workdir: str = "") -> Mapping[str, AgentRole
     roles = dict(BUILT_IN)
     if workdir:
         for folder in PROJECT_FOLDERS:
-            for name, role in _files(Path(workdir), folder, is_project=True):
+            for name, role in role_files(Path(workdir), folder, is_project=True):
                 roles.setdefault(name, role)
     home = settings.paths.agents
-    roles.update(_files(home.parent, home.name, is_project=False))
+    roles.update(role_files(home.parent, home.name, is_project=False))
     for name, configured in settings.agents.items():
         roles[name] = AgentRole(**asdict(configured), origin="config.yaml")
     return roles
 
 
-def _files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, AgentRole]]:
+def role_files(root: Path, folder: str, *, is_project: bool) -> Iterator[tuple[str, AgentRole]]:
+    """The kinds of the folder's files, by name; a broken file is left out with a warning."""
     try:
         files = sorted((root / folder).glob("*.md"))[:MAX_FILES]
     except OSError:
@@ -87,26 +88,42 @@ def _role(root: Path, path: str, stem: str, *, is_project: bool) -> tuple[str, A
         description=description,
         prompt=prompt,
         toolsets=_toolsets(fields),
+        excluded=_mapped(fields, "disallowedTools") or (),
         model=None if model.lower() in _INHERITED else model or None,
         budget=_number(fields, "budget"),
         max_iterations=_whole_number(fields),
-        trusted=not is_project,
         origin=path if is_project else f"home: {path}",
     )
 
 
 def _toolsets(fields: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The toolsets for the file's tools; unknown tools are left out. None if it names none."""
-    own = fields.get("toolsets")
-    named = own if own is not None else fields.get("tools")
-    items = named.split(",") if isinstance(named, str) else named
-    if not isinstance(items, list) or not items:
+    """The toolsets that the file names, or those of its tools. None if it names neither.
+
+    Raises `ValueError` if either is not a list.
+    """
+    own = _names(fields, "toolsets")
+    return own if own is not None else _mapped(fields, "tools")
+
+
+def _mapped(fields: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """The toolsets of the tools of Claude Code in that field; unknown tools are left out. None without it."""
+    names = _names(fields, key)
+    if names is None:
         return None
-    names = [re.sub(r"\(.*", "", str(item)).strip() for item in items]
-    if own is not None:
-        return tuple(dict.fromkeys(name for name in names if name))
     toolsets = (_TOOLSETS.get(name.lower(), "") for name in names)
     return tuple(dict.fromkeys(toolset for toolset in toolsets if toolset))
+
+
+def _names(fields: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """The names in a list, or in a text with commas. None without the field; an empty list names none."""
+    named = fields.get(key)
+    if named is None:
+        return None
+    items = named.split(",") if isinstance(named, str) else named
+    if not isinstance(items, list):
+        raise ValueError(f"its `{key}` is not a list of names")  # noqa: TRY004 - a broken file, not a broken call
+    names = (re.sub(r"\(.*", "", str(item)).strip() for item in items)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _text(fields: Mapping[str, Any], key: str) -> str:

@@ -112,7 +112,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         *DelegateTool(
             limits=_delegation_limits(settings),
             roles=partial(agent_roles, settings),
-            toolsets=lambda: toolbox.toolsets,
+            toolbox=lambda: toolbox,
             check_model=check_model,
             is_priced=endpoints.by_name.is_priced,
             paths=paths,

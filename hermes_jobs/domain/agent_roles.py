@@ -8,19 +8,20 @@ import msgspec
 
 
 class AgentRole(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of sub-agent. None: as for the agent that delegates.
+    """A kind of sub-agent: its description, its prompt, and the limits of sub-agents of this kind.
 
-    `description` says what it is for. `trusted`: users defined it, so it may have toolsets that the
-    delegating agent lacks. `origin`: where it comes from, for people.
+    None: as for the agent that delegates. A sub-agent never has more than that agent, nor more than its kind:
+    of `toolsets` it gets those that the agent has, without `excluded`. `origin`: where it comes from, for
+    people.
     """
 
     description: str
     prompt: str = ""
     toolsets: tuple[str, ...] | None = None
+    excluded: tuple[str, ...] = ()
     model: str | None = None
     budget: float | None = None
     max_iterations: int | None = None
-    trusted: bool = True
     origin: str = "built in"
 
 
@@ -32,13 +33,11 @@ BUILT_IN: Mapping[str, AgentRole] = {
         description="reads the web, and has no terminal",
         prompt="Look for several sources, name each with its address, and say where they disagree.",
         toolsets=("web",),
-        trusted=False,
     ),
     "coding": AgentRole(
         description="works in the terminal and on files, and has no web",
         prompt="Run what you change, and say what you ran and what it printed.",
         toolsets=("terminal", "files"),
-        trusted=False,
     ),
 }
 

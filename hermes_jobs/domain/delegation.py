@@ -81,6 +81,8 @@ def _first_text(
 def _place(
     plan: c.ChildPlan, call: str, session: Session, turn: Turn, payers: tuple[e.Payer, ...]
 ) -> e.Delegation:
+    own = session.delegation_of(turn.id)
+    rounds = (plan.max_iterations, own.max_iterations if own else None)
     return e.Delegation(
         turn=plan.turn,
         parent=session.lineage,
@@ -89,8 +91,9 @@ def _place(
         payers=payers,
         depth=len(payers),
         role=plan.role,
-        max_iterations=plan.max_iterations,
+        max_iterations=min((limit for limit in rounds if limit is not None), default=None),
         withheld=plan.withheld,
+        model_is_fixed=plan.model_is_fixed,
     )
 
 

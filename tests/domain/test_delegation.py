@@ -396,3 +396,16 @@ def test_a_turn_that_a_user_sends_to_a_child_pays_for_itself() -> None:
     session = family.session("a")
     found = limits_of(Budgets(turn_usd=1.0), session, running_turn(session), "2026-11-23")
     assert [each.account for each in found] == ["turn-t-later"]
+
+
+def test_rounds_of_a_kind_hold_for_the_sub_agents_below_it() -> None:
+    family = Family()
+    family.delegate(ROOT, "a")
+    assert family.session("a").delegation_of("t-a").max_iterations is None  # type: ignore[union-attr]
+    for name, rounds in (("b", 4), ("c", 9), ("d", None), ("e", 2)):
+        parent = {"b": "a", "c": "b", "d": "c", "e": "d"}[name]
+        call = family.begin_call(parent)
+        plan = c.ChildPlan(session=name, turn=f"t-{name}", text="x", goal="x", max_iterations=rounds)
+        family.do(parent, c.StartChildren(step=call, children=(plan,), per_root=9, per_home=9))
+    bounds = [family.session(name).delegation_of(f"t-{name}") for name in "bcde"]
+    assert [each.max_iterations for each in bounds if each is not None] == [4, 4, 4, 2]

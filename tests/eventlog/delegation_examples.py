@@ -15,6 +15,7 @@ PLACE = e.Delegation(
     role="research",
     max_iterations=20,
     withheld=("memory",),
+    model_is_fixed=True,
 )
 EXAMPLES: tuple[e.Event, ...] = (
     e.ChildrenStarted(

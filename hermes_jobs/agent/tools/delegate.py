@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, did_you_mean, tool
-from hermes_jobs.agent.tools.toolbox import ALWAYS, TOOLSETS
+from hermes_jobs.agent.tools.toolbox import ALWAYS, Toolbox
 from hermes_jobs.domain.agent_roles import SAME, AgentRole
 from hermes_jobs.domain.session.commands import ChildPlan, StartChildren
 from hermes_jobs.engine.ports import Ids, ToolContext, ToolOutcome
@@ -64,9 +64,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     context: Annotated[str | None, "What it needs to know: facts, paths, decisions."] = None
     agent: Annotated[str | None, "Kind of sub-agent. Default: one like you."] = None
     toolsets: Annotated[
-        tuple[str, ...] | None, "Its toolsets, a subset of yours. Default: those of its kind."
+        tuple[str, ...] | None, "Its toolsets: some of yours, and of its kind's. Default: all of these."
     ] = None
-    model: Annotated[str | None, "Its model. Default: yours."] = None
+    model: Annotated[str | None, "Its model, if its kind has none. Default: yours."] = None
     budget: Annotated[Annotated[float, Meta(gt=0)] | None, "Most US dollars that it may spend."] = None
     workdir: Annotated[str | None, "Its working folder, inside yours."] = None
     schema: Annotated[
@@ -81,14 +81,14 @@ Tasks: TypeAlias = Annotated[tuple[Task, ...], Meta(min_length=1, max_length=MAX
 class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The tool, with the available kinds of sub-agents.
 
-    `roles(workdir)` are those for a session in that folder. `toolsets` names all toolsets;
+    `roles(workdir)` are those for a session in that folder. `toolbox` knows all toolsets;
     `check_model(name)` raises if a turn with that model could not run; `is_priced(name)`: whether its
     price is known.
     """
 
     limits: DelegationLimits
     roles: Callable[[str], Mapping[str, AgentRole]]
-    toolsets: Callable[[], Sequence[str]]
+    toolbox: Callable[[], Toolbox]
     check_model: Callable[[str], object]
     is_priced: Callable[[str], bool]
     paths: PathPolicy
@@ -143,9 +143,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if task.fork:
             _check_fork(task, place)
         toolsets = None if task.fork else self._toolsets_of(context, task, role, place)
-        model = task.model or role.model
-        if model is not None:
-            self._check(model, place)
+        model = self._model(context, task, role, place)
         about = f"\n\n# What you have to know\n{task.context.strip()}" if task.context else ""
         text = FORKED.format(goal=goal) if task.fork else goal
         return ChildPlan(
@@ -158,11 +156,12 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             toolsets=toolsets,
             system="" if task.fork else "\n\n".join(text for text in (SUB_AGENT, role.prompt) if text),
             workdir=self._workdir(context, task, place),
-            budget_usd=self._budget(context, task, role, place),
+            budget_usd=self._budget(context, task, role, model, place),
             max_iterations=role.max_iterations,
             answer_schema=_schema(task, place),
             fork=task.fork,
             withheld=tuple(sorted(WITHHELD_TOOLSETS)) if task.fork else (),
+            model_is_fixed=context.model_is_fixed or role.model is not None,
         )
 
     def _role(self, context: ToolContext, task: Task, place: str) -> AgentRole:
@@ -178,33 +177,74 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return role
 
     def _toolsets_of(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> tuple[str, ...]:
-        may_delegate = context.depth + 1 < self.limits.depth
-        toolsets = task.toolsets if task.toolsets is not None else role.toolsets
-        if toolsets is None:
-            withheld = WITHHELD_TOOLSETS if may_delegate else WITHHELD_TOOLSETS | {TOOLSET}
-            return tuple(
-                toolset for toolset in context.toolsets if toolset not in withheld and toolset not in ALWAYS
+        """Those that the task asks for, or else all that both the agent and the kind have."""
+        ours = self._available(context, role, place, is_asked=task.toolsets is not None)
+        if task.toolsets is None:
+            withheld = WITHHELD_TOOLSETS.union(ALWAYS) if role.toolsets is None else frozenset(ALWAYS)
+            found = tuple(toolset for toolset in ours if toolset not in withheld)
+            if role.toolsets and not found:
+                raise ToolFailed(
+                    f"{place}: a sub-agent of the kind `{task.agent}` has {_listed(role.toolsets)}, and you "
+                    f"have none of these. Yours are: {_listed(context.toolsets)}."
+                )
+            return found
+        for name in task.toolsets:
+            self._check_name(name, context, place)
+            missing = [toolset for toolset in self._leaves(name) if toolset not in ours]
+            if missing:
+                raise ToolFailed(f"{place}: {self._why_not(missing[0], context, task, ours)}")
+        return tuple(dict.fromkeys(leaf for name in task.toolsets for leaf in self._leaves(name)))
+
+    def _available(
+        self, context: ToolContext, role: AgentRole, place: str, *, is_asked: bool
+    ) -> tuple[str, ...]:
+        """The toolsets that both the agent and the kind have; `delegate` only above the last level."""
+        for name in () if is_asked else role.toolsets or ():
+            self._check_name(name, context, place)
+        bound = None if role.toolsets is None else self.toolbox().expand((*role.toolsets, *ALWAYS))
+        excluded = self.toolbox().expand(role.excluded)
+        if context.depth + 1 >= self.limits.depth:
+            excluded |= {TOOLSET}
+        return tuple(
+            toolset
+            for toolset in context.toolsets
+            if toolset not in excluded and (bound is None or toolset in bound)
+        )
+
+    def _check_name(self, name: str, context: ToolContext, place: str) -> None:
+        all_toolsets = set(self.toolbox().toolsets)
+        if name not in all_toolsets:
+            raise ToolFailed(
+                f"{place}: there is no toolset `{name}`{did_you_mean(name, all_toolsets)} "
+                f"Yours are: {_listed(context.toolsets)}."
             )
-        all_toolsets = set(self.toolsets())
-        is_given = task.toolsets is None and role.trusted
-        for name in toolsets:
-            if name not in all_toolsets:
-                raise ToolFailed(
-                    f"{place}: there is no toolset `{name}`{did_you_mean(name, all_toolsets)} "
-                    f"Yours are: {', '.join(context.toolsets)}."
-                )
-            if name == TOOLSET and not may_delegate:
-                raise ToolFailed(
-                    f"{place}: sub-agents may be {self.limits.depth} levels deep: this one cannot have "
-                    f"`{TOOLSET}`."
-                )
-            missing = [toolset for toolset in TOOLSETS.get(name, (name,)) if toolset not in context.toolsets]
-            if missing and not is_given:
-                raise ToolFailed(
-                    f"{place}: you have no `{missing[0]}`, so a sub-agent cannot have it either. "
-                    f"Yours are: {', '.join(context.toolsets)}."
-                )
-        return tuple(toolsets)
+
+    def _leaves(self, name: str) -> tuple[str, ...]:
+        """The toolsets that have the tools: the named one, or those that it includes."""
+        return tuple(sorted(self.toolbox().expand([name]) - {name})) or (name,)
+
+    def _why_not(self, missing: str, context: ToolContext, task: Task, ours: Sequence[str]) -> str:
+        if missing not in context.toolsets:
+            return (
+                f"you have no `{missing}`, so a sub-agent cannot have it either. "
+                f"Yours are: {_listed(context.toolsets)}."
+            )
+        if missing == TOOLSET and context.depth + 1 >= self.limits.depth:
+            return f"sub-agents may be {self.limits.depth} levels deep: this one cannot have `{TOOLSET}`."
+        return (
+            f"a sub-agent of the kind `{task.agent}` cannot have `{missing}`. It can have: {_listed(ours)}."
+        )
+
+    def _model(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> str | None:
+        """The model that the kind has, or else the requested one; None for the agent's own."""
+        fixed = context.model if context.model_is_fixed else role.model
+        if fixed is not None and task.model not in {None, fixed}:
+            whose = "your kind" if context.model_is_fixed else f"the kind `{task.agent}`"
+            raise ToolFailed(f"{place}: {whose} has the model `{fixed}`, and no other: leave out `model`.")
+        model = fixed or task.model
+        if model is not None:
+            self._check(model, place)
+        return model
 
     def _check(self, model: str, place: str) -> None:
         try:
@@ -212,16 +252,23 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         except (Rejected, Misconfigured) as error:
             raise ToolFailed(f"{place}: the model `{model}` cannot be used: {error}") from error
 
-    def _budget(self, context: ToolContext, task: Task, role: AgentRole, place: str) -> float | None:
+    def _budget(
+        self, context: ToolContext, task: Task, role: AgentRole, model: str | None, place: str
+    ) -> float | None:
         limits = [payer.budget_usd for payer in context.payers] + [self.limits.turn_usd]
         maximum = min((limit for limit in limits if limit is not None), default=None)
         if task.budget is not None and maximum is not None and task.budget > maximum:
             raise ToolFailed(
                 f"{place}: a budget of ${task.budget:g} is more than the ${maximum:g} that you share with it."
             )
+        if task.budget is not None and role.budget is not None and task.budget > role.budget:
+            raise ToolFailed(
+                f"{place}: a budget of ${task.budget:g} is more than the ${role.budget:g} of the kind "
+                f"`{task.agent}`."
+            )
         requested = task.budget if task.budget is not None else role.budget
         budget = min((amount for amount in (requested, maximum) if amount is not None), default=None)
-        model = task.model or role.model or context.model
+        model = model or context.model
         if budget is not None and self.limits.turn_tokens is None and not self.is_priced(model):
             raise ToolFailed(
                 f"{place}: the price of `{model}` is not known, so a budget of ${budget:g} cannot be held. "
@@ -243,6 +290,10 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if not os.path.isdir(real):
             raise ToolFailed(f"{place}: there is no folder {task.workdir}.")
         return real
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _schema(task: Task, place: str) -> str:

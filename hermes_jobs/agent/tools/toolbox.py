@@ -83,7 +83,7 @@ class Toolbox:
             raise ValueError(f"two tools have the same name among {[tool.name for tool in ordered]}")
         self._toolsets = toolsets
         self._enabled = tuple(enabled)
-        self._disabled = self._expand(disabled)
+        self._disabled = self.expand(disabled)
         self._serialize_terminal = serialize_terminal
         self._redact = redact
         self._with_servers = with_servers
@@ -115,6 +115,17 @@ class Toolbox:
     def is_on(self, toolset: str, toolsets: Sequence[str] | None) -> bool:
         """Whether that toolset is on where these are named (None: the configured ones)."""
         return toolset in self._wanted(toolsets)
+
+    def expand(self, names: Iterable[str]) -> frozenset[str]:
+        """These toolsets, and all that they include."""
+        toolsets: set[str] = set()
+        open_names = list(names)
+        while open_names:
+            name = open_names.pop()
+            if name not in toolsets:
+                toolsets.add(name)
+                open_names.extend(self._toolsets.get(name, ()))
+        return frozenset(toolsets)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -231,17 +242,7 @@ class Toolbox:
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
         names = self._enabled if toolsets is None else toolsets
         always = () if EXCLUSIVE_TOOLSETS.intersection(names) else ALWAYS
-        return self._expand((*names, *always)) - self._disabled
-
-    def _expand(self, names: Iterable[str]) -> frozenset[str]:
-        toolsets: set[str] = set()
-        open_names = list(names)
-        while open_names:
-            name = open_names.pop()
-            if name not in toolsets:
-                toolsets.add(name)
-                open_names.extend(self._toolsets.get(name, ()))
-        return frozenset(toolsets)
+        return self.expand((*names, *always)) - self._disabled
 
     def _touched(self, call: ToolCall, workdir: str) -> _Touched:
         tool = self._tools.get(call.name)

@@ -312,6 +312,7 @@ class ChildPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `system` is added to its prompt; with `fork` it continues its parent's history instead, with the tools of
     its parent, of which those of the toolsets `withheld` are refused. None: as for its parent.
+    `model_is_fixed`: sub-agents below it cannot have another model.
     """
 
     session: str
@@ -328,6 +329,7 @@ class ChildPlan(msgspec.Struct, frozen=True, kw_only=True):
     answer_schema: str = ""
     fork: bool = False
     withheld: tuple[str, ...] = ()
+    model_is_fixed: bool = False
 
 
 class StartChildren(Command, frozen=True, kw_only=True):

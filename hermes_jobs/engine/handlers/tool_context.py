@@ -47,6 +47,7 @@ def tool_context(
         payers=payers,
         model=turn.model or session.model or "",
         withheld=place.withheld if place else (),
+        model_is_fixed=place is not None and place.model_is_fixed,
         provisional=session.started is not None and session.started.verify != "off",
     )
 

@@ -78,7 +78,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     approval. `input`: the server's earlier questions in this call, of this `attempt`, with the answers;
     `task`: the server's task that it continues; `is_ending`: the task has to be cancelled. `depth` counts the
     sessions above it, whose turns and its own are the `payers`; `model` is the turn's. `withheld` are enabled
-    toolsets whose calls are refused. `tell` reports the progress of the call to subscribers.
+    toolsets whose calls are refused. `model_is_fixed`: sub-agents cannot have another model. `tell` reports
+    the progress of the call to subscribers.
     """
 
     session: str
@@ -104,6 +105,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     payers: tuple[Payer, ...] = ()
     model: str = ""
     withheld: tuple[str, ...] = ()
+    model_is_fixed: bool = False
     provisional: bool = False
 
 

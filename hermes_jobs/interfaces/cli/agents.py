@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.domain.agent_roles import AgentRole
 
-AS_PARENT = "as who delegates"
+AS_PARENT = "same as parent"
 
 
 class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +26,7 @@ class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     toolsets: tuple[str, ...] | None
+    excluded: tuple[str, ...]
     model: str | None
     budget: float | None
     max_iterations: int | None
@@ -34,7 +35,8 @@ class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _listed(role: RoleJson) -> str:
-    return ", ".join(role.toolsets) if role.toolsets is not None else AS_PARENT
+    names = AS_PARENT if role.toolsets is None else ", ".join(role.toolsets) or "none"
+    return f"{names}, without {', '.join(role.excluded)}" if role.excluded else names
 
 
 ROLES = Resource[RoleJson](

@@ -28,6 +28,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     are the lineage, the turn and the tool call that began it. `payers` are all turns above it, the root's
     first; `depth` is 1 below a root. `role`: the agent's name. `max_iterations`: its rounds of tool calls;
     None: as configured. `withheld`: toolsets that its prompt has, and whose calls are refused.
+    `model_is_fixed`: its kind, or that of a session above, names the model, which holds for all below it.
     """
 
     turn: str
@@ -39,6 +40,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: str = ""
     max_iterations: int | None = None
     withheld: tuple[str, ...] = ()
+    model_is_fixed: bool = False
 
 
 class ChildRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
