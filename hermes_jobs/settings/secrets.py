@@ -1,8 +1,14 @@
 """Secrets: their variables, and redaction of their values in all output."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings.secret_forms import SecretForms
 
 REDACTED = "[REDACTED]"
 MAIN_KEY = "OPENAI_API_KEY"
@@ -88,17 +94,18 @@ class Secrets:
         return hide_url_passwords(self.redact_known(text))
 
     def redact_known(self, text: str) -> str:
-        """Return the text with `[REDACTED]` for this process's secrets only."""
-        return self._pattern.sub(REDACTED, text) if self._pattern else text
+        """Return the text with `[REDACTED]` for this process's secrets only, plain and encoded."""
+        return self._forms.redact(text, REDACTED) if self._forms else text
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
-        values = {
-            value for value in (*self._values.values(), *self._unnamed) if len(value) >= SHORTEST_SECRET
-        }
-        # Longest first: a secret that contains another is replaced whole.
-        ordered = sorted(values, key=lambda value: (-len(value), value))
-        return re.compile("|".join(map(re.escape, ordered))) if ordered else None
+    def _forms(self) -> SecretForms | None:
+        values = (*self._values.values(), *self._unnamed)
+        long_enough = [value for value in values if len(value) >= SHORTEST_SECRET]
+        if not long_enough:
+            return None
+        from hermes_jobs.settings.secret_forms import SecretForms
+
+        return SecretForms(long_enough)
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self.names)})"

@@ -1,7 +1,11 @@
 """Secrets come from the environment or `.env`, and their values show nowhere."""
 
+import html
 import json
 import pickle
+import textwrap
+from base64 import b32encode, b64encode, urlsafe_b64encode
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -11,6 +15,7 @@ from rich.pretty import pretty_repr
 
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings import Secrets, load, render
+from tests.processes import ROOT
 
 KEY = "sk-proj-0123456789abcdef"
 
@@ -163,6 +168,57 @@ def test_no_secret_of_six_characters_survives_redaction(values, around):
 
 def test_a_secret_within_a_longer_one_does_not_leave_the_rest():
     assert Secrets({"A_KEY": "abcdef", "B_KEY": "abcdef-ghij"}).redact("x abcdef-ghij y") == "x [REDACTED] y"
+
+
+def encodings(value: str) -> list[str]:
+    """Texts that programs make of a value, with something before and after it."""
+    data = value.encode()
+    sh = "".join(f"\\x{byte:02X}" for byte in data)
+    return [
+        value,
+        value.upper(),
+        value.swapcase(),
+        *(
+            b64encode(b"?" * before + data + b"?" * after).decode()
+            for before in range(4)
+            for after in range(3)
+        ),
+        *(urlsafe_b64encode(b"u:" * before + data).decode() for before in range(3)),
+        "\n".join(textwrap.wrap(b64encode(b"A=1\nKEY=" + data + b"\nB=2\n").decode(), 20)),
+        json.dumps("\n".join(textwrap.wrap(b64encode(b"KEY=" + data).decode(), 20))),
+        b32encode(data).decode(),
+        quote(value, safe=""),
+        quote(value, safe="").lower(),
+        "".join(f"%{byte:02X}" for byte in data),
+        data.hex(),
+        data.hex(" "),
+        data.hex(":").upper(),
+        sh,
+        json.dumps(value),
+        json.dumps(json.dumps(value)),
+        json.dumps(value).replace("/", "\\/"),
+        "".join(f"\\u{ord(each):04X}" for each in value),
+        html.escape(value),
+        "".join(f"&#{ord(each)};" for each in value),
+        value[::-1],
+        "\n".join(textwrap.wrap(value, 20, break_on_hyphens=False)),
+    ]
+
+
+@given(value=st.text(st.sampled_from('abcXYZ019+/=-_!&<"é'), min_size=16, max_size=60))
+def test_a_secret_is_found_however_a_program_encodes_it(value):
+    secrets = Secrets({"A_KEY": value})
+    for text in encodings(value):
+        left = secrets.redact_known(f"before: {text} :after")
+        assert left.startswith("before: ")
+        assert left.endswith(" :after")
+        assert len(left.replace("[REDACTED]", "")) <= len("before:  :after") + 24, text
+
+
+def test_text_without_a_secret_stays_as_it_is():
+    secrets = Secrets({"A_KEY": "sk-proj-0123456789abcdefABCDEF"})
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert secrets.redact_known(text) == text
 
 
 def test_short_values_are_not_redacted():

@@ -7,10 +7,12 @@ Every pattern is bounded, so that the time grows with the text and no faster.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 
 from hermes_jobs.text.scan.matcher import Span, merged, search
 from hermes_jobs.text.scan.rules import credential_rules
+from hermes_jobs.text.scan.tables import secrets_of_tables
 
 LONGEST_BLOCK = 40_000  # characters; a PGP key with its photograph is longer and has a password of its own
 _BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
@@ -25,7 +27,8 @@ _BODY = re.compile(
 _NAME = r"""
     (?: api[_-]?key | apikey | secret[_-]?access[_-]?key | access[_-]?key(?![_-]?id) | account[_-]?key
     | private[_-]?key | encryption[_-]?key | signing[_-]?key | master[_-]?key | client[_-]?secret | secret
-    | (?:auth|access|refresh|bearer|session|bot|id|csrf|api)[_-]?token | (?<![a-z])token(?!s|iz|_count|_limit)
+    | (?:auth|access|refresh|bearer|session|bot|id|csrf|api|identity|registry|deploy|user|service)[_-]?token
+    | (?:pre[_-]?)?shared[_-]?key | psk | key[_-]?data | (?<![a-z])token(?!s|iz|_count|_limit)
     | passwords? | passwd | passphrase | passcode | pwd | (?<![a-z])(?:pass|pw|sig) | credentials?
     | authorization )"""
 _SEPARATOR = r"""(?: \\{0,6}["'`] )? \s{0,4} (?: [:=] (?:\s{0,4}[|>][-+]?\s{1,20})? | => ) \s{0,4}"""
@@ -45,6 +48,9 @@ _PROGRAM_ARGUMENT = rf"""
     | \bpass: (?=\S)
     | \b(?:curl|wget|https?|xh)\b {_REST} [ ] (?:-[uaU]|--user|--auth|--proxy-user) [ =]? ["']?
       [^\s:"']{{1,60}} :"""
+_HEADER = r"""
+    (?:x|api|auth|proxy|private|job|dd|ocp|cf|sec|access|subscription|goog|amz)
+    (?: -[a-z0-9]{1,20} ){0,4}? - (?:key|token|secret|signature|password|credential)"""
 _ARGUMENT = re.compile(
     rf"""(?: --(?:[a-z0-9]{{1,20}}-){{0,3}}
       (?:password|passwd|passphrase|passcode|pass|pwd|token|secret|api-?key|access-?key) [ \t]{{1,4}}
@@ -52,12 +58,31 @@ _ARGUMENT = re.compile(
     | \bmachine [ ] [^\n]{{1,200}}? \bpassword \s{{1,20}} | \blogin [ ] \S{{1,60}} \s{{1,20}} password [ ]
     | \bpassw(?:d|ord) [ ] (?-i:(?=\S{{0,60}}\d)(?=\S{{0,60}}[A-Z])(?=\S{{0,60}}[a-z]))(?=[^\s,;.]{{8}})
     | <(?:\w{{1,20}}[:_-]?)?(?:password|passwd|secret|token|api-?key)\b [^<>]{{0,60}} >
-    | \b(?:set-)?cookie : [ ]? [^\s=;]{{1,60}} = )
+    | \b{_HEADER} (?: \\{{0,6}}["'] )? [ ]? : [ ]? (?: \\{{0,6}}(?=["']) )? )
     (?P<quote>["'])?
     (?P<value> (?(quote) (?: (?!(?P=quote)) [^\n] ){{3,400}} | [^\s"'`,;|()<>]{{3,400}} ) )""",
     re.IGNORECASE | re.VERBOSE,
 )
 """A value behind an option of a program, or where files and headers have it, without `=` or `:` before it."""
+_REST_OF_HEADER = re.compile(
+    r"""\b(?: (?:set-)?cookie [ ]? : \s{0,4} (?P<cookie>)
+      | (?:proxy-)?authorization (?: \\{0,6}["'] )? [ ]? : [ ]? (?: \\{0,6}["'] )? [a-z][\w-]{2,30} [ ] )
+    (?P<value> (?(cookie) (?= [^\s=;]{1,60} = ) | (?=[^\n]{0,60}\d) ) [^\n"'`\\]{4,2000} )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""All of a Cookie header, and of an Authorization header what follows the scheme."""
+_PGPASS = re.compile(
+    r"""(?: ^ | (?<=\\n) | (?<=["'`]) ) (?:[\w.*-]{1,100}|\[[\da-f:]{2,40}\]) : (?:\d{2,5}|\*)
+    (?: : [^\s:"']{1,60} ){2} : (?P<value> (?!\d{1,5}(?!\S)) [^\s:"'\\]{3,200} )""",
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+"""A line of PostgreSQL's password file: host:port:database:user:password."""
+_BASIC = re.compile(
+    r"""\b_?auth (?: \\{0,6}["'] )? \s{0,4} [:=] \s{0,4} (?: \\{0,6}["'] )?
+    (?P<value> [A-Za-z0-9+/]{12,2000} ={0,2} )""",
+    re.VERBOSE,
+)
+"""Docker's and npm's `auth`: a name and a password in base64."""
 _ECHOED = re.compile(
     r"""\becho [ ] (?P<value> [^\s|]{4,200} ) \s{0,4} \| \s{0,4}
     (?: sudo [ ] (?:-\w{1,4} [ ])? -\w{0,3}S | su [ ]
@@ -77,7 +102,8 @@ def redact_credentials(text: str, mark: str) -> str:
     """The text with `mark` in the place of every credential that is found."""
     pieces: list[str] = []
     at = 0
-    for start, end in merged((*_blocks(text), *_values(text), *_arguments(text), *_known_forms(text))):
+    found = (*_blocks(text), *_values(text), *_arguments(text), *_known_forms(text), *secrets_of_tables(text))
+    for start, end in merged(found):
         pieces += (text[at:start], mark)
         at = end
     return "".join((*pieces, text[at:]))
@@ -112,11 +138,36 @@ def _values(text: str) -> Iterator[Span]:
 
 def _arguments(text: str) -> Iterator[Span]:
     """What programs are given as a password or a token."""
-    for pattern in (_ARGUMENT, _ECHOED):
+    for pattern in (_ARGUMENT, _ECHOED, _REST_OF_HEADER, _PGPASS):
         for match in pattern.finditer(text):
             if not _PLACEHOLDER.match(match["value"]):
                 yield match.span("value")
+    for match in _BASIC.finditer(text):
+        if _is_name_and_password(match["value"]):
+            yield match.span("value")
+
+
+def _is_name_and_password(encoded: str) -> bool:
+    try:
+        return ":" in b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    except ValueError:
+        return False
+
+
+_UNMARKED = re.compile(
+    r"""\b [MNO][A-Za-z0-9_-]{23,27} \. [A-Za-z0-9_-]{6} \. [A-Za-z0-9_-]{27,40} (?![\w-])    # Discord's bots
+    | \b SK[0-9a-f]{32} \b | (?<=\bAC[0-9a-f]{32}) (?:[\s:,"'\\]{1,8}) [0-9a-f]{32} \b        # Twilio
+    | \b [0-9a-f]{32}-us\d{1,2} \b | \b LTAI[A-Za-z0-9]{16,24} \b                             # Mailchimp, Alibaba
+    | \$ (?:apr1|[1256y]|2[abxy]|argon2\w{1,2}|scrypt|pbkdf2[\w-]{0,20}) \$ [^\s:"'\\,]{8,400}  # hashes
+    | \b discord(?:app)?\.com/api/(?:v\d{1,3}/)?webhooks/ \d{5,30} / [\w-]{30,400}
+    | \b webhook\.office\.com/webhookb2/ [\w@/-]{30,400}""",
+    re.VERBOSE,
+)
+"""Keys whose form has no word that a rule could be looked for by."""
 
 
 def _known_forms(text: str) -> Iterator[Span]:
-    return ((match.start, match.end) for match in search(text, credential_rules(), most_words=None).matches)
+    yield from (match.span() for match in _UNMARKED.finditer(text))
+    yield from (
+        (match.start, match.end) for match in search(text, credential_rules(), most_words=None).matches
+    )

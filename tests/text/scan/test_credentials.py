@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -130,9 +131,35 @@ def test_a_password_goes_however_programs_and_files_write_it(line: str) -> None:
     assert "%" not in redacted(line.replace("%", "Zq7Xw2Lm9Kp4Rt8Vb3")).replace("Zq7Xw2Lm9Kp4Rt8Vb3", "%")
 
 
+FILES = json.loads((Path(__file__).parent / "secrets_in_files.json").read_text("utf-8"))
+"""Texts of files and requests, and what must not be left of each."""
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_secret_goes_wherever_files_and_headers_have_it(kind: str) -> None:
+    text, secret = FILES[kind]
+    assert secret not in redacted(text)
+    assert secret not in redacted(json.dumps({"content": text}))
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        *(
+            "X-Api-Key: $KEY",
+            "Cookie: none",
+            "auth: required",
+            "12:30:45:10:11",
+            "a:b:c",
+            "user,role\nann,admin",
+        ),
+        *(
+            "Authorization: Bearer <token>",
+            "src/x.py:12:def f(a):",
+            "localhost:5432",
+            "10:20:30 token,password",
+        ),
+        *("name,password rules\nann,twelve characters", "the token, the password\nand more", "auth: basic"),
         *("max_tokens: 4096", '{"token_count": 12345}', "token = parser.next_token()", "password: str"),
         *(
             "pass: 12 tests, fail: 0",
