@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator
 
 from hermes_jobs.text.scan.matcher import Span
 
-_LONGEST_ROW = 4_000
-_LINE = re.compile(r"(?P<line>[^\r\n]{1,%d})" % _LONGEST_ROW)
-_ESCAPED_LINE = re.compile(r'(?:\\[rn])+|(?P<line>(?:[^\\"\r\n]|\\[^rn]){1,%d})' % _LONGEST_ROW)
+_LINE = re.compile(r"(?P<line>[^\r\n]{1,4000})")
+_ESCAPED_LINE = re.compile(r'(?:\\[rn])+|(?P<line>(?:[^\\"\r\n]|\\[^rn]){1,4000})')
 """A line of a text within a JSON string."""
 _COLUMN = re.compile(
-    r"""(?: [\w.-]{1,20} [ _-]? ){0,3}? (?: passwords? | passwd | passphrase | passwort | kennwort | mot[ ]de[ ]passe
-    | contrase\u00f1a | senha | parola | \u043f\u0430\u0440\u043e\u043b\u044c | \u5bc6\u7801
-    | secret (?:[ _-]?access)? (?:[ _-]?key)? | (?:api|private|auth|access) [ _-]? (?:key|token) | token | otpauth | totp )
+    r"""(?: [\w.-]{1,20} [ _-]? ){0,3}?
+    (?: passwords? | passwd | passphrase | passwort | kennwort | mot[ ]de[ ]passe | contraseña | senha
+    | parola | пароль | 密码 | secret (?:[ _-]?access)? (?:[ _-]?key)?
+    | (?:api|private|auth|access) [ _-]? (?:key|token) | token | otpauth | totp )
     (?: [ ] \([^()]{1,20}\) )?""",
     re.IGNORECASE | re.VERBOSE,
 )
