@@ -13,6 +13,7 @@ from hermes_jobs.agent.snapshots.store import SnapshotStore
 from hermes_jobs.agent.tools.check_command import CheckCommand
 from hermes_jobs.agent.tools.consult import TOOLSET as CONSULT
 from hermes_jobs.agent.tools.consult import Consult, SharedPrice
+from hermes_jobs.agent.tools.credentials import Credentials
 from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
 from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.environment import filtered_environment, overlay
@@ -162,14 +163,25 @@ def _terminal(
     environ: Mapping[str, str],
     processes: BackgroundProcesses | None,
 ) -> TerminalOptions:
+    variables = overlay(environ, settings.terminal.environment)
+    granted = granted_secrets(settings)
+    credentials = Credentials(
+        paths=paths,
+        environ={**filtered_environment(variables, settings.secrets.values), **granted},
+    )
     return TerminalOptions(
-        policy=CommandPolicy(paths=paths, policy=settings.terminal.policy, allow=settings.terminal.allow),
+        policy=CommandPolicy(
+            paths=paths,
+            policy=settings.terminal.policy,
+            allow=settings.terminal.allow,
+            credentials=credentials,
+        ),
         sandbox=Sandbox(
             paths=paths, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
         ),
-        environ=overlay(environ, settings.terminal.environment),
+        environ=variables,
         secrets=settings.secrets.values,
-        granted=granted_secrets(settings),
+        granted=granted,
         timeout=settings.terminal.timeout,
         docker=_docker(settings),
         background=processes,

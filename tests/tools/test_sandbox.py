@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.agent.tools import sandbox
-from hermes_jobs.agent.tools.credentials import needed_by
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
 from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
 
-from .support import Switch, context_in
+from .support import Switch
 
 ROOT = Path(__file__).parents[2]
 SECRET = "the-needle-in-the-haystack"
@@ -192,7 +190,8 @@ def test_new_files_can_be_made_in_the_home_folder_behind_mounts(person: Person) 
 
 def test_an_approved_command_sees_keys_and_still_not_the_home(person: Person) -> None:
     done = person.run(
-        "cat ~/.ssh/id_rsa; echo x >> ~/.bashrc; cat ~/.hermes-jobs/.env", SandboxReach(visible=None)
+        "cat ~/.ssh/id_rsa; echo x >> ~/.bashrc; cat ~/.hermes-jobs/.env",
+        SandboxReach(visible=None, approved=True),
     )
     assert done.output.count(SECRET) == 1
     assert (person.folder / ".bashrc").read_text() == "open to seex\n"
@@ -247,29 +246,6 @@ def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     else:
         with pytest.raises(ToolFailed, match="this host has no sandbox \\(an old kernel\\)"):
             made.plan(str(person.work), SandboxReach())
-
-
-@pytest.mark.parametrize(
-    ("command", "approved", "reach"),
-    [
-        ("ls", False, SandboxReach()),
-        ("git push && echo done", False, SandboxReach(visible=tuple(needed_by()["git"]))),
-        ("git push; python3 x.py", False, SandboxReach()),
-        ("git push; ./x", False, SandboxReach()),
-        ("$GIT push", False, SandboxReach()),
-        ("git push $(python3 x.py)", False, SandboxReach()),
-        ("rm -rf build", True, SandboxReach(visible=None)),
-        ("sudo ls", True, SandboxReach(everything=True, visible=None)),
-        ("echo 'unclosed", True, SandboxReach(visible=None)),
-        ("echo 'unclosed", False, SandboxReach()),
-    ],
-)
-def test_how_far_a_command_reaches_depends_on_its_programs_and_on_approval(
-    tmp_path: Path, command: str, approved: bool, reach: SandboxReach
-) -> None:
-    person = Person(tmp_path.resolve())
-    context = context_in(person.work, approved=approved)
-    assert CommandPolicy(paths=person.paths).reach(command, context) == reach
 
 
 # --- commands of ours -------------------------------------------------------------------------------

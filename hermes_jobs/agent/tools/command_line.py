@@ -117,12 +117,15 @@ class CommandPart:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A complete line. `unreadable`: why it cannot be parsed; `asks`: the questions of the whole line."""
+    """A complete line. `unreadable`: why it cannot be parsed; `asks`: the questions of the whole line;
+    `shows_keys`: the question about keys that code of the folder would see, which is answered once at a time.
+    """
 
     parts: tuple[CommandPart, ...]
     context: CommandContext
     asks: str = ""
     unreadable: str = ""
+    shows_keys: str = ""
 
     def only_reads(self) -> bool:
         """Whether it changes nothing."""
@@ -150,17 +153,27 @@ class CommandLine:
     @property
     def is_always_asked(self) -> bool:
         """Whether it has a question that needs an answer in every mode."""
-        return not ALWAYS_ASKED.isdisjoint({self.asks, *(ask for part in self.parts for ask in part.asks)})
+        return bool(self.shows_keys) or not ALWAYS_ASKED.isdisjoint(
+            {self.asks, *(ask for part in self.parts for ask in part.asks)}
+        )
 
     @property
     def _is_known(self) -> bool:
         has_only_known_words = all(
             UNKNOWN not in word for part in self.parts for word in part.invocation.words
         )
-        return bool(self.parts) and has_only_known_words and not self.asks and not self.unreadable
+        return (
+            bool(self.parts)
+            and has_only_known_words
+            and not self.asks
+            and not self.unreadable
+            and not self.shows_keys
+        )
 
-    def offer(self, command: str, folder: str) -> CallPattern:
+    def offer(self, command: str, folder: str) -> CallPattern | None:
         """The rule to offer with an approval: the exact command, or for some a pattern of it."""
+        if self.shows_keys:
+            return None
         pattern = self._pattern()
         if not pattern:
             return CallPattern(tool="terminal", pattern=command.strip(), exact=True, folder=folder)

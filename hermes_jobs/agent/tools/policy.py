@@ -14,7 +14,7 @@ from hermes_jobs.agent.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.agent.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.agent.tools.command_rules.paths import lists_secrets, reads_whole_home
 from hermes_jobs.agent.tools.command_rules.rules import Decision, rule_set
-from hermes_jobs.agent.tools.credentials import needed_by
+from hermes_jobs.agent.tools.credentials import NO_KEYS, Credentials, Keys
 from hermes_jobs.agent.tools.invocations import Invocation, invocations
 from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.agent.tools.path_policy import PathPolicy
@@ -38,6 +38,7 @@ class CommandPolicy:
     paths: PathPolicy
     policy: Literal["allow", "ask", "deny"] = "ask"
     allow: tuple[str, ...] = ()
+    credentials: Credentials | None = None
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Decide on a command line: first the deny list, then `allow`, then the policy."""
@@ -58,6 +59,8 @@ class CommandPolicy:
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
         dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
+        if question := self._keys(invocations, where, approved=bool(dangers)).question:
+            dangers.append(question)
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
     def line(self, command: str, context: ToolContext) -> CommandLine:
@@ -78,7 +81,10 @@ class CommandPolicy:
                 parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *questions))
             else:
                 parts.append(CommandPart(invocation, questions))
-        return CommandLine(tuple(parts), where, asks=_of_line(invocations, where) or "")
+        asks = _of_line(invocations, where) or ""
+        asked = bool(asks) or any(part.asks for part in parts)
+        keys = self._keys(invocations, where, approved=asked)
+        return CommandLine(tuple(parts), where, asks=asks, shows_keys=keys.question)
 
     def _where(
         self, command: str, invocations: Sequence[Invocation], context: ToolContext, budget: Budget
@@ -98,21 +104,42 @@ class CommandPolicy:
             return Verdict("deny", _raw_denial(text, parsed=False) or "")
         return self._dangerous("typing into a running program", context)
 
-    def reach(self, command: str, context: ToolContext) -> SandboxReach:
-        """The sandbox reach of a command that runs now: larger if a user has approved it."""
+    def keys(self, command: str, context: ToolContext) -> Keys:
+        """The keys that a command sees that runs now. The folder's code sees them only if the question that
+        was approved names it."""
         try:
             invocations = self._invocations(command, context, Budget())
         except Unparsable:
-            invocations = []
+            return NO_KEYS
+        where = self._where(command, invocations, context)
+        keys = self._keys(invocations, where, approved=context.approved)
+        is_named = f"; {context.approved_rule}".endswith(f"; {keys.question}")
+        return keys if context.approved and is_named else keys.unapproved()
+
+    def reach(self, command: str, context: ToolContext, keys: Keys) -> SandboxReach:
+        """The sandbox reach of a command that runs now, with its keys: larger if a user has approved it."""
+        if not context.approved:
+            return SandboxReach(visible=keys.places)
+        try:
+            invocations = self._invocations(command, context)
+        except Unparsable:
+            return SandboxReach(approved=True)
         names = {invocation.name for invocation in invocations if invocation.name}
-        if context.approved:
-            return SandboxReach(
-                everything=not words("secrets", "outside_sandbox").isdisjoint(names), visible=None
-            )
-        needed = needed_by()
-        if names <= needed.keys() | words("secrets", "run_no_others"):
-            return SandboxReach(visible=tuple(place for name in names for place in needed.get(name, ())))
-        return SandboxReach()
+        where = self._where(command, invocations, context)
+        reads_keys = "reading keys or passwords" in {
+            *_met("ask", invocations, where),
+            _of_line(invocations, where),
+        }
+        return SandboxReach(
+            everything=not words("secrets", "outside_sandbox").isdisjoint(names),
+            visible=None if reads_keys else keys.places,
+            approved=True,
+        )
+
+    def _keys(self, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool) -> Keys:
+        credentials = self.credentials or Credentials(paths=self.paths)
+        parts = [CommandPart(invocation, ()) for invocation in invocations]
+        return credentials.of(parts, where.workdir, approved=approved)
 
     def _invocations(self, command: str, context: ToolContext, budget: Budget) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:

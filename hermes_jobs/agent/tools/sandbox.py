@@ -28,10 +28,12 @@ Mode = Literal["auto", "on", "off"]
 @dataclass(frozen=True, kw_only=True)
 class SandboxReach:
     """The access of a command beyond the default: `everything`, for approved commands that cannot work in
-    a sandbox; else the places in `visible`, where `None` means all but the home."""
+    a sandbox; else the places in `visible`, where `None` means all but the home. `approved`: a person has
+    approved it, and it may write startup files."""
 
     everything: bool = False
     visible: tuple[str, ...] | None = ()
+    approved: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,4 +127,4 @@ class Sandbox:
         return [place for place in places if not any(is_inside(place, one) for one in visible_paths)]
 
     def _locked(self, reach: SandboxReach) -> list[str]:
-        return [] if reach.visible is None else list(startup_places(self.paths.user_home))
+        return [] if reach.approved else list(startup_places(self.paths.user_home))

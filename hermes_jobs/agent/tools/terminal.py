@@ -16,6 +16,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.background import PROCESS_NAME, BackgroundProcesses
+from hermes_jobs.agent.tools.credentials import NO_KEYS, Keys
 from hermes_jobs.agent.tools.docker import (
     DOCKER_FAILED,
     PROGRAM,
@@ -26,6 +27,7 @@ from hermes_jobs.agent.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.agent.tools.environment import filtered_environment
+from hermes_jobs.agent.tools.key_environment import applied
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
 from hermes_jobs.agent.tools.process_files import Lifetime
@@ -79,6 +81,9 @@ class CommandRules(CallRules):
         self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
     ) -> tuple[CallPattern, ...]:
         """See `CallRules.allowed_by`."""
+        line = self._policy.line(arguments["command"], context)
+        if line.shows_keys:
+            return ()
         here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
         exactly = tuple(
             pattern
@@ -89,13 +94,13 @@ class CommandRules(CallRules):
         others = [pattern for pattern in patterns if not pattern.exact]
         if exactly or not others:
             return exactly
-        return self._policy.line(arguments["command"], context).allowed_by(others)
+        return line.allowed_by(others)
 
     def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_always_asked`."""
         return self._policy.line(arguments["command"], context).is_always_asked
 
-    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern:
+    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
         """See `CallRules.offer`."""
         command: str = arguments["command"]
         return self._policy.line(command, context).offer(command, context.workdir)
@@ -165,20 +170,22 @@ class Terminal:
         if name is not None:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
+        keys = self._keys(command, context)
         try:
             completed = run(
                 self._command(command, context),
                 cwd=context.workdir,
-                env=self._environment,
+                env=applied(self._environment, keys.variables),
                 timeout=seconds,
                 cancel=cancel,
                 max_bytes=self._options.max_bytes,
                 afterwards=self._afterwards(context),
-                sandbox=self._sandbox(command, context),
+                sandbox=self._sandbox(command, context, keys),
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
-        return outcome(completed, seconds, in_container=self._options.docker is not None)
+        in_container = self._options.docker is not None
+        return outcome(completed, seconds, in_container=in_container, note=keys.note)
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         """Start the command in the background; returns the answer after its start or its early end."""
@@ -189,12 +196,13 @@ class Terminal:
         record = processes.record(
             self._command(command, context), context, life=life, name=name, shown_command=command
         )
+        keys = self._keys(command, context)
         try:
             process = processes.start(
                 record,
-                self._environment,
+                applied(self._environment, keys.variables),
                 cancel,
-                sandbox=self._sandbox(command, context),
+                sandbox=self._sandbox(command, context, keys),
                 afterwards=self._afterwards(context),
             )
         except ValueError as error:
@@ -214,18 +222,22 @@ class Terminal:
             )
         user = f"{os.getuid()}:{os.getgid()}"
         name = container_name(context.call)
-        reach = self._options.policy.reach(command, context)
+        reach = self._options.policy.reach(command, context, NO_KEYS)
         hidden = self._options.sandbox.hidden_in(context.workdir, reach)
         arguments = run_arguments(
             docker, command, name=name, workdir=context.workdir, user=user, hidden=hidden
         )
         return f"exec {shlex.join(arguments)}"
 
-    def _sandbox(self, command: str, context: ToolContext) -> str:
+    def _keys(self, command: str, context: ToolContext) -> Keys:
+        """The keys that the command sees; none in a container."""
+        return NO_KEYS if self._options.docker is not None else self._options.policy.keys(command, context)
+
+    def _sandbox(self, command: str, context: ToolContext, keys: Keys) -> str:
         """The sandbox of the command; empty for a container, which is one itself."""
         if self._options.docker is not None:
             return ""
-        return self._options.sandbox.plan(context.workdir, self._options.policy.reach(command, context))
+        return self._options.sandbox.plan(context.workdir, self._options.policy.reach(command, context, keys))
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
@@ -245,11 +257,16 @@ def check_workdir(workdir: str) -> None:
         )
 
 
-def outcome(completed: Completed, timeout: float, *, in_container: bool = False) -> ToolOutcome:
-    """The result as text: the output, then a line with further information for the model."""
+def outcome(
+    completed: Completed, timeout: float, *, in_container: bool = False, note: str = ""
+) -> ToolOutcome:
+    """The result as text: the output, then lines with further information for the model; `note` is added
+    where the command failed."""
     notes = list(_notes(completed, timeout))
     if in_container and completed.exit_code == DOCKER_FAILED:
         notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")
+    if note and completed.exit_code:
+        notes.append(note)
     output = (
         completed.output
         if not completed.output or completed.output.endswith("\n")

@@ -31,6 +31,7 @@ def tool_context(
         deliver=turn.deliver,
         author=call_purpose(session),
         lineage=session.lineage,
+        approved_rule=tool_call.rule if tool_call and tool_call.approval == "given" else "",
         result_chars=turn.result_chars or UNLIMITED,
         permissions=permissions(
             rules,

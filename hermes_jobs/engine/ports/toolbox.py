@@ -73,7 +73,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     `author`: the author of what the tool writes; `provisional`: its writes have to be verified. `toolsets`
     are the enabled ones. `source`: where the turn's text came from; `deliver`: where its answer goes.
-    `lineage` is the session that its lineage began with. `approved`: a person has allowed this very call.
+    `lineage` is the session that its lineage began with. `approved`: a person has allowed this very call,
+    asked for the reasons in `approved_rule`.
     `result_chars`: the limit of one result, from the model's window. `permissions` decide whether it needs
     approval. `input`: the server's earlier questions in this call, of this `attempt`, with the answers;
     `task`: the server's task that it continues; `is_ending`: the task has to be cancelled. `depth` counts the
@@ -94,6 +95,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     deliver: tuple[str, ...] = ()
     lineage: str = ""
     approved: bool = False
+    approved_rule: str = ""
     result_chars: int = UNLIMITED
     permissions: Permissions = Permissions()
     attempt: int = 1

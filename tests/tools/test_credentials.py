@@ -1,0 +1,448 @@
+"""Keys: no code of the working folder sees one unless a person approved that, and everyday work goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.agent.tools import sandbox
+from hermes_jobs.agent.tools.sandbox import Layer
+from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE
+
+from .keys_support import KEYS, Person, Recorder, recording
+
+LAYERS = {NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, [])
+EVERYTHING = tuple(f"~/{name}" for name in KEYS)
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    with recording() as made:
+        yield made
+
+
+@pytest.fixture(params=LAYERS)
+def layer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    name: str = request.param
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=name))
+    return name
+
+
+# --- attacks ----------------------------------------------------------------------------------------
+
+Plan = Callable[[Person], list[str]]
+"""Prepares the project as the attacker would, and returns the commands that the agent is made to run."""
+
+ATTACKS: dict[str, Plan] = {}
+
+
+def attack(plan: Plan) -> Plan:
+    ATTACKS[plan.__name__] = plan
+    return plan
+
+
+@attack
+def fsmonitor(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "core.fsmonitor", person.thief("watch"))
+    return ["git status", "git pull", "git add -A && git push"]
+
+
+@attack
+def hooks(person: Person) -> list[str]:
+    person.repository()
+    for hook in ("pre-push", "post-merge", "reference-transaction", "post-checkout", "pre-commit"):
+        person.thief(f".git/hooks/{hook}")
+    return ["git push origin HEAD:new", "git fetch", "git pull", "git commit --allow-empty -m x && git push"]
+
+
+@attack
+def hooks_path(person: Person) -> list[str]:
+    person.repository()
+    person.thief(".husky/_/pre-push")
+    person.git("config", "core.hooksPath", ".husky/_")
+    return ["git push origin HEAD:new"]
+
+
+@attack
+def ssh_command(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "core.sshCommand", person.thief("s"))
+    return ["git push", "git fetch", "git ls-remote"]
+
+
+@attack
+def included_settings(person: Person) -> list[str]:
+    person.repository()
+    person.write("more", f"[core]\nsshCommand = {person.thief('s')}\n")
+    person.git("config", "include.path", "../more")
+    return ["git fetch", "git push"]
+
+
+@attack
+def credential_helper(person: Person) -> list[str]:
+    person.repository()
+    person.git("remote", "set-url", "origin", "https://ann@127.0.0.1:9/r.git")
+    person.git("config", "credential.helper", f"!{person.thief('helper')}")
+    return ["git fetch", "git push"]
+
+
+@attack
+def remote_helper(person: Person) -> list[str]:
+    person.repository()
+    person.git("remote", "set-url", "origin", f"ext::{person.thief('x')} %S r")
+    person.git("config", "protocol.ext.allow", "always")
+    return ["git fetch", "git push"]
+
+
+@attack
+def rewritten_address(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", f"url.ext::{person.thief('x')} .insteadOf", "git@server:")
+    person.git("config", "protocol.ext.allow", "always")
+    return ["git fetch"]
+
+
+@attack
+def upload_pack(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "remote.origin.uploadpack", person.thief("x"))
+    person.git("remote", "set-url", "origin", str(person.served / "r.git"))
+    return ["git fetch", "git fetch git@server:r.git"]
+
+
+@attack
+def filters(person: Person) -> list[str]:
+    person.repository()
+    person.write(".gitattributes", "* filter=x\n")
+    person.git("config", "filter.x.clean", person.thief("x"))
+    person.git("config", "filter.x.smudge", person.thief("x"))
+    return ["git add -A && git commit -qm b && git push", "git pull", "git checkout . && git fetch"]
+
+
+@attack
+def aliases(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "alias.up", f"!{person.thief('x')}")
+    return ["git up", "git fetch && git up"]
+
+
+@attack
+def signing_program(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "gpg.program", person.thief("x"))
+    person.git("config", "commit.gpgsign", "true")
+    return ["git commit --allow-empty -m x", "git commit --allow-empty -S -m x && git push"]
+
+
+@attack
+def git_file_of_a_tool(person: Person) -> list[str]:
+    """A `.git` file and what it names, written by `write_file`."""
+    person.thief("x")
+    person.use("write_file", path=".git", content="gitdir: meta\n")
+    for name, text in {
+        "HEAD": "ref: refs/heads/main\n",
+        "config": f'[core]\nsshCommand = {person.work}/x\n[remote "origin"]\nurl = git@server:r.git\n',
+        "objects/info/x": "",
+        "refs/heads/x": "",
+    }.items():
+        person.use("write_file", path=f"meta/{name}", content=text)
+    (person.work / "meta/refs/heads/x").unlink(missing_ok=True)
+    return ["git fetch", "git ls-remote", "git push origin x"]
+
+
+@attack
+def bare_repository(person: Person) -> list[str]:
+    """A bare repository in the folder, as a checkout could bring it along."""
+    person.thief("x")
+    for name, text in {
+        "HEAD": "ref: refs/heads/main\n",
+        "config": f"[core]\nbare = true\nsshCommand = {person.work}/x\n"
+        '[remote "origin"]\nurl = git@server:r.git\n',
+        "objects/info/x": "",
+        "refs/heads/.x": "",
+    }.items():
+        person.write(f"sub/{name}", text)
+    return ["cd sub && git fetch", "git -C sub ls-remote", "false && cd /tmp; cd sub; git fetch"]
+
+
+@attack
+def unpacked_archive(person: Person) -> list[str]:
+    person.repository()
+    person.git("config", "core.sshCommand", person.thief("x"))
+    with tarfile.open(person.work / "a.tar", "w") as archive:
+        archive.add(person.work / ".git/config", ".git/config")
+    person.git("config", "--unset", "core.sshCommand")
+    return ["tar xf a.tar && git fetch", "tar xf a.tar; git push", "git fetch"]
+
+
+@attack
+def settings_of_the_line(person: Person) -> list[str]:
+    person.repository()
+    x = person.thief("x")
+    return [
+        f"git -c core.sshCommand={x} fetch",
+        f"git fetch --upload-pack={x}",
+        f"GIT_SSH_COMMAND={x} git fetch",
+        f"GIT_SSH={x} git push",
+        f"export GIT_SSH_COMMAND={x}; git push",
+        f"git config core.sshCommand {x} && git push",
+        f"git --exec-path={person.work} fetch",
+        "GIT_DIR=meta git fetch",
+        "git --git-dir=meta fetch",
+        "PATH=.:$PATH git fetch",
+        f"git() {{ {x}; }}; git fetch",
+        f"alias git={x}; git fetch",
+        f"git fetch & {x}",
+        f"git fetch $({x})",
+        f"git fetch | {x}",
+        f"git rebase --exec {x} HEAD && git fetch",
+        f"git submodule foreach {x} && git fetch",
+        f"git push; git bisect run {x}",
+        "make && git push",
+        "./x; git ls-remote",
+    ]
+
+
+@attack
+def program_on_the_path(person: Person) -> list[str]:
+    """A folder of the project on PATH, such as that of an activated environment."""
+    person.repository()
+    person.thief(".venv/bin/git")
+    person.thief(".venv/bin/ssh")
+    return ["git fetch", "git push"]
+
+
+@attack
+def scripts_of_npm(person: Person) -> list[str]:
+    x = person.thief("x")
+    names = ("prepublishOnly", "prepack", "prepare", "preinstall", "postinstall", "test", "version", "view")
+    scripts = ", ".join(f'"{name}": "{x}"' for name in names)
+    person.write("package.json", f'{{"name": "x", "version": "1.0.0", "scripts": {{{scripts}}}}}')
+    return [
+        "npm publish --dry-run",
+        "npm publish",
+        "npm install",
+        "npm ci",
+        "npm test",
+        "npm run view",
+        "npm pack",
+    ]
+
+
+@attack
+def settings_of_npm(person: Person) -> list[str]:
+    x = person.thief("x")
+    person.write(
+        ".npmrc", f"node-options=--require {x}\nscript-shell={x}\ngit={x}\nregistry=http://127.0.0.1:9/\n"
+    )
+    person.write(
+        "package.json", '{"name": "x", "version": "1.0.0", "dependencies": {"a": "git://127.0.0.1/x"}}'
+    )
+    return ["npm view left-pad", "npm whoami", "npm install --ignore-scripts"]
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{{name: c, cluster: {{server: "https://127.0.0.1:9"}}}}]
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+users:
+- name: u
+  user: {{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {x}, interactiveMode: Never}}}}
+"""
+
+
+@attack
+def plugin_of_a_kubeconfig(person: Person) -> list[str]:
+    person.write("kc", KUBECONFIG.format(x=person.thief("x")))
+    return [
+        "kubectl --kubeconfig kc get pods",
+        "kubectl get pods --kubeconfig=kc",
+        "KUBECONFIG=kc kubectl get pods",
+    ]
+
+
+@attack
+def other_programs(person: Person) -> list[str]:
+    """Programs that stand in for those that are not installed: each runs what it is told to."""
+    x = person.thief("x")
+    for name in ("terraform", "ansible-playbook", "yarn", "cargo"):
+        person.program(name, f"#!/bin/sh\nexec {x}\n")
+    return [
+        "terraform init",
+        "terraform plan",
+        "ansible-playbook --check p.yml",
+        "yarn npm publish",
+        "cargo publish",
+        "docker compose build",
+        f"psql -c '\\! {x}'",
+        f"rsync -e {x} a host:b",
+        f"ssh -o ProxyCommand={x} host",
+    ]
+
+
+NO_CONTROL = {"unpacked_archive", "settings_of_npm", "other_programs", "program_on_the_path"}
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+@pytest.mark.parametrize("attended", [True, False], ids=["attended", "unattended"])
+@pytest.mark.parametrize("name", ATTACKS)
+def test_no_key_arrives(tmp_path: Path, recorder: Recorder, layer: str, name: str, attended: bool) -> None:
+    """Given a folder that an attacker prepared, when the agent works in it and nobody approves anything, then
+    no key arrives."""
+    folder = tmp_path.resolve()
+    path = f"{folder}/project/.venv/bin:{folder}/bin:{os.environ['PATH']}"
+    person = Person(folder, recorder.port, environ={"PATH": path} if name == "program_on_the_path" else {})
+    for command in ATTACKS[name](person):
+        person.run(command, attended=attended)
+        assert recorder.keys == [], command
+
+
+@pytest.mark.parametrize("name", sorted(ATTACKS.keys() - NO_CONTROL))
+def test_the_attacks_would_work_if_keys_were_visible(tmp_path: Path, recorder: Recorder, name: str) -> None:
+    """Given the same folder without a sandbox, when everything is approved, then keys arrive."""
+    person = Person(tmp_path.resolve(), recorder.port, mode="off")
+    for command in ATTACKS[name](person):
+        person.run(command, approved=True)
+    assert "ssh" in recorder.keys
+
+
+def test_a_person_is_asked_with_the_code_named_and_it_then_sees_the_keys_of_that_program_only(
+    tmp_path: Path, recorder: Recorder, layer: str
+) -> None:
+    person = Person(tmp_path.resolve(), recorder.port)
+    person.repository()
+    person.thief(".git/hooks/pre-push")
+    verdict = person.verdict("git push origin HEAD:new")
+    assert (verdict.decision, verdict.rule) == ("ask", "showing ~/.ssh to .git/hooks/pre-push")
+    assert verdict.offer is None
+    assert person.run("git push origin HEAD:new", approved=True).ok
+    assert recorder.keys == ["ssh"]
+
+
+def test_code_that_was_not_named_sees_no_keys_after_an_approval(
+    tmp_path: Path, recorder: Recorder, layer: str
+) -> None:
+    """Given an approved push, when another program is set before it runs, then that one sees nothing."""
+    person = Person(tmp_path.resolve(), recorder.port)
+    person.repository()
+    approved = person.verdict("git push --force").rule
+    person.git("config", "core.sshCommand", person.thief("x"))
+    context = person.context(approved=True, approved_rule=approved)
+    keys = person.policy.keys("git push --force", context)
+    assert keys.places == ()
+    assert keys.hidden == (".ssh",)
+
+
+# --- everyday work ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push origin HEAD:new",
+        "git fetch",
+        "git fetch --all --prune",
+        "git pull --rebase",
+        "git ls-remote --heads origin",
+        "git push 2>&1 | tail -3",
+        "cd . && git push && echo done",
+        "git status && git add -A && git commit --allow-empty -qm 'b c' && git push -u origin main",
+        "git commit --allow-empty -m \"$(cat <<'EOF'\nSubject\nEOF\n)\" && git push",
+        "git clone git@server:r.git copy",
+        "timeout 30 git fetch",
+        "git -C . fetch origin main",
+    ],
+)
+def test_git_reaches_its_server_by_ssh_without_a_question(
+    tmp_path: Path, layer: str, command: str, attended: bool
+) -> None:
+    person = Person(tmp_path.resolve())
+    person.repository()
+    done = person.run(command, attended=attended)
+    assert done.ok, done.content
+
+
+def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    person.repository()
+    person.write("Makefile", "all:\n\ttrue\n")
+    done = person.run("make && git push")
+    assert not done.ok
+    assert "[Hidden from this command: ~/.ssh, because `make` may run code of this folder." in done.content
+
+
+def test_usual_settings_of_a_repository_raise_no_question(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    person.repository()
+    for key, value in {
+        "core.ignorecase": "true",
+        "core.fsmonitor": "true",
+        "core.pager": "less",
+        "core.sshCommand": "ssh -i ~/.ssh/id_ed25519 -o IdentitiesOnly=yes",
+        "branch.main.rebase": "true",
+        "branch.main.vscode-merge-base": "origin/main",
+        "user.email": "ann@work.example",
+        "pull.rebase": "true",
+        "lfs.repositoryformatversion": "0",
+        "remote.upstream.url": "https://example.org/x.git",
+        "remote.upstream.gh-resolved": "base",
+        "submodule.lib.url": "git@server:lib.git",
+    }.items():
+        person.git("config", key, value)
+    done = person.run("git fetch", attended=False)
+    assert done.ok, done.content
+
+
+def test_a_push_to_a_folder_needs_no_keys_and_no_question(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    person.repository()
+    person.git("remote", "add", "backup", str(person.served / "r.git"))
+    person.thief(".git/hooks/pre-push")
+    assert person.verdict("git push backup HEAD:b").decision == "allow"
+
+
+def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(tmp_path: Path) -> None:
+    person = Person(tmp_path.resolve())
+    person.repository()
+    person.git("remote", "set-url", "origin", "https://example.org/r.git")
+    keys = person.policy.keys("git push", person.context())
+    assert keys.places == (".netrc", ".git-credentials", ".config/gh")
+    assert keys.variables["GIT_ALLOW_PROTOCOL"] == "https"
+
+
+def test_kubectl_reads_a_plain_kubeconfig_without_a_question(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    person.program("kubectl", '#!/bin/sh\ncat "$HOME/.kube/config"\n')
+    done = person.run("kubectl -n prod get pods -o wide", attended=False)
+    assert done.content == "NEEDLE-kube"
+    assert "NEEDLE" not in person.run("kubectl --kubeconfig=x get pods", attended=False).content
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_npm_packs_for_publishing_with_the_scripts_of_the_project(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    (person.folder / ".npmrc").write_text("fund=false\n")
+    person.write(
+        "package.json", '{"name": "x", "version": "1.0.0", "scripts": {"prepack": "echo packed > p"}}'
+    )
+    done = person.run("npm publish --dry-run --offline", attended=False)
+    assert "x@1.0.0" in done.content
+    assert (person.work / "p").read_text() == "packed\n"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_runs_the_tests_of_a_project(tmp_path: Path, layer: str) -> None:
+    person = Person(tmp_path.resolve())
+    person.write("Makefile", "test:\n\t@echo tested; cat ~/.ssh/id_ed25519\n")
+    done = person.run("make test", attended=False)
+    assert "tested" in done.content
+    assert "NEEDLE" not in done.content
