@@ -288,7 +288,13 @@ def other_programs(person: Person) -> list[str]:
     ]
 
 
-NO_CONTROL = {"unpacked_archive", "settings_of_npm", "other_programs", "program_on_the_path"}
+NO_CONTROL = {
+    "credential_helper",
+    "unpacked_archive",
+    "settings_of_npm",
+    "other_programs",
+    "program_on_the_path",
+}
 
 
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
@@ -336,7 +342,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
     approved = person.verdict("git push --force").rule
     person.git("config", "core.sshCommand", person.thief("x"))
     context = person.context(approved=True, approved_rule=approved)
-    keys = person.policy.keys("git push --force", context)
+    keys = person.policy.reach("git push --force", context)[1]
     assert keys.places == ()
     assert keys.hidden == (".ssh",)
 
@@ -414,7 +420,7 @@ def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(tmp_pat
     person = Person(tmp_path.resolve())
     person.repository()
     person.git("remote", "set-url", "origin", "https://example.org/r.git")
-    keys = person.policy.keys("git push", person.context())
+    keys = person.policy.reach("git push", person.context())[1]
     assert keys.places == (".netrc", ".git-credentials", ".config/gh")
     assert keys.variables["GIT_ALLOW_PROTOCOL"] == "https"
 

@@ -20,6 +20,7 @@ from hermes_jobs.agent.tools.tables import load, pattern
 from hermes_jobs.text.clip import clip
 
 MAX_SETTINGS_BYTES = 64_000
+MAX_FOLDERS = 8  # of a line, whose repositories are looked at
 SSH_PLACES = frozenset({".ssh"})
 
 

@@ -104,37 +104,34 @@ class CommandPolicy:
             return Verdict("deny", _raw_denial(text, parsed=False) or "")
         return self._dangerous("typing into a running program", context)
 
-    def keys(self, command: str, context: ToolContext) -> Keys:
-        """The keys that a command sees that runs now. The folder's code sees them only if the question that
-        was approved names it."""
-        try:
-            invocations = self._invocations(command, context, Budget())
-        except Unparsable:
-            return NO_KEYS
-        where = self._where(command, invocations, context)
-        keys = self._keys(invocations, where, approved=context.approved)
-        is_named = f"; {context.approved_rule}".endswith(f"; {keys.question}")
-        return keys if context.approved and is_named else keys.unapproved()
+    def reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
+        """The sandbox reach of a command that runs now, and the keys that it sees.
 
-    def reach(self, command: str, context: ToolContext, keys: Keys) -> SandboxReach:
-        """The sandbox reach of a command that runs now, with its keys: larger if a user has approved it."""
-        if not context.approved:
-            return SandboxReach(visible=keys.places)
+        An approved command reaches further. The folder's code sees keys only if it is named in the question
+        that was approved.
+        """
         try:
-            invocations = self._invocations(command, context)
+            return self._reach(command, context)
         except Unparsable:
-            return SandboxReach(approved=True)
+            return SandboxReach(approved=context.approved), NO_KEYS
+
+    def _reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
+        keys = self._keys(invocations, where, approved=context.approved)
+        if not (context.approved and f"; {context.approved_rule}".endswith(f"; {keys.question}")):
+            keys = keys.unapproved()
+        if not context.approved:
+            return SandboxReach(visible=keys.places), keys
         names = {invocation.name for invocation in invocations if invocation.name}
-        where = self._where(command, invocations, context)
-        reads_keys = "reading keys or passwords" in {
-            *_met("ask", invocations, where),
-            _of_line(invocations, where),
-        }
-        return SandboxReach(
+        asks = {*_met("ask", invocations, where), _of_line(invocations, where)}
+        reach = SandboxReach(
             everything=not words("secrets", "outside_sandbox").isdisjoint(names),
-            visible=None if reads_keys else keys.places,
+            visible=None if "reading keys or passwords" in asks else keys.places,
             approved=True,
         )
+        return reach, keys
 
     def _keys(self, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool) -> Keys:
         credentials = self.credentials or Credentials(paths=self.paths)

@@ -32,7 +32,7 @@ from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
 from hermes_jobs.agent.tools.process_files import Lifetime
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
-from hermes_jobs.agent.tools.sandbox import Sandbox
+from hermes_jobs.agent.tools.sandbox import Sandbox, SandboxReach
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
 from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
@@ -170,7 +170,7 @@ class Terminal:
         if name is not None:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
-        keys = self._keys(command, context)
+        reach, keys = self._reach(command, context)
         try:
             completed = run(
                 self._command(command, context),
@@ -180,7 +180,7 @@ class Terminal:
                 cancel=cancel,
                 max_bytes=self._options.max_bytes,
                 afterwards=self._afterwards(context),
-                sandbox=self._sandbox(command, context, keys),
+                sandbox=self._sandbox(context, reach),
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
@@ -196,13 +196,13 @@ class Terminal:
         record = processes.record(
             self._command(command, context), context, life=life, name=name, shown_command=command
         )
-        keys = self._keys(command, context)
+        reach, keys = self._reach(command, context)
         try:
             process = processes.start(
                 record,
                 applied(self._environment, keys.variables),
                 cancel,
-                sandbox=self._sandbox(command, context, keys),
+                sandbox=self._sandbox(context, reach),
                 afterwards=self._afterwards(context),
             )
         except ValueError as error:
@@ -222,22 +222,25 @@ class Terminal:
             )
         user = f"{os.getuid()}:{os.getgid()}"
         name = container_name(context.call)
-        reach = self._options.policy.reach(command, context, NO_KEYS)
-        hidden = self._options.sandbox.hidden_in(context.workdir, reach)
+        reach, _keys = self._options.policy.reach(command, context)
+        shown = reach if reach.visible is None else SandboxReach()
+        hidden = self._options.sandbox.hidden_in(context.workdir, shown)
         arguments = run_arguments(
             docker, command, name=name, workdir=context.workdir, user=user, hidden=hidden
         )
         return f"exec {shlex.join(arguments)}"
 
-    def _keys(self, command: str, context: ToolContext) -> Keys:
-        """The keys that the command sees; none in a container."""
-        return NO_KEYS if self._options.docker is not None else self._options.policy.keys(command, context)
+    def _reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
+        """What the command reaches of the host; nothing in a container, which is a sandbox itself."""
+        if self._options.docker is not None:
+            return SandboxReach(), NO_KEYS
+        return self._options.policy.reach(command, context)
 
-    def _sandbox(self, command: str, context: ToolContext, keys: Keys) -> str:
-        """The sandbox of the command; empty for a container, which is one itself."""
+    def _sandbox(self, context: ToolContext, reach: SandboxReach) -> str:
+        """The sandbox of the command; empty for a container."""
         if self._options.docker is not None:
             return ""
-        return self._options.sandbox.plan(context.workdir, self._options.policy.reach(command, context, keys))
+        return self._options.sandbox.plan(context.workdir, reach)
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
