@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.call_forms import UNNAMED, WrittenCall
 from hermes_jobs.agent.llm.text_calls import TextCallFilter, text_messages
+from hermes_jobs.agent.llm.written_calls import UNNAMED, WrittenCall
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall
 
 Calls = list[tuple[str, str]]

@@ -6,69 +6,33 @@ error. A form right after a backtick is quoted, and no call.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
-from hermes_jobs.agent.llm.payloads import well_formed
-
-UNNAMED = "unnamed"
-"""The tool name of a call without a readable name; no tool has this name."""
-
-
-class WrittenCall(msgspec.Struct, frozen=True):
-    """A call as it was parsed: `arguments` is a JSON object, or invalid text."""
-
-    name: str
-    arguments: str
-
-
-class ParsedCalls(msgspec.Struct, frozen=True):
-    """The end of the parsed text, and the calls in it; without calls it is plain text."""
-
-    end: int
-    calls: tuple[WrittenCall, ...] = ()
-
-
-class Braces:
-    """Finds the end of the first object at or after `start`, incrementally as the text grows."""
-
-    _MARKS = re.compile(r'\\.|["{}]', re.DOTALL)
-
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self._at = start
-        self._depth = 0
-        self._in_string = False
-        self._end: int | None = None
-
-    def end(self, text: str) -> int | None:
-        """The end of the object; None while it is incomplete."""
-        while self._end is None:
-            mark = self._MARKS.search(text, self._at)
-            if mark is None:
-                self._at = len(text) - text.endswith("\\")
-                return None
-            self._at = mark.end()
-            self._count(mark[0])
-        return self._end
-
-    def _count(self, mark: str) -> None:
-        if mark == '"':
-            self._in_string = not self._in_string
-        elif mark in "{}" and not self._in_string:
-            self._depth += 1 if mark == "{" else -1
-            if self._depth <= 0:
-                self._end = self._at
+from hermes_jobs.agent.llm.call_markup import read_elements, read_keyed
+from hermes_jobs.agent.llm.written_calls import (
+    NAME_IN,
+    Braces,
+    ParsedCalls,
+    WrittenCall,
+    broken,
+    decoded,
+    named,
+    with_bare_keys,
+)
 
 
 class OpenCall(msgspec.Struct):
-    """A call that has begun: its name, if the opening holds it, and the object after it."""
+    """A call that has begun: its name, if the opening holds it, and the object after it.
+
+    Its closing tag is searched from `closing_from` on.
+    """
 
     name: str
     braces: Braces
+    closing_from: int = 0
 
 
 Reader = Callable[[str, OpenCall, bool], ParsedCalls | None]
@@ -88,7 +52,12 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def read_tagged(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
-    """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing."""
+    """`<tool_call>{"name": …, "arguments": {…}}</tool_call>`; the closing tag may be missing.
+
+    Models write other forms between the same tags.
+    """
+    if _OTHER_FORM.match(text, opened.braces.start):
+        return _read_other(text, opened, final)
     end = opened.braces.end(text)
     if end is None and not final:
         return None
@@ -101,7 +70,25 @@ def read_tagged(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
     stops = [at for tag in (_CLOSE, _OPEN) if (at := text.find(tag, opened.braces.start, limit)) >= 0]
     stop = min(stops, default=limit)
     after = _closed(text, stop, _CLOSE, final=final)
-    return None if after is None else ParsedCalls(after, (_broken(text[opened.braces.start : stop]),))
+    return None if after is None else ParsedCalls(after, (broken(text[opened.braces.start : stop]),))
+
+
+_OTHER_FORM = re.compile(r"\s*(?:<(?:function|invoke)\b|[A-Za-z_][\w.-]*\s*<(?:arg_key|/tool_call)\b)")
+
+
+def _read_other(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
+    """Elements, or a name with keys and values, between the tags."""
+    end = text.find(_CLOSE, opened.closing_from)
+    if end < 0 and not final:
+        opened.closing_from = max(opened.closing_from, len(text) - len(_CLOSE))
+        return None
+    at = opened.braces.start
+    start = at + len(text[at:]) - len(text[at:].lstrip())
+    read = read_elements(text, start) or read_keyed(text, start)
+    if read is None:
+        stop = len(text) if end < 0 else end
+        return ParsedCalls(_closed(text, stop, _CLOSE, final=True) or stop, (broken(text[start:stop]),))
+    return ParsedCalls(_closed(text, read.end, _CLOSE, final=True) or read.end, read.calls)
 
 
 _DEBRIS = re.compile(r"(?:[\s,`\[\]*-]|json\b)*")
@@ -135,14 +122,9 @@ def _read_named(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
     """`call:NAME{…}`, with JSON or bare keys in the braces."""
     end = opened.braces.end(text)
     if end is None:
-        broken = WrittenCall(opened.name, text[opened.braces.start :])
-        return ParsedCalls(len(text), (broken,)) if final else None
-    body = text[opened.braces.start : end].replace('<|"|>', '"')
-    for encoded in (body, _BARE_KEY.sub(_quoted_key, body)):
-        arguments = decoded(encoded)
-        if arguments is not None:
-            return ParsedCalls(end, (WrittenCall(opened.name, _encoded(arguments)),))
-    return ParsedCalls(end, (WrittenCall(opened.name, body),))
+        cut = WrittenCall(opened.name, text[opened.braces.start :])
+        return ParsedCalls(len(text), (cut,)) if final else None
+    return ParsedCalls(end, (with_bare_keys(opened.name, text[opened.braces.start : end]),))
 
 
 def _read_fenced(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None:
@@ -160,14 +142,12 @@ def _read_fenced(text: str, opened: OpenCall, final: bool) -> ParsedCalls | None
         return None
     closed = text.startswith(_FENCE, after - len(_FENCE)) or not text[limit:].strip()
     call = _named(body, needs_arguments=True)
-    if call is None and decoded(body) is None and _NAME.search(body) and '"arguments"' in body:
-        call = _broken(body)
+    if call is None and decoded(body) is None and NAME_IN.search(body) and '"arguments"' in body:
+        call = broken(body)
     return ParsedCalls(after, (call,)) if call and closed else ParsedCalls(opened.braces.start)
 
 
 _OPEN, _CLOSE, _FENCE = "<tool_call>", "</tool_call>", "```"
-_NAME = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
-_BARE_KEY = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)([A-Za-z_][\w-]*)(\s*:)', re.DOTALL)
 _TOOL = r"[A-Za-z_][\w.-]{0,63}"
 
 
@@ -206,38 +186,3 @@ def _closed(text: str, end: int, closing: str, *, final: bool) -> int | None:
 def _named(body: str, *, needs_arguments: bool = False) -> WrittenCall | None:
     call = decoded(body)
     return None if call is None else named(call, needs_arguments=needs_arguments)
-
-
-def named(call: Mapping[str, object], *, needs_arguments: bool = False) -> WrittenCall | None:
-    """The call in an object with `name` and `arguments` (or `parameters`); None if the object has no call."""
-    name = call.get("name")
-    if not isinstance(name, str) or not name.strip():
-        return None
-    values = [call[key] for key in ("arguments", "parameters") if key in call]
-    if needs_arguments and not values:
-        return None
-    arguments = values[0] if values else {}
-    encoded = arguments if isinstance(arguments, str) else _encoded({} if arguments is None else arguments)
-    return WrittenCall(well_formed(name), well_formed(encoded))
-
-
-def _broken(body: str) -> WrittenCall:
-    name = _NAME.search(body)
-    return WrittenCall(name[1] if name else UNNAMED, body.strip())
-
-
-def decoded(body: str) -> dict[str, object] | None:
-    """The object in the body; unescaped line breaks inside of strings are accepted, as models write them."""
-    try:
-        decoded = json.loads(body, strict=False)
-    except (ValueError, RecursionError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
-
-
-def _encoded(value: object) -> str:
-    return well_formed(json.dumps(value, ensure_ascii=False))
-
-
-def _quoted_key(match: re.Match[str]) -> str:
-    return match[1] or f'{match[2]}"{match[3]}"{match[4]}'

@@ -7,17 +7,21 @@ arguments as an object, or ids late, twice or not at all.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
+from hermes_jobs.agent.llm.call_values import typed
 from hermes_jobs.agent.llm.dialect import PLAIN, Dialect
+from hermes_jobs.agent.llm.harmony import ChannelFilter
 from hermes_jobs.agent.llm.payloads import Attachments, WholeCharacters, payload_of, text_of, well_formed
 from hermes_jobs.agent.llm.reasoning_filter import ReasoningFilter, Split, end_of_unopened
 from hermes_jobs.agent.llm.tail import TailFilter
 from hermes_jobs.agent.llm.text_calls import TextCallFilter
 from hermes_jobs.agent.llm.usage import canonical_usage
+from hermes_jobs.agent.llm.written_calls import WrittenCall
 from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import ModelRequest, Reply
@@ -26,7 +30,8 @@ from hermes_jobs.engine.ports import ModelRequest, Reply
 class ReplyBuilder:
     """Takes the pieces of one reply in order. One instance per reply, for one thread.
 
-    `calls_in_text`: calls are parsed from the text too; `used_ids` are ids of the history. `has_begun`: some
+    `calls_in_text`: calls are parsed from the text too; `used_ids` are ids of the history. `parameters` are
+    the schemas of the offered tools. `has_begun`: some
     data has arrived. `finish_reason`, in canonical form, is empty until the answer is complete. `attached`
     and `items` are the payload: fields of the message, or the output items of the Responses API.
     """
@@ -39,6 +44,7 @@ class ReplyBuilder:
         dialect: Dialect = PLAIN,
         model: str = "",
         tool_names: Collection[str] = (),
+        parameters: Mapping[str, Mapping[str, object]] = {},
     ) -> None:
         self.calls = ToolCallJoiner(dialect.family.call_fields)
         self.attached = Attachments(dialect.family.fields)
@@ -53,6 +59,8 @@ class ReplyBuilder:
         self._text = WholeCharacters()
         self._calls_in_text = calls_in_text
         self._tool_names = tool_names
+        self._parameters = parameters
+        self._channels = ChannelFilter()
         self._raw: list[str] = []
         self._begin_text()
         self._reasoning: list[str] = []  # from fields of their own
@@ -69,9 +77,13 @@ class ReplyBuilder:
 
     def say(self, text: str) -> str:
         """Add a piece of text; returns the text to show."""
-        piece = self._text.feed(text)
-        self._raw.append(piece)
-        return self._keep(self._thinking.feed(piece))
+        return self._say(self._channels.feed(self._text.feed(text)))
+
+    def _say(self, piece: Split) -> str:
+        """Add a piece of the answer, and of the reasoning in a channel of its own."""
+        self.think(piece.reasoning)
+        self._raw.append(piece.visible)
+        return self._keep(self._thinking.feed(piece.visible))
 
     def think(self, text: str) -> None:
         """Add a piece of reasoning."""
@@ -95,24 +107,40 @@ class ReplyBuilder:
     def finish(self) -> tuple[Reply, str]:
         """The reply, and the last of its text to show."""
         native = self.calls.calls()
-        last = self._text.finish()
-        text = self._keep(self._thinking.feed(last)) + self._finish_text(native)
-        if self._thinking.had_stray and (parts := end_of_unopened("".join([*self._raw, last]))):
+        text = self.say(self._text.finish()) + self._say(self._channels.finish())
+        text += self._finish_text(native)
+        if self._thinking.had_stray and (parts := end_of_unopened("".join(self._raw))):
             self._begin_text(thoughts=parts[0])
             self._keep(self._thinking.feed(parts[1]))
             self._finish_text(native)
-        calls = (*native, *self._written_calls())
+        content, reasoning = "".join(self._content), self._all_reasoning()
+        written = () if native and self._channels.calls else self._written_calls()
+        if not (content.strip() or native or written):
+            written = self._calls_in_reasoning(reasoning)
+        calls = (*native, *written)
         reason = self.finish_reason or "stop"
         reply = Reply(
-            content="".join(self._content),
+            content=content,
             tool_calls=calls,
-            reasoning=well_formed(f"{''.join(self._reasoning)}\n{''.join(self._thoughts)}").strip(),
+            reasoning=reasoning,
             finish_reason="tool_calls" if calls and reason == "stop" else reason,
             usage=self.usage,
             model=self.model,
             payload=payload_of(self._attached(), self._dialect, self._choose_model),
         )
         return reply, text
+
+    def _all_reasoning(self) -> str:
+        return well_formed(f"{''.join(self._reasoning)}\n{''.join(self._thoughts)}").strip()
+
+    def _calls_in_reasoning(self, reasoning: str) -> list[ToolCall]:
+        """The calls at the end of the reasoning of a reply without an answer: the model forgot to end it."""
+        if not self._tool_names or not reasoning:
+            return []
+        tail = TailFilter(self._tool_names, tagged=True, bare=False)
+        tail.feed(reasoning)
+        tail.finish()
+        return self._numbered(tail.calls)
 
     def _attached(self) -> dict[str, object]:
         if self.items:
@@ -143,13 +171,21 @@ class ReplyBuilder:
         return text
 
     def _written_calls(self) -> list[ToolCall]:
-        """The calls in the text. Ids of nine letters and digits are accepted by every endpoint, Mistral's
-        too.
+        """The calls in the text."""
+        return self._numbered(
+            [
+                *self._channels.calls,
+                *(self._tail.calls if self._tail is not None else ()),
+                *(self._text_calls.calls if self._text_calls is not None else ()),
+            ]
+        )
+
+    def _numbered(self, written: Sequence[WrittenCall]) -> list[ToolCall]:
+        """The calls with values by their tools' schemas, and with ids.
+
+        Ids of nine letters and digits are accepted by every endpoint, Mistral's too.
         """
-        calls = [
-            *(self._tail.calls if self._tail is not None else ()),
-            *(self._text_calls.calls if self._text_calls is not None else ()),
-        ]
+        calls = [typed(call, self._parameters.get(call.name, {})) for call in written]
         used_ids = {*self._used_ids, *(call.id for call in self.calls.calls())}
         numbers = range(len(self._used_ids), len(self._used_ids) + len(used_ids) + len(calls))
         new_ids = (name for number in numbers if (name := f"call{number:05d}") not in used_ids)
@@ -165,12 +201,15 @@ def builder_for(request: ModelRequest, dialect: Dialect) -> ReplyBuilder:
         message.tool_calls for message in request.messages if isinstance(message, AssistantMessage)
     ]
     used_ids = [call.id for calls in earlier_calls for call in calls]
+    # Where tools are withheld, a model still writes calls: they are no answer.
+    used_names = {call.name: None for calls in earlier_calls for call in calls}
     return ReplyBuilder(
         calls_in_text=dialect.tool_calls == "text" and bool(request.offered or used_ids),
         used_ids=used_ids,
         dialect=dialect,
         model=request.model,
-        tool_names=[spec.name for spec in request.offered],
+        tool_names=[spec.name for spec in request.tools] or list(used_names),
+        parameters={spec.name: spec.parameters for spec in request.tools},
     )
 
 
@@ -180,6 +219,10 @@ class _Draft:
     name: str = ""
     arguments: str = ""
     extras: dict[str, object] = field(default_factory=dict)
+
+
+_MARKS_AFTER = re.compile(r"<\|.*", re.DOTALL)
+"""Marks of gpt-oss's format behind a name: `terminal<|channel|>commentary`, by vLLM and llama.cpp."""
 
 
 class ToolCallJoiner:
@@ -216,7 +259,7 @@ class ToolCallJoiner:
     def _feed_one(self, piece: Mapping[object, object]) -> None:
         function = piece.get("function")
         function = function if isinstance(function, Mapping) else {}
-        key, name = text_of(piece.get("id")), text_of(function.get("name"))
+        key, name = text_of(piece.get("id")), _MARKS_AFTER.sub("", text_of(function.get("name")))
         arguments = _arguments(function.get("arguments"))
         index = piece.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)

@@ -16,7 +16,8 @@ from typing import Any, assert_never
 
 import msgspec
 
-from hermes_jobs.agent.llm.call_forms import FORMS, Braces, Form, OpenCall, WrittenCall
+from hermes_jobs.agent.llm.call_forms import FORMS, Form, OpenCall
+from hermes_jobs.agent.llm.written_calls import Braces, WrittenCall
 from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.engine.ports import ToolSpec
 
