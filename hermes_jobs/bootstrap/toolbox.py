@@ -177,7 +177,10 @@ def _terminal(
             credentials=credentials,
         ),
         sandbox=Sandbox(
-            paths=paths, mode=settings.terminal.sandbox, visible=settings.terminal.sandbox_visible
+            paths=paths,
+            mode=settings.terminal.sandbox,
+            visible=settings.terminal.sandbox_visible,
+            writable=settings.terminal.sandbox_writable,
         ),
         environ=variables,
         secrets=settings.secrets.values,

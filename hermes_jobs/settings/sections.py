@@ -361,12 +361,16 @@ class TerminalSettings(Section, frozen=True, kw_only=True):
     sandbox: Annotated[
         Literal["auto", "on", "off"],
         about(
-            "Hide keys and this home from commands. Where that is not possible, on refuses commands, "
-            "auto runs them."
+            "Hide keys and this home from commands, which write in the working folder only. Where that is "
+            "not possible, on refuses commands, auto runs them."
         ),
     ] = "auto"
     sandbox_visible: Annotated[
-        tuple[Text, ...], about("Hidden paths that commands may use nevertheless.")
+        tuple[Text, ...],
+        about("Hidden paths that commands may use nevertheless; `$NAME`: the service that it names."),
+    ] = ()
+    sandbox_writable: Annotated[
+        tuple[Text, ...], about("Paths outside the working folder that commands may write.")
     ] = ()
     environment: Annotated[
         dict[str, str], about("Additional environment variables of commands; no secrets.")

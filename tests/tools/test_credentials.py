@@ -12,7 +12,7 @@ import pytest
 
 from hermes_jobs.agent.tools import sandbox
 from hermes_jobs.agent.tools.sandbox import Layer
-from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE
+from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE
 
 from .keys_support import KEYS, Person, Recorder, recording
 

@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import Completed, run
 from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
-from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NAMESPACE, NONE
+from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
 
@@ -61,10 +61,20 @@ class Person:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("open to see")
 
-    def run(self, command: str, reach: SandboxReach = USUAL, mode: sandbox.Mode = "on") -> Completed:
-        plan = Sandbox(paths=self.paths, mode=mode).plan(str(self.work), reach)
-        env = filtered_environment({**os.environ, "HOME": str(self.folder)})
-        return run(command, cwd=str(self.work), env=env, timeout=60, cancel=Switch(), sandbox=plan)
+    def plan(self) -> str:
+        """The plan of an everyday command."""
+        made = Sandbox(paths=self.paths, mode="on")
+        return made.enclose(str(self.work), USUAL, {}, scratch="s1").plan
+
+    def run(
+        self, command: str, reach: SandboxReach = USUAL, mode: sandbox.Mode = "on", **environ: str
+    ) -> Completed:
+        env = filtered_environment({**os.environ, "HOME": str(self.folder), **environ})
+        made = Sandbox(paths=self.paths, mode=mode).enclose(str(self.work), reach, env, scratch="s1")
+        cancel = Switch()
+        return run(
+            command, cwd=str(self.work), env=made.environment, timeout=60, cancel=cancel, sandbox=made.plan
+        )
 
 
 @pytest.fixture(params=LAYERS)
@@ -120,7 +130,9 @@ def test_no_command_reads_through_a_process_of_another_sandbox(
     os.mkfifo(shared)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(
-            other.run, f"cat {person.home}/.env > /dev/null && echo $$ > pid && cat pid; echo ended"
+            other.run,
+            f"cat {person.home}/.env > /dev/null && echo $$ > pid && cat pid; echo ended",
+            SandboxReach(visible=(str(person.home),)),
         )
         pid = shared.read_text().strip()
         command = reading.format(pid=pid, home=person.home)
@@ -180,12 +192,12 @@ def test_everyday_commands_work_as_ever(person: Person, command: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_new_files_can_be_made_in_the_home_folder_behind_mounts(person: Person) -> None:
-    done = person.run("echo x > ~/new && mkdir ~/folder && cat ~/new")
-    if sandbox.layer().name == NAMESPACE:
-        assert done.exit_code == 0
-    else:
-        assert "Permission denied" in done.output  # what landlock cannot express, it forbids
+def test_nothing_is_made_in_the_home_folder_or_outside_the_working_folder(person: Person) -> None:
+    done = person.run("echo x > ~/new; mkdir ~/.config/autostart ~/.local; echo x > /etc/new; echo x > /new")
+    assert done.exit_code != 0
+    assert not any(path.exists() for path in (person.folder / "new", Path("/etc/new"), Path("/new")))
+    assert not (person.folder / ".config/autostart").exists()
+    assert not (person.folder / ".local").exists()
 
 
 def test_an_approved_command_sees_keys_and_still_not_the_home(person: Person) -> None:
@@ -203,16 +215,16 @@ def test_programs_see_their_own_credentials_and_no_others(person: Person) -> Non
 
 
 def test_files_made_visible_by_the_user_are_readable(person: Person) -> None:
-    plan = Sandbox(paths=person.paths, mode="on", visible=("~/.aws", ".netrc")).plan(
-        str(person.work), SandboxReach()
+    plan = Sandbox(paths=person.paths, mode="on", visible=("~/.aws", ".netrc")).enclose(
+        str(person.work), SandboxReach(), {}, scratch="s1"
     )
-    lines = plan.splitlines()
+    lines = plan.plan.splitlines()
     assert f"hidden {person.folder}/.ssh" in lines
     assert not {f"hidden {person.folder}/.aws", f"hidden {person.folder}/.netrc"} & set(lines)
 
 
 def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
-    plan = Sandbox(paths=person.paths, mode="on").plan(str(person.work), SandboxReach())
+    plan = person.plan()
     broken = plan.replace(f"home {person.home}", "home /nowhere/at/all").replace("landlock", "unknown")
     done = run("echo ran", cwd="/", env={}, timeout=20, cancel=Switch(), sandbox=broken)
     assert done.exit_code == 126
@@ -223,7 +235,9 @@ def test_a_wall_that_cannot_be_raised_stops_the_command(person: Person) -> None:
 def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
     person = Person(tmp_path.resolve())
     with pytest.raises(ToolFailed, match="lies in the home of hermes-jobs"):
-        Sandbox(paths=person.paths, mode="off").plan(str(person.home / "results"), SandboxReach())
+        Sandbox(paths=person.paths, mode="off").enclose(
+            str(person.home / "results"), SandboxReach(), {}, scratch="s1"
+        )
 
 
 def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path: Path) -> None:
@@ -242,10 +256,10 @@ def test_without_a_layer_commands_run_unless_the_sandbox_is_required(
     person = Person(tmp_path.resolve())
     made = Sandbox(paths=person.paths, mode=mode)
     if there_is:
-        assert made.plan(str(person.work), SandboxReach()) == ""
+        assert made.enclose(str(person.work), SandboxReach(), {}, scratch="s1").plan == ""
     else:
         with pytest.raises(ToolFailed, match="this host has no sandbox \\(an old kernel\\)"):
-            made.plan(str(person.work), SandboxReach())
+            made.enclose(str(person.work), SandboxReach(), {}, scratch="s1")
 
 
 # --- commands of ours -------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from .support import Switch, context_in, wait_until
 @pytest.fixture
 def tools(tmp_path: Path) -> Toolbox:
     (tmp_path / "home").mkdir()
-    paths = PathPolicy(home=str(tmp_path / "home"), user_home=str(tmp_path))
+    paths = PathPolicy(home=str(tmp_path / "home"), user_home="/nowhere")
     options = TerminalOptions(
         policy=CommandPolicy(paths=paths), sandbox=Sandbox(paths=paths), environ=os.environ, timeout=20
     )

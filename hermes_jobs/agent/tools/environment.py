@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from hermes_jobs.agent.tools.sensitive_paths import caches, downloads, session_variables
 from hermes_jobs.system.isolation import INSIDE_TOOL
 
 _OURS = re.compile(r"(HERMES_JOBS|OPENAI|ANTHROPIC)_", re.IGNORECASE)
@@ -59,6 +60,30 @@ def overlay(environ: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, 
 def is_withheld(name: str, value: str) -> bool:
     """Whether commands never get that variable: it looks like a secret, or belongs to hermes-jobs."""
     return bool(_OURS.match(name) or _SECRET_NAME.search(name) or _URL_PASSWORD.search(value))
+
+
+def without_session(environ: Mapping[str, str], seen: Sequence[str] = ()) -> dict[str, str]:
+    """The environment without variables that lead to services of the person's session, such as agents with
+    keys, buses and displays; those that `seen` names with a `$` stay."""
+    withheld = {name for name in session_variables() if f"${name}" not in seen}
+    return {name: value for name, value in environ.items() if name not in withheld}
+
+
+def cache_variables(
+    environ: Mapping[str, str], folder: str, user_home: str, keep: Sequence[str] = ()
+) -> dict[str, str]:
+    """The variables that move the caches of programs below `folder`, unless one names a place in `keep`.
+
+    A cache is run by whoever uses it later, so that of the person is not written by commands of the agent.
+    """
+    variables = {
+        name: os.path.join(folder, place)
+        for name, place in caches().items()
+        if not any(os.path.realpath(environ.get(name) or "/").startswith(f"{each}/") for each in keep)
+    }
+    there = {name: os.path.join(user_home, place) for name, place in downloads().items()}
+    found = {name: path for name, path in there.items() if name not in environ and os.path.isdir(path)}  # noqa: PTH112
+    return variables | found
 
 
 def without_own_venv(environ: Mapping[str, str], prefix: str | None = None) -> dict[str, str]:

@@ -4,12 +4,12 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118
+# ruff: noqa: PTH113, PTH118
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
@@ -17,6 +17,7 @@ from typing import Literal
 from hermes_jobs.agent.tools.tables import load, pattern
 
 Kind = Literal["secret", "startup"]
+_FILES = ("XAUTHORITY", "ICEAUTHORITY")  # of other variables a file is a program, such as SSH_ASKPASS
 KINDS: tuple[Kind, ...] = ("secret", "startup")
 
 
@@ -97,11 +98,45 @@ def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
             yield os.path.realpath(path)
 
 
-def escapes(uid: int) -> Iterator[str]:
-    """The existing real paths of sockets through which other processes can be made to run commands."""
-    for socket in (
-        "/run/docker.sock", "/run/podman", "/run/containerd", "/run/crio", "/run/systemd/private",
-        "/run/dbus/system_bus_socket", f"/run/user/{uid}", f"/tmp/tmux-{uid}", "/run/screen",
-    ):  # fmt: skip
-        if os.path.lexists(socket):
-            yield os.path.realpath(socket)
+def sockets(user_home: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The existing real paths of sockets through which other processes can be made to do more than a command
+    may: those of the list, and those that variables of the session name."""
+    table = load("sensitive_paths")["sockets"]
+    uid = str(os.getuid())
+    places = [place.replace("UID", uid) for place in table["paths"]]
+    places += [os.path.join(user_home, place) for place in table["below_home"]]
+    named = {name: socket_path(environ.get(name, "")) for name in session_variables()}
+    places += [path for name, path in named.items() if path and (name in _FILES or not os.path.isfile(path))]
+    yield from (os.path.realpath(place) for place in places if os.path.lexists(place))
+
+
+@cache
+def session_variables() -> tuple[str, ...]:
+    """The names of variables that lead to services of the person's session."""
+    return tuple(load("sensitive_paths")["sockets"]["variables"].split())
+
+
+def socket_path(value: str) -> str:
+    """The absolute path in a variable such as SSH_AUTH_SOCK, DOCKER_HOST or TMUX; empty if there is none."""
+    text = value.partition("unix:")[2].removeprefix("path=") if "unix:" in value else value
+    path = text.split(",")[0].split(";")[0]
+    path = f"/{path.lstrip('/')}" if path.startswith("//") else path
+    return path if path.startswith("/") and path.strip("/") else ""
+
+
+def system_folders() -> Sequence[str]:
+    """The folders of the operating system."""
+    folders: Sequence[str] = load("sensitive_paths")["system"]["folders"]
+    return folders
+
+
+def caches() -> Mapping[str, str]:
+    """By environment variable, the folder of a program's cache below that of the agent."""
+    variables: Mapping[str, str] = load("sensitive_paths")["caches"]
+    return variables
+
+
+def downloads() -> Mapping[str, str]:
+    """By environment variable, what programs look for in a person's cache, from the user's home."""
+    variables: Mapping[str, str] = load("sensitive_paths")["downloads"]
+    return variables

@@ -260,13 +260,13 @@ def _sandbox(plan: str) -> Callable[[], None]:
     if not plan:
         return lambda: None
     sys.path.append(folder_above(os.path.abspath(__file__), 4))
-    from hermes_jobs.agent.tools import sandbox_layer
+    from hermes_jobs.agent.tools import sandbox_layer, sandbox_plan
 
     def enter() -> None:
         try:
-            sandbox_layer.enter(sandbox_layer.decode(plan))
+            sandbox_layer.enter(sandbox_plan.decode(plan))
             os.chdir(os.getcwd())  # the folder as it is in the sandbox
-        except (sandbox_layer.SandboxFailed, OSError) as error:
+        except (sandbox_plan.SandboxFailed, OSError) as error:
             os.write(2, f"The sandbox could not be set up ({error}). Nothing was run.\n".encode())
             os._exit(126)
 

@@ -32,7 +32,7 @@ from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
 from hermes_jobs.agent.tools.process_files import Lifetime
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
-from hermes_jobs.agent.tools.sandbox import Sandbox, SandboxReach
+from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox, SandboxReach
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
 from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
@@ -170,17 +170,17 @@ class Terminal:
         if name is not None:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
-        reach, keys = self._reach(command, context)
+        enclosure, keys = self._enclosure(command, context)
         try:
             completed = run(
                 self._command(command, context),
                 cwd=context.workdir,
-                env=applied(self._environment, keys.variables),
+                env=enclosure.environment,
                 timeout=seconds,
                 cancel=cancel,
                 max_bytes=self._options.max_bytes,
                 afterwards=self._afterwards(context),
-                sandbox=self._sandbox(context, reach),
+                sandbox=enclosure.plan,
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
@@ -196,13 +196,13 @@ class Terminal:
         record = processes.record(
             self._command(command, context), context, life=life, name=name, shown_command=command
         )
-        reach, keys = self._reach(command, context)
+        enclosure, _keys = self._enclosure(command, context)
         try:
             process = processes.start(
                 record,
-                applied(self._environment, keys.variables),
+                enclosure.environment,
                 cancel,
-                sandbox=self._sandbox(context, reach),
+                sandbox=enclosure.plan,
                 afterwards=self._afterwards(context),
             )
         except ValueError as error:
@@ -230,17 +230,15 @@ class Terminal:
         )
         return f"exec {shlex.join(arguments)}"
 
-    def _reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
-        """What the command reaches of the host; nothing in a container, which is a sandbox itself."""
+    def _enclosure(self, command: str, context: ToolContext) -> tuple[Enclosure, Keys]:
+        """The sandbox and environment of the command, and the keys that it sees; a container is a sandbox
+        itself."""
         if self._options.docker is not None:
-            return SandboxReach(), NO_KEYS
-        return self._options.policy.reach(command, context)
-
-    def _sandbox(self, context: ToolContext, reach: SandboxReach) -> str:
-        """The sandbox of the command; empty for a container."""
-        if self._options.docker is not None:
-            return ""
-        return self._options.sandbox.plan(context.workdir, reach)
+            return Enclosure(plan="", environment=self._environment), NO_KEYS
+        reach, keys = self._options.policy.reach(command, context)
+        environ = applied(self._environment, keys.variables)
+        scratch = context.lineage or context.session
+        return self._options.sandbox.enclose(context.workdir, reach, environ, scratch=scratch), keys
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""

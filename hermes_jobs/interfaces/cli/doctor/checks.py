@@ -208,7 +208,7 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
 def sandbox(settings: Settings) -> DoctorFinding:
     """The sandbox that hides the user's keys and this home from commands."""
     from hermes_jobs.agent.tools.sandbox import layer
-    from hermes_jobs.agent.tools.sandbox_layer import LANDLOCK, NONE
+    from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NONE
 
     if settings.terminal.backend == "docker":
         return ok("sandbox", "commands run in containers")
