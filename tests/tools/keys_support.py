@@ -134,7 +134,7 @@ class Person:
         self.policy = CommandPolicy(paths=self.paths, credentials=credentials)
         options = TerminalOptions(
             policy=self.policy,
-            sandbox=Sandbox(paths=self.paths, mode=mode, visible=visible),
+            sandbox=Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),)),
             environ=self.environ,
             timeout=60,
         )
