@@ -15,7 +15,8 @@ The tools decide which calls a pattern matches: `hermes_jobs.agent.tools.permiss
 from __future__ import annotations
 
 import re
-from typing import get_args
+from collections.abc import Collection
+from typing import assert_never, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -44,11 +45,13 @@ class ApprovalRule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRules(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of the stream `approvals`: the rules in force, oldest first. No number is given twice."""
+    """The fold of the stream `approvals`: the rules in force, oldest first, and those that wait to be
+    accepted. No number is given twice."""
 
     stream: str = STREAM
     version: int = 0
     rules: tuple[ApprovalRule, ...] = ()
+    proposed: tuple[ApprovalRule, ...] = ()
     last: int = 0
 
 
@@ -65,10 +68,27 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
 def evolve(state: ApprovalRules, event: e.ApprovalRuleEvent) -> ApprovalRules:
     """The state after one more event."""
     state = replace(state, version=state.version + 1)
-    if isinstance(event, e.ApprovalRuleRemoved):
-        return replace(state, rules=tuple(rule for rule in state.rules if rule.number != event.number))
-    rule = ApprovalRule(number=event.number, ruling=event.ruling, calls=event.calls, by=event.by)
-    return replace(state, rules=(*state.rules, rule), last=event.number)
+    match event:
+        case e.ApprovalRuleAdded():
+            rule = ApprovalRule(number=event.number, ruling=event.ruling, calls=event.calls, by=event.by)
+            return replace(state, rules=(*state.rules, rule), last=event.number)
+        case e.ApprovalRuleRemoved():
+            rules, proposed = (_without(part, event.number) for part in (state.rules, state.proposed))
+            return replace(state, rules=rules, proposed=proposed)
+        case e.ApprovalRulesProposed():
+            proposed = tuple(rule for rule in state.rules if rule.number in event.numbers)
+            rules = tuple(rule for rule in state.rules if rule not in proposed)
+            return replace(state, rules=rules, proposed=(*state.proposed, *proposed))
+        case e.ApprovalRuleAccepted():
+            accepted = tuple(rule for rule in state.proposed if rule.number == event.number)
+            proposed = _without(state.proposed, event.number)
+            return replace(state, rules=(*state.rules, *accepted), proposed=proposed)
+        case _:
+            assert_never(event)
+
+
+def _without(rules: tuple[ApprovalRule, ...], number: int) -> tuple[ApprovalRule, ...]:
+    return tuple(rule for rule in rules if rule.number != number)
 
 
 def add_rule(ruling: e.Ruling, calls: e.CallPattern, *, by: str) -> Decision:
@@ -86,18 +106,47 @@ def add_rule(ruling: e.Ruling, calls: e.CallPattern, *, by: str) -> Decision:
 
 
 def remove_rule(number: int, *, by: str) -> Decision:
-    """Remove a rule. Raises `Rejected` where there is none of that number."""
+    """Remove a rule, also a proposed one. Raises `Rejected` where there is none of that number."""
 
     def change(load: StateLoader) -> DecisionResult:
         state: ApprovalRules = load(STREAM)
-        if all(rule.number != number for rule in state.rules):
-            raise Rejected(
-                f"There is no rule {number}.", kind="unknown_rule", hint="See `hermes-jobs approvals list`."
-            )
+        if all(rule.number != number for rule in (*state.rules, *state.proposed)):
+            raise _unknown(number)
         event = e.ApprovalRuleRemoved(number=number, by=by)
         return DecisionResult.of(STREAM, event)
 
     return change
+
+
+def accept_rules(numbers: Collection[int], *, by: str) -> Decision:
+    """Put these proposed rules in force; one that is in force already stays so. Raises `Rejected` where there
+    is none of a number."""
+
+    def change(load: StateLoader) -> DecisionResult:
+        state: ApprovalRules = load(STREAM)
+        proposed = {rule.number for rule in state.proposed}
+        for number in numbers:
+            if number not in proposed and all(rule.number != number for rule in state.rules):
+                raise _unknown(number)
+        accepted = (number for number in dict.fromkeys(numbers) if number in proposed)
+        return DecisionResult.of(
+            STREAM, *(e.ApprovalRuleAccepted(number=number, by=by) for number in accepted)
+        )
+
+    return change
+
+
+def propose_allowing(state: ApprovalRules, *, by: str) -> tuple[e.ApprovalRulesProposed, ...]:
+    """What turns rules that came from elsewhere into proposals: those that allow. What they forbid, or ask
+    about, holds at once."""
+    numbers = tuple(rule.number for rule in state.rules if rule.ruling == "allow")
+    return (e.ApprovalRulesProposed(numbers=numbers, by=by),) if numbers else ()
+
+
+def _unknown(number: int) -> Rejected:
+    return Rejected(
+        f"There is no rule {number}.", kind="unknown_rule", hint="See `hermes-jobs approvals list`."
+    )
 
 
 def permissions(

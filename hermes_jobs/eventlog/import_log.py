@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, assert_never
 import msgspec
 
 from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.events import SINCE, TextsForgotten
+from hermes_jobs.domain.events import SINCE, Event, TextsForgotten
 from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected
@@ -70,14 +70,16 @@ def import_log(
     day_of: DayOf,
     target: SqlEventLog,
     is_wanted: Callable[[str], bool] = lambda stream: True,
+    seen: Callable[[str, Event], None] = lambda stream, event: None,
 ) -> ImportResult:
     """Import the streams that are `wanted` and not in the `target`, to which they will be copied.
 
+    `seen` is called with the stream and each event that is imported.
     Memory grows with streams, not with events. Raises `Rejected`, naming the line, for a line that cannot be
     read or was changed; for a stream that the target has with other content; and for events that only a newer
     hermes-jobs can read.
     """
-    reading = _Import(log, target, is_wanted)
+    reading = _Import(log, target, is_wanted, seen)
     for number, line in _checked(raws):
         reading.add(number, line)
     reading.finish()
@@ -136,13 +138,20 @@ class _Changed(NamedTuple):
 class _Import:
     """One pass over the lines. Events are written in batches; the ends of streams are collected."""
 
-    def __init__(self, log: TransactionLog, target: SqlEventLog, is_wanted: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        log: TransactionLog,
+        target: SqlEventLog,
+        is_wanted: Callable[[str], bool],
+        seen: Callable[[str, Event], None],
+    ) -> None:
         self.num_events = 0
         self.ends: dict[str, _StreamEnd] = {}
         self.steps: dict[str, StepLine] = {}
         self._log = log
         self._target = target
         self._is_wanted = is_wanted
+        self._seen = seen
         self._position = 0
         self._last_read = 0
         self._rows: list[dict[str, Any]] = []
@@ -224,7 +233,8 @@ class _Import:
             )
         row = event_row(line, self._position + 1)
         computed_hash = row_hash(end.hash, {**row, "stream": line.stream})
-        unreadable = self._unreadable(number, line, row["data"])
+        event = self._decoded(number, line, row["data"])
+        unreadable = event if isinstance(event, Rejected) else None
         if line.hash != computed_hash:
             self._changed.append(_Changed(number, line.stream, line.version, computed_hash, unreadable))
         elif unreadable is not None:
@@ -235,6 +245,8 @@ class _Import:
             self._position += 1
             self.num_events += 1
             self._rows.append(row)
+            if isinstance(event, Event):
+                self._seen(line.stream, event)
             if len(self._rows) >= _ROWS_AT_ONCE:
                 self._flush()
 
@@ -243,17 +255,18 @@ class _Import:
             raise invalid_line(number, f"position {line.position} follows on position {self._last_read}")
         self._last_read = line.position
 
-    def _unreadable(self, number: int, line: EventLine, data: str) -> Rejected | None:
-        """Why this build cannot read the event; None if it can."""
+    def _decoded(self, number: int, line: EventLine, data: str) -> Event | Rejected:
+        """The event, or why this build cannot read it."""
         try:
             initial_state(line.stream)
-            self._log.codec.decode(line.type, data, line.schema)
+            return self._log.codec.decode(line.type, data, line.schema)
         except NewerSchema as error:
             message = f"Line {number} of the export: {error}"
             return Rejected(message, kind="newer_export", hint="Nothing was imported.")
         except HermesJobsError as error:
             return invalid_line(number, str(error).rstrip("."))
-        return None
+        except RecursionError:
+            return invalid_line(number, "it is nested too deep")
 
     def _add_key(self, number: int, line: KeyLine) -> None:
         self._flush()

@@ -114,6 +114,8 @@ def to_line(raw: bytes, number: int) -> AnyLine:
         line: AnyLine = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise invalid_line(number, f"it cannot be read: {error}") from error
+    except RecursionError as error:
+        raise invalid_line(number, "it is nested too deep") from error
     return line
 
 

@@ -1,4 +1,4 @@
-"""The approval rules in force, for the completion of their numbers."""
+"""The approval rules, for the completion of their numbers."""
 
 from __future__ import annotations
 

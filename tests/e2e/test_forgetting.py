@@ -137,7 +137,7 @@ def test_a_forgotten_text_is_found_nowhere_and_in_no_new_backup(told: Home, tmp_
     assert WORD not in (tmp_path / "export.jsonl").read_text().casefold()
     assert told.run("backup", str(tmp_path / "backup.zip")).code == 0
     other = Home(tmp_path / "other", {"HERMES_JOBS_MODEL": "rehearsal"})
-    restored = other.run("import", str(tmp_path / "backup.zip"))
+    restored = other.run("import", str(tmp_path / "backup.zip"), "--yes")
     assert restored.code == 0, restored
     assert verified(other).json["num_forgotten"] == verified(told).json["num_forgotten"]
     assert is_gone(other)

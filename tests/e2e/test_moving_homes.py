@@ -82,7 +82,7 @@ def test_running_turns_continue_in_the_home_that_resumes_them(
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     model_server.release()
     there = other(tmp_path, model_server)
-    assert there.run("import", str(backup), "--resume").code == 0
+    assert there.run("import", str(backup), "--resume", "--yes").code == 0
     assert there.run("events", "verify").code == 0
     assert (there.path / "SOUL.md").read_text() == "Be kind.\n"
     assert (there.path / "commands" / "tidy.md").read_text() == "Tidy up.\n"
@@ -105,7 +105,7 @@ def test_a_copy_rests_while_its_original_continues(
     there, backup = other(tmp_path, model_server), tmp_path / "backup.zip"
     with under_way(lived) as running:
         assert lived.run("backup", str(backup)).code == 0
-        told = there.run("import", str(backup))
+        told = there.run("import", str(backup), "--yes")
         assert told.code == 0, told
         assert "At rest, turns" in told.err
         assert "At rest, schedules" in told.err

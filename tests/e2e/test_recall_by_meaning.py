@@ -130,7 +130,7 @@ def test_vectors_go_along_with_an_exported_log(embedding: Home, model_server: Mo
     exported = str(embedding.work / "log.jsonl")
     assert embedding.run("export", exported).code == 0
     other = {"HERMES_JOBS_HOME": str(embedding.work / "other")}
-    assert embedding.run("import", exported, **other).code == 0
+    assert embedding.run("import", exported, "--yes", **other).code == 0
     embedding.run("config", "set", "embeddings.model", "text-embedding-3-small", **other)
     embedding.run("config", "set", "model.base_url", model_server.base_url, **other)
     assert embedding.run("memory", "embed", "--json", **other).json["vectors"] == 1

@@ -38,4 +38,4 @@ def die_at(number: int) -> None:
 if __name__ == "__main__":
     copy_log.BATCH_LINES = BATCH_LINES
     die_at(int(sys.argv[1]))
-    main(["import", "--resume", sys.argv[2]])
+    main(["import", "--resume", "--yes", sys.argv[2]])

@@ -81,6 +81,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.SessionUndone(session="s1", into="s2"),
     e.ModelChanged(session="s1", model="m2"),
     e.ModeChanged(session="s1", mode="plan", by="user"),
+    e.RightsWithdrawn(session="s1", by="import"),
     e.TodosWritten(session="s1", items=(e.Todo(id="1", text="Look «there»", status="in_progress"),)),
     e.TurnSubmitted(
         turn="t1",
@@ -295,6 +296,8 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.ApprovalDenied(turn="t1", call="t1-1-0", by="user", reason="Use the bin."),
     e.ApprovalRuleAdded(number=3, ruling="deny", calls=OFFER, by="user"),
     e.ApprovalRuleRemoved(number=3, by="user"),
+    e.ApprovalRulesProposed(numbers=(1, 3), by="import"),
+    e.ApprovalRuleAccepted(number=3, by="user"),
     e.StepAbandoned(
         turn="t1",
         step="t1-1",

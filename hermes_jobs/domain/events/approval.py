@@ -47,4 +47,18 @@ class ApprovalRuleRemoved(Event, frozen=True, kw_only=True):
     by: str
 
 
-ApprovalRuleEvent = ApprovalRuleAdded | ApprovalRuleRemoved
+class ApprovalRulesProposed(Event, frozen=True, kw_only=True):
+    """The rules of these numbers came from elsewhere: none is in force until a user accepts it."""
+
+    numbers: tuple[int, ...]
+    by: str
+
+
+class ApprovalRuleAccepted(Event, frozen=True, kw_only=True):
+    """A user accepted the proposed rule of that number: it is in force."""
+
+    number: int
+    by: str
+
+
+ApprovalRuleEvent = ApprovalRuleAdded | ApprovalRuleRemoved | ApprovalRulesProposed | ApprovalRuleAccepted

@@ -23,6 +23,7 @@ from hermes_jobs.domain.session import (
     turn_events,
 )
 from hermes_jobs.domain.session import turn as turns
+from hermes_jobs.domain.session.rights import withdrawn
 from hermes_jobs.domain.session.session import (
     Session,
     replace_turn,
@@ -77,6 +78,8 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return replace(session, model=event.model)
         case e.ModeChanged():
             return replace(session, mode=event.mode)
+        case e.RightsWithdrawn():
+            return withdrawn(session)
         case e.TodosWritten():
             return replace(session, todos=event.items)
         case e.InputRequested() | e.InputAnswered():

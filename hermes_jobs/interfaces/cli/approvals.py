@@ -40,7 +40,8 @@ FOLDER_SHOWN = 26  # columns of a folder on a terminal, cut at its front
 class RuleJson(msgspec.Struct, frozen=True, kw_only=True):
     """A rule as scripts see it; `folder` empty: anywhere. `at`: when it was made.
 
-    `answers`: the only questions that it answers; None: all that a pattern can answer.
+    `answers`: the only questions that it answers; None: all that a pattern can answer. `proposed`: it came
+    with an import, and is not in force.
     """
 
     number: int
@@ -52,6 +53,7 @@ class RuleJson(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[str, ...] | None
     by: str
     at: str
+    proposed: bool = False
 
 
 class TestedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +81,7 @@ def approvals() -> None:
 @limit_option("rules, the newest", default=None)
 @pass_context
 def list_rules(context: CliContext, as_json: bool, limit: int | None) -> None:
-    """List the rules in force."""
+    """List the rules in force, and those that wait to be accepted."""
     rules = newest(_rules(context), limit)
     RULES.print_list(rules, as_json=as_json)
 
@@ -183,6 +185,37 @@ def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | N
     note(f"Rule {result.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}.")
 
 
+@approvals.command("accept", epilog=example("hermes-jobs approvals accept 3"))
+@click.argument(
+    "numbers",
+    metavar="[NUMBER]...",
+    type=ListedParam("hermes-jobs approvals list"),
+    nargs=-1,
+    shell_complete=complete_rule,
+)
+@click.option("--all", "everything", is_flag=True, help="Accept all proposed rules.")
+@json_option
+@pass_context
+def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool, as_json: bool) -> None:
+    """Put rules in force that came with an import."""
+    from hermes_jobs.domain import approval_rules
+
+    proposed = [rule for rule in _rules(context) if rule.proposed]
+    if bool(numbers) == everything:
+        raise click.UsageError("Give the numbers of rules, or --all.")
+    chosen = [rule.number for rule in proposed] if everything else list(numbers)
+    context.application.engine().change(approval_rules.accept_rules(chosen, by=BY), "approvals accept")
+    in_force = [rule for rule in _rules(context) if rule.number in chosen]
+
+    def tell() -> None:
+        for rule in in_force:
+            note(f"Rule {rule.number}: {rule.ruling} {_shown(rule)}, {_place(rule.folder)}.")
+        if not in_force:
+            note("No rule waits to be accepted.")
+
+    print_result(lambda: in_force, tell, as_json=as_json)
+
+
 @approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))
 @click.argument("number", type=ListedParam("hermes-jobs approvals list"), shell_complete=complete_rule)
 @pass_context
@@ -195,23 +228,26 @@ def remove_rule(context: CliContext, number: int) -> None:
 
 
 def _rules(context: CliContext) -> list[RuleJson]:
-    """The rules in force, oldest first, with their times."""
-    from hermes_jobs.domain.approval_rules import STREAM
-    from hermes_jobs.domain.events import ApprovalRuleAdded, ApprovalRuleRemoved
+    """The rules, oldest first, with their times; also those that are proposed."""
+    from hermes_jobs.domain.approval_rules import STREAM, ApprovalRules
+    from hermes_jobs.domain.events import ApprovalRuleAdded
 
+    state = context.application.engine().state(STREAM)
+    assert isinstance(state, ApprovalRules)
+    proposed = {rule.number for rule in state.proposed}
+    here = proposed | {rule.number for rule in state.rules}
     rules: dict[int, RuleJson] = {}
     for recorded in context.application.log.read(STREAM):
         event = recorded.event
-        if isinstance(event, ApprovalRuleAdded):
+        if isinstance(event, ApprovalRuleAdded) and event.number in here:
             rules[event.number] = RuleJson(
                 number=event.number,
                 ruling=event.ruling,
                 **msgspec.structs.asdict(event.calls),
                 by=event.by,
                 at=recorded.recorded_at,
+                proposed=event.number in proposed,
             )
-        elif isinstance(event, ApprovalRuleRemoved):
-            rules.pop(event.number, None)
     return list(rules.values())
 
 
@@ -249,7 +285,7 @@ def _example(calls: CallPattern) -> tuple[str, dict[str, str]]:
 RULES: Resource[RuleJson] = Resource(
     (
         Column("N", lambda rule: str(rule.number), right=True),
-        Column("RULING", lambda rule: rule.ruling),
+        Column("RULING", lambda rule: f"{rule.ruling}{' (proposed)' if rule.proposed else ''}"),
         Column("CALLS", _shown, is_main=True),
         Column("WHERE", lambda rule: _place(rule.folder, FOLDER_SHOWN if terminal_width() else None)),
         moment_column("WHEN", lambda rule: rule.at, rank=1),

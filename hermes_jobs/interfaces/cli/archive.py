@@ -7,7 +7,6 @@ a restored home does not use those of the original."""
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,12 +15,14 @@ from typing import IO, TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.system.bounded_archive import unpack_zip, zip_entries
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Paths, Secrets
 
 EVENTS = "events.jsonl"
 FILES = "home/"
+MAX_ENTRIES = 100_000
 PLACES = (("log_url",), ("broker_url",))
 """Keys of `config.yaml` that say where a home's log and broker are."""
 
@@ -51,7 +52,7 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
     """The backup in that file. Raises `Rejected` if it is not one, or damaged."""
     try:
         with ZipFile(path) as archive:
-            if EVENTS not in archive.namelist():
+            if EVENTS not in archive.NameToInfo:
                 raise Rejected(f"{path} is not a backup of hermes-jobs: it holds no {EVENTS}.", kind="usage")
             yield archive
     except BadZipFile as error:
@@ -59,23 +60,37 @@ def open_archive(path: Path) -> Iterator[ZipFile]:
         raise Rejected(f"{path} is damaged: {error}.", kind="unreadable_export", hint=hint) from error
 
 
-def unpack(archive: ZipFile, folder: Path) -> list[str]:
-    """Write the home's files of a backup into an empty folder; returns their names. Raises `Rejected`."""
-    names = []
-    for entry in archive.infolist():
-        if not entry.filename.startswith(FILES) or entry.is_dir():
+def unpack(archive: ZipFile, folder: Path, paths: Paths) -> list[str]:
+    """Write the home's files of a backup into an empty folder; returns their names.
+
+    In `config.yaml` the addresses of log and broker are blanked. Raises `Rejected` for a file that no backup
+    has, and `Unpackable`.
+    """
+    files = []
+    for path, entry in zip_entries(archive, max_entries=MAX_ENTRIES):
+        if str(path) == EVENTS:
             continue
-        name = PurePosixPath(entry.filename.removeprefix(FILES))
-        if not name.parts or name.is_absolute() or ".." in name.parts:
-            raise Rejected(f"The backup holds a file outside the home: {entry.filename!r}.", kind="usage")
-        target = folder / name
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = (entry.external_attr >> 16) & 0o700 | 0o600
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with archive.open(entry) as source, os.fdopen(descriptor, "wb") as file:
-            shutil.copyfileobj(source, file)
-        names.append(str(name))
-    return names
+        inside = PurePosixPath(*path.parts[1:])
+        if path.parts[0] != FILES.rstrip("/") or not _is_of_backups(inside, paths):
+            raise Rejected(
+                f"The archive holds {str(path)[:200]!r}, which is in no backup.",
+                kind="usage",
+                hint="Nothing was imported. Take it out of the archive, and put it into the home yourself.",
+            )
+        files.append((inside, entry))
+    unpack_zip(archive, tuple(files), folder)
+    config = folder / paths.config.name
+    if config.is_file():
+        config.write_text(_without_places(config.read_text("utf-8", errors="replace")), "utf-8")
+    return [str(inside) for inside, _ in files]
+
+
+def _is_of_backups(inside: PurePosixPath, paths: Paths) -> bool:
+    """Whether `pack` would include that file of a home."""
+    if len(inside.parts) == 1:
+        return inside.name in {paths.config.name, paths.soul.name}
+    folders = {folder.name for folder in _folders(paths)}
+    return inside.parts[0] in folders and all(map(_is_people_s, inside.parts))
 
 
 def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
@@ -93,11 +108,15 @@ def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
 
 def _files(paths: Paths) -> Iterator[Path]:
     yield from (path for path in (paths.config, paths.soul) if path.is_file())
-    for folder in (paths.memories, paths.skills, paths.commands, paths.agents, paths.plugins):
+    for folder in _folders(paths):
         for here, folders, files in os.walk(folder):
             folders[:] = sorted(folder_name for folder_name in folders if _is_people_s(folder_name))
             archived = (Path(here) / name for name in sorted(files) if _is_people_s(name))
             yield from (path for path in archived if path.is_file() and not path.is_symlink())
+
+
+def _folders(paths: Paths) -> tuple[Path, ...]:
+    return (paths.memories, paths.skills, paths.commands, paths.agents, paths.plugins)
 
 
 def _is_people_s(name: str) -> bool:

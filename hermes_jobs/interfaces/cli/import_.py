@@ -5,23 +5,27 @@ from __future__ import annotations
 import gzip
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 from zipfile import BadZipFile
 
 import click
 import msgspec
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.brought_along import Brought, is_accepted, of_events, of_files
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.export import sql_log
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.system.bounded_archive import CountedReader, Unpackable, bounded_lines
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
 BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
+NOTHING_IMPORTED = "Nothing was imported"
 MAX_IDS = 5  # ids in a note
 RESUME_HINTS = {
     "turns": "hermes-jobs turns retry ID",
@@ -55,10 +60,24 @@ RESUME_HINTS = {
     help="Continue everything that was due; only if the original home no longer exists.",
 )
 @click.option("--sessions", "sessions_only", is_flag=True, help="Import only the sessions.")
+@yes_option("Do not ask.")
+@click.option("--anyway", is_flag=True, help="With --yes: also with texts that look like an attack.")
 @json_option
 @pass_context
-def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only: bool, as_json: bool) -> None:
+def import_file(
+    context: CliContext,
+    *,
+    file: Path,
+    resume: bool,
+    sessions_only: bool,
+    yes: bool,
+    anyway: bool,
+    as_json: bool,
+) -> int:
     """Import an export into this home, or restore a backup into an empty home.
+
+    What would give the agent more rights here, or reaches its prompts, is listed before you confirm. Rules
+    that allow calls come as proposals: `approvals accept`.
 
     Nothing starts by itself afterwards, because the original home may still be running: unfinished turns are
     cancelled, schedules paused, deliveries held in the inbox. --resume continues all of it here.
@@ -67,21 +86,42 @@ def import_file(context: CliContext, file: Path, *, resume: bool, sessions_only:
     An interrupted import has no visible effect; run it again to continue it.
     """
     is_included = _is_session if sessions_only else _is_any
-    with file.open("rb") as opened:
-        start = opened.peek(len(ZIP))
-        if start.startswith(ZIP):
-            if sessions_only:
-                raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
-            if not opened.seekable():
-                raise click.UsageError("A backup is read from a file, not from a pipe.")
-            came, rested = _restore(context.application, file, resume=resume)
-        else:
-            with _readable(file), gzip.open(opened) if start.startswith(GZIP) else opened as lines:
-                came, rested = import_lines(context.application, lines, is_included, resume=resume)
+    consent = partial(is_accepted, question="Import it?", undone=NOTHING_IMPORTED, yes=yes, anyway=anyway)
+    try:
+        with file.open("rb") as opened:
+            start = opened.peek(len(ZIP))
+            if start.startswith(ZIP):
+                if sessions_only:
+                    raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
+                if not opened.seekable():
+                    raise click.UsageError("A backup is read from a file, not from a pipe.")
+                came, rested = _restore(context.application, file, consent, resume=resume)
+            else:
+                with _readable(file):
+                    lines = _lines(opened, is_compressed=start.startswith(GZIP))
+                    came, rested = import_lines(
+                        context.application, lines, is_included, resume=resume, consent=consent
+                    )
+    except NotWanted:
+        note(f"{NOTHING_IMPORTED}.")
+        return FAILED
     if came.streams:
         context.application.sync_files()
     fields = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
     print_result(lambda: fields, lambda: _print_rested(came, rested), as_json=as_json)
+    return 0
+
+
+class NotWanted(Exception):
+    """The user did not confirm."""
+
+
+def _lines(file: IO[bytes], *, is_compressed: bool) -> Iterator[bytes]:
+    if not is_compressed:
+        return bounded_lines(file, None)
+    packed = CountedReader(file)
+    unpacked = gzip.GzipFile(fileobj=cast("IO[bytes]", packed), mode="rb")
+    return bounded_lines(cast("IO[bytes]", unpacked), lambda: packed.count)
 
 
 def import_lines(
@@ -90,39 +130,50 @@ def import_lines(
     is_included: Callable[[str], bool],
     *,
     resume: bool,
+    consent: Callable[[Sequence[Brought]], bool],
+    brought: Sequence[Brought] = (),
     then: Callable[[], object] = lambda: None,
 ) -> tuple[ImportResult, QuiesceReport]:
     """Import the lines after checking all of them. Imported work is paused unless `resume`.
 
-    `then` is called before the import becomes visible.
+    `consent` is asked before anything is written, with what the lines bring along, besides `brought`; raises
+    `NotWanted` without it. `then` is called before the import becomes visible.
     """
     from hermes_jobs.engine.clock_and_ids import day_of
+    from hermes_jobs.engine.imported_rights import ImportedRights, withhold
     from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, reconcile_children
     from hermes_jobs.eventlog.copy_log import copy_log, temp_log
     from hermes_jobs.eventlog.import_log import import_log
     from hermes_jobs.eventlog.transaction import TransactionLog
 
     log, zone = sql_log(application), application.settings.zone
+    rights = ImportedRights()
 
     def day(moment: str) -> str:
         return day_of(datetime.fromisoformat(moment).timestamp(), zone)
 
     def look(connection: Connection) -> ImportResult:
-        return import_log(TransactionLog(connection, looked.log_id, log.codec), lines, day, log, is_included)
+        looked_into = TransactionLog(connection, looked.log_id, log.codec)
+        return import_log(looked_into, lines, day, log, is_included, rights.see)
 
     def rest(inner: TransactionLog) -> QuiesceReport:
         engine, limits = application.engine_over(inner, BY), application.settings.delegation
         reconcile_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
         rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
+        withhold(engine, rights, came.streams, BY)
         then()
         return rested
 
     with temp_log(application.settings.paths.run, log.codec) as looked:
         came = looked.change_tables(look)
+        if not consent((*brought, *of_events(rights, looked, resume=resume))):
+            raise NotWanted
         return came, copy_log(looked, log, rest)
 
 
-def _restore(application: Application, file: Path, *, resume: bool) -> tuple[ImportResult, QuiesceReport]:
+def _restore(
+    application: Application, file: Path, consent: Callable[[Sequence[Brought]], bool], *, resume: bool
+) -> tuple[ImportResult, QuiesceReport]:
     """Restore a backup into this home, which must be empty."""
     from hermes_jobs.interfaces.cli import archive as archives
 
@@ -137,12 +188,21 @@ def _restore(application: Application, file: Path, *, resume: bool) -> tuple[Imp
     remaining: list[str] = []
     try:
         with _readable(file), archives.open_archive(file) as archive, archive.open(archives.EVENTS) as lines:
-            names = archives.unpack(archive, folder)
+            names = archives.unpack(archive, folder, paths)
+            brought = tuple(of_files(names, folder, paths))
 
             def place() -> None:
                 remaining.extend(archives.move_into_home(names, folder, paths.home))
 
-            outcome = import_lines(application, lines, _is_any, resume=resume, then=place)
+            outcome = import_lines(
+                application,
+                bounded_lines(lines, None),  # the archive's entries were checked
+                _is_any,
+                resume=resume,
+                consent=consent,
+                brought=brought,
+                then=place,
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if remaining:
@@ -159,6 +219,10 @@ def _readable(file: Path) -> Iterator[None]:
             f"{file} is damaged: {error}.",
             kind="unreadable_export",
             hint="Nothing was imported. Use another copy of it.",
+        ) from error
+    except Unpackable as error:
+        raise Rejected(
+            f"{file} was not unpacked: {error}.", kind="unreadable_export", hint=f"{NOTHING_IMPORTED}."
         ) from error
 
 

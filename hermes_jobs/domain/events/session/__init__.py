@@ -24,6 +24,7 @@ SessionEvent = (
     | SessionUndone
     | ModelChanged
     | ModeChanged
+    | RightsWithdrawn
     | TodosWritten
     | TurnEvent
     | BudgetWarned

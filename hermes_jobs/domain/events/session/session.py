@@ -89,6 +89,14 @@ class ModeChanged(Event, frozen=True, kw_only=True):
     by: str
 
 
+class RightsWithdrawn(Event, frozen=True, kw_only=True):
+    """The session came from elsewhere: what may run in it without asking, and the settings that its turns
+    brought along, were taken back."""
+
+    session: str
+    by: str
+
+
 class Todo(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of the agent's todo list; `id` is the agent's own."""
 
