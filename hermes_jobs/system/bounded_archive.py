@@ -1,8 +1,8 @@
 """Archives and compressed texts from elsewhere, read within limits.
 
 What is unpacked is bounded in size, in entries and in depth before and while it is written. Only ordinary
-files and folders are unpacked, and only below the folder that they are unpacked into. All functions raise
-`Unpackable`.
+files are unpacked, and only below the folder that they are unpacked into; links and devices are left out. All
+functions raise `Unpackable`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 from zipfile import ZipFile, ZipInfo
 
 ALWAYS_ALLOWED = 64 << 20  # bytes, however small the packed file is
@@ -20,6 +21,7 @@ MAX_RATIO = 100  # unpacked bytes for each packed one; texts of logs have 5 to 2
 MAX_LINE = 256 << 20
 MAX_DEPTH = 32  # folders around a file
 MAX_NAME = 1_000  # characters of a path
+_TAR_OVERHEAD = 4_096  # bytes of headers and padding of an entry
 _PIECE = 1 << 20
 _ENCRYPTED = 0x1  # the flag of an entry of a .zip
 
@@ -51,7 +53,7 @@ def checked_path(name: str) -> PurePosixPath:
 
 
 def zip_entries(archive: ZipFile, *, max_entries: int, max_size: int | None = None) -> ZipFiles:
-    """The files of a .zip with their paths, after a check of all entries.
+    """The ordinary files of a .zip with their paths, after a check of all entries.
 
     `max_size` is in bytes, of all together. No more than the size that an entry states can be read of it.
     """
@@ -62,12 +64,9 @@ def zip_entries(archive: ZipFile, *, max_entries: int, max_size: int | None = No
     files: dict[PurePosixPath, ZipInfo] = {}
     for entry in entries:
         path = checked_path(entry.filename)
-        kind = stat.S_IFMT(entry.external_attr >> 16)
-        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise Unpackable(f"it has a link or a device: {entry.filename[:200]!r}")
         if entry.flag_bits & _ENCRYPTED:
             raise Unpackable("it is encrypted")
-        if entry.is_dir():
+        if entry.is_dir() or stat.S_IFMT(entry.external_attr >> 16) not in {0, stat.S_IFREG}:
             continue
         if path in files:
             raise Unpackable(f"it has two entries of one name: {entry.filename[:200]!r}")
@@ -82,12 +81,8 @@ def zip_entries(archive: ZipFile, *, max_entries: int, max_size: int | None = No
 def unpack_zip(archive: ZipFile, files: ZipFiles, folder: Path) -> None:
     """Write the files into an empty folder, readable for their owner alone."""
     for path, entry in files:
-        target = folder / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = (entry.external_attr >> 16) & 0o700 | 0o600
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-        with archive.open(entry) as source, os.fdopen(descriptor, "wb") as file:
-            shutil.copyfileobj(source, file)
+        with archive.open(entry) as source:
+            _write(source, folder / path, entry.external_attr >> 16)
 
 
 class CountedReader:
@@ -126,3 +121,49 @@ def bounded_lines(
         if not line:
             return
         yield bytes(line)
+
+
+class LimitedReader:
+    """A binary file of which no more than `limit` bytes can be read."""
+
+    def __init__(self, file: IO[bytes], limit: int) -> None:
+        self._file = file
+        self._left = limit
+
+    def read(self, size: int = -1, /) -> bytes:
+        """The next bytes. Raises `Unpackable` beyond the limit."""
+        data = self._file.read(self._left + 1 if size < 0 else min(size, self._left + 1))
+        self._left -= len(data)
+        if self._left < 0:
+            raise Unpackable("it unpacks to more than it may")
+        return data
+
+
+def unpack_tar(file: IO[bytes], folder: Path, *, max_entries: int, max_size: int) -> None:
+    """Write the ordinary files of a .tar into an empty folder. `max_size` is in bytes, of all together.
+
+    What is not allowed is noticed when it is reached: some files may be in the folder by then.
+    """
+    source = cast("IO[bytes]", LimitedReader(file, max_size + max_entries * _TAR_OVERHEAD))
+    size = 0
+    with tarfile.open(fileobj=source, mode="r|") as archive:
+        for number, member in enumerate(archive, 1):
+            if number > max_entries:
+                raise Unpackable(f"it has more than {max_entries:,} entries")
+            if member.isdir():
+                continue
+            path = checked_path(member.name)
+            size += member.size
+            if size > max_size:
+                raise Unpackable(f"it holds more than {max_size >> 20:,} MiB")
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is not None:
+                _write(content, folder / path, member.mode)
+
+
+def _write(source: IO[bytes], target: Path, mode: int) -> None:
+    """Write a new file, readable for its owner alone."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    with os.fdopen(os.open(target, flags, mode & 0o700 | 0o600), "wb") as file:
+        shutil.copyfileobj(source, file)

@@ -91,7 +91,12 @@ def test_a_backups_files_are_listed_and_suspected_texts_need_a_flag_of_their_own
     assert refused.code == 2
     assert "SOUL.md: overrides instructions" in refused.err
     assert "--anyway" in refused.err
-    for listed in ("terminal.policy = allow", "plugins/notes/__init__.py runs", "skill: tea", "agents/reader.md"):
+    for listed in (
+        "terminal.policy = allow",
+        "plugins/notes/__init__.py runs",
+        "skill: tea",
+        "agents/reader.md",
+    ):
         assert listed in refused.err
     assert not (there.path / "SOUL.md").exists()
     assert there.run("import", str(changed), "--anyway").code == 0
@@ -101,7 +106,7 @@ def test_a_backups_files_are_listed_and_suspected_texts_need_a_flag_of_their_own
 
 @pytest.mark.parametrize(
     "name",
-    ("home/.env", "home/run/beat", "home/mcp/logins/x", "home/plugins/.hidden/x", "other", "home/events.db"),
+    ["home/.env", "home/run/beat", "home/mcp/logins/x", "home/plugins/.hidden/x", "other", "home/events.db"],
 )
 def test_a_file_that_no_backup_has_is_refused(home: Home, there: Home, tmp_path: Path, name: str) -> None:
     refused = there.run("import", str(backup_with(home, tmp_path, {name: "x"})), "--anyway")
@@ -109,19 +114,20 @@ def test_a_file_that_no_backup_has_is_refused(home: Home, there: Home, tmp_path:
     assert "which is in no backup" in refused.err
 
 
-@pytest.mark.parametrize("name", ("home/../x", "/etc/x", "home/a\\..\\x", "home/" + "a/" * 40 + "x"))
+@pytest.mark.parametrize("name", ["home/../x", "/etc/x", "home/a\\..\\x", "home/" + "a/" * 40 + "x"])
 def test_a_file_outside_of_the_home_is_refused(home: Home, there: Home, tmp_path: Path, name: str) -> None:
     refused = there.run("import", str(backup_with(home, tmp_path, {name: "x"})), "--anyway")
     assert (refused.code, "was not unpacked" in refused.err) == (2, True)
 
 
-def test_a_link_in_a_backup_is_refused(home: Home, there: Home, tmp_path: Path) -> None:
+def test_a_link_in_a_backup_is_left_out(home: Home, there: Home, tmp_path: Path) -> None:
     changed = backup_with(home, tmp_path, {})
     link = ZipInfo("home/plugins/link")
     link.external_attr = 0o120777 << 16
     with ZipFile(changed, "a") as target:
         target.writestr(link, "/etc/passwd")
-    assert "a link or a device" in there.run("import", str(changed), "--anyway").err
+    assert there.run("import", str(changed), "--anyway").code == 0
+    assert not list((there.path / "plugins").iterdir())
 
 
 def test_a_small_file_that_becomes_a_large_one_is_refused_before_it_is_written(

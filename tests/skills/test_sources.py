@@ -232,16 +232,17 @@ def test_a_folder_that_is_no_skill_is_refused(
 def test_an_archive_cannot_write_elsewhere(site: Site, tmp_path: Path) -> None:
     (tmp_path / "into").mkdir()
     site.pages["/x"] = tarred({"../evil": "x", "SKILL.md": skill_text("x")})
-    with pytest.raises(Rejected, match="cannot be unpacked"):
+    with pytest.raises(Rejected, match="outside of its folder"):
         fetch(f"{site.address}/x", tmp_path / "into")
     site.pages["/x"] = zipped({"../evil": "x", "SKILL.md": skill_text("x")})
-    fetch(f"{site.address}/x", tmp_path / "into")
+    with pytest.raises(Rejected, match="outside of its folder"):
+        fetch(f"{site.address}/x", tmp_path / "into")
     assert not (tmp_path / "evil").exists()
 
 
 def test_an_archive_that_would_fill_the_disk_is_refused(site: Site, tmp_path: Path) -> None:
     site.pages["/x"] = zipped({"SKILL.md": skill_text("x"), **{str(n): "0" * (7 << 20) for n in range(9)}})
-    with pytest.raises(Rejected, match="larger than 60 MiB"):
+    with pytest.raises(Rejected, match="more than 60 MiB"):
         fetch(f"{site.address}/x", tmp_path)
     assert list(tmp_path.iterdir()) == []
 

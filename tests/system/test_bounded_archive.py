@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import tarfile
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
@@ -16,6 +18,7 @@ from hermes_jobs.system.bounded_archive import (
     bounded_lines,
     check_size,
     checked_path,
+    unpack_tar,
     zip_entries,
 )
 
@@ -67,3 +70,41 @@ def test_entries_are_counted_and_have_different_names() -> None:
             zip_entries(archive, max_entries=1)
         with pytest.raises(Unpackable, match="holds more than 1 MiB"):
             zip_entries(archive, max_entries=2, max_size=1 << 20)
+
+
+def tarred(*members: tuple[str, bytes, bytes], **headers: str) -> io.BytesIO:
+    """A .tar of these entries: name, type, content."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT, pax_headers=headers) as archive:
+        for name, kind, content in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.size, member.linkname = kind, len(content), "/etc/passwd"
+            archive.addfile(member, io.BytesIO(content))
+    file.seek(0)
+    return file
+
+
+def test_links_and_devices_of_an_archive_are_left_out(tmp_path: Path) -> None:
+    file = tarred(
+        ("./a/b.txt", tarfile.REGTYPE, b"text"),
+        ("link", tarfile.SYMTYPE, b""),
+        ("hard", tarfile.LNKTYPE, b""),
+        ("device", tarfile.CHRTYPE, b""),
+        ("pipe", tarfile.FIFOTYPE, b""),
+    )
+    unpack_tar(file, tmp_path, max_entries=9, max_size=100)
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if not path.is_dir()] == [
+        "a/b.txt"
+    ]
+
+
+def test_a_tar_is_bounded_in_entries_size_and_headers(tmp_path: Path) -> None:
+    entry = ("a", tarfile.REGTYPE, b"text")
+    for file, reason in (
+        (tarred(entry, entry), "more than 1 entries"),
+        (tarred(("a", tarfile.REGTYPE, bytes(101))), "holds more than"),
+        (tarred(entry, comment="x" * 1_000_000), "unpacks to more"),
+        (tarred(("../a", tarfile.REGTYPE, b"")), "outside of its folder"),
+    ):
+        with pytest.raises(Unpackable, match=reason):
+            unpack_tar(file, tmp_path, max_entries=1, max_size=100)

@@ -16,6 +16,7 @@ Nothing is executed: no hooks, no submodules.
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
@@ -24,12 +25,14 @@ import tarfile
 import zipfile
 import zlib
 from pathlib import Path
+from typing import IO, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from hermes_jobs.domain.skill.skill import MAIN_FILE
 from hermes_jobs.errors import Rejected
+from hermes_jobs.system.bounded_archive import Unpackable, checked_path, unpack_tar, unpack_zip, zip_entries
 
 MAX_DOWNLOAD = 20 << 20
 MAX_UNPACKED = 60 << 20
@@ -41,7 +44,6 @@ _FORGE = re.compile(
     r"(?:/(?:-/)?(?:tree|blob|src/branch)/(?P<rev>[^/#]+)(?:/(?P<path>[^#?]+))?)?"
 )
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:[^#]+")
-_ENCRYPTED = 0x1  # the flag of a .zip's entry
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -121,8 +123,24 @@ def _cloned(repository: Repository, into: Path) -> str:
     revision = repository.revision or "HEAD"
     _git(into, "init", "--quiet")
     _git(into, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", repository.address, revision)
+    _refuse_large(_git(into, "ls-tree", "-r", "-l", "-z", "FETCH_HEAD"))
     _git(into, "checkout", "--quiet", "--detach", "FETCH_HEAD")
     return _git(into, "rev-parse", "HEAD").strip()
+
+
+def _refuse_large(tree: str) -> None:
+    """Refuse a commit that is larger than an archive may be. `tree` lists its files with their sizes."""
+    entries = [entry.partition("\t") for entry in tree.split("\0") if entry]
+    sizes = (about.split()[-1] for about, _, _ in entries)
+    if len(entries) > MAX_ENTRIES:
+        raise Rejected(f"The repository has more than {MAX_ENTRIES:,} files.", kind="usage", hint=NAMED)
+    if sum(int(size) for size in sizes if size.isdigit()) > MAX_UNPACKED:
+        raise _too_large("What is in the repository", MAX_UNPACKED)
+    try:
+        for _, _, name in entries:
+            checked_path(name)
+    except Unpackable as error:
+        raise Rejected(f"The repository was not fetched: {error}.", kind="usage", hint=NAMED) from error
 
 
 def _cause(stderr: str) -> str:
@@ -217,6 +235,9 @@ def _unpack(content: bytes, into: Path) -> None:
         else:
             message = "What lies there is no .zip, no .tar.gz and no SKILL.md."
             raise Rejected(message, kind="usage", hint=NAMED)
+    except Unpackable as error:
+        message = f"The archive was not unpacked: {error}."
+        raise Rejected(message, kind="usage", hint="Unpack it, and give the folder.") from error
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
         message = f"The archive cannot be unpacked: {error}."
         raise Rejected(message, kind="fetch", hint="Fetch it again, or give the folder.") from error
@@ -224,28 +245,13 @@ def _unpack(content: bytes, into: Path) -> None:
 
 def _unzip(content: bytes, into: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        entries = archive.infolist()
-        _refuse_large(len(entries), sum(entry.file_size for entry in entries))
-        if any(entry.flag_bits & _ENCRYPTED for entry in entries):
-            raise Rejected("The archive is encrypted.", kind="usage", hint="Unpack it, and give the folder.")
-        archive.extractall(into)
+        files = zip_entries(archive, max_entries=MAX_ENTRIES, max_size=MAX_UNPACKED)
+        unpack_zip(archive, files, into)
 
 
 def _untar(content: bytes, into: Path) -> None:
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
-        entries, size = [], 0
-        for member in archive:
-            entries.append(member)
-            size += member.size
-            _refuse_large(len(entries), size)
-        archive.extractall(into, filter="data")
-
-
-def _refuse_large(entries: int, size: int) -> None:
-    if entries > MAX_ENTRIES:
-        raise Rejected(f"The archive has more than {MAX_ENTRIES:,} entries.", kind="usage", hint=NAMED)
-    if size > MAX_UNPACKED:
-        raise _too_large("What is in the archive", MAX_UNPACKED)
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
+        unpack_tar(cast("IO[bytes]", unpacked), into, max_entries=MAX_ENTRIES, max_size=MAX_UNPACKED)
 
 
 def _too_large(what: str, maximum: int) -> Rejected:
