@@ -8,6 +8,7 @@ reported.
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -50,6 +51,9 @@ OAUTH = {
     "scopes": "scope",
 }
 OFF = frozenset({"disabled"})
+NEVER_TAKEN = frozenset({"trusted", "effects"})
+"""Settings that would let a server's tools run without a question: a user gives these, no file."""
+MAX_CHARACTERS = 4_000_000
 
 
 class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +78,22 @@ class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
             f"on, although it is off in {', '.join(self.off_in)}" if self.off_in else "",
         )
         return "; ".join(part for part in parts if part)
+
+
+def effect_of(server: ImportedServer) -> str:
+    """What the server would run or reach, and which variables of this home it would get, in words."""
+    entry = server.entry
+    command = shlex.join([str(entry.get("command")), *map(str, entry.get("args", ()))])
+    acts = f"reaches {entry['url']}" if "url" in entry else f"runs {command}"
+    given = NAMED.findall(msgspec.json.encode(entry).decode())
+    own = sorted({name for name, _ in given} - set(server.secrets))
+    parts = (
+        acts,
+        f"in {entry['cwd']}" if "cwd" in entry else "",
+        f"with {', '.join(map(str, entry['env']))} set" if entry.get("env") else "",
+        f"gets your {', '.join(own)}" if own else "",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def servers_in(document: object, disabled_here: frozenset[str] = frozenset()) -> Iterator[ImportedServer]:
@@ -145,7 +165,7 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
     legal = name if re.fullmatch(SERVER_NAME, name) else legal_name(name)
     plain = _by_variables(_named_by_codex(entry))
     renamed = {RENAMED.get(key, key): value for key, value in plain.items()}
-    names = {field.name for field in msgspec.structs.fields(McpServer)}
+    names = {field.name for field in msgspec.structs.fields(McpServer)} - NEVER_TAKEN
     known_fields = {key: value for key, value in renamed.items() if key in names}
     left_out = tuple(sorted(key for key in renamed if key not in names and key not in OFF))
     if renamed.get("disabled") is True:
@@ -162,7 +182,7 @@ def _taken(name: str, entry: Mapping[str, Any]) -> ImportedServer:
         known_fields["oauth"], unknown = _oauth(known_fields["oauth"] if "url" in known_fields else None)
         left_out = (*left_out, *unknown)
     entry, secrets = without_secrets(
-        legal, {key: value for key, value in known_fields.items() if value is not None}
+        legal, {key: value for key, value in known_fields.items() if value is not None}, of_file=True
     )
     try:
         msgspec.convert(entry, described(McpServer))
@@ -223,24 +243,30 @@ def _oauth(entry: object) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     return known_fields or None, unknown
 
 
-def without_secrets(name: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def without_secrets(
+    name: str, entry: Mapping[str, Any], *, of_file: bool = False
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The entry with the values of its environment, headers and client named instead, where they may be
-    secrets, and these values by the names of their variables."""
+    secrets, and these values by the names of their variables.
+
+    `of_file`: no name is one that the file chose, which might be a variable of hermes-jobs itself.
+    """
     secrets: dict[str, str] = {}
     changed = dict(entry)
     for part in ("env", "headers", "oauth"):
         values = entry.get(part)
         if isinstance(values, dict):
             changed[part] = {
-                key: _named(name, part, key, str(value), secrets) for key, value in values.items()
+                key: _named(name, part, key, str(value), secrets, of_file=of_file)
+                for key, value in values.items()
             }
     return changed, secrets
 
 
-def _named(server: str, part: str, key: str, value: str, secrets: dict[str, str]) -> str:
+def _named(server: str, part: str, key: str, value: str, secrets: dict[str, str], *, of_file: bool) -> str:
     if NAMED.search(value) or not value or not _may_be_secret(part, key, value):
         return value
-    variable = key if part == "env" else f"MCP_{server}_{key}"
+    variable = key if part == "env" and not of_file else f"MCP_{server}_{key}"
     variable = re.sub(r"[^A-Za-z0-9_]", "_", variable).upper()
     secrets[variable] = value
     return f"${{{variable}}}"
@@ -262,11 +288,23 @@ def _may_be_secret(part: str, key: str, value: str) -> bool:
 
 def read(path: Path) -> object:
     """The decoded content of a file: JSON (with comments), YAML or TOML. Raises `OSError`, `ValueError`."""
-    text = path.read_text("utf-8-sig")
+    with path.open(encoding="utf-8-sig") as file:
+        text = file.read(MAX_CHARACTERS + 1)
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"it has more than {MAX_CHARACTERS:,} characters")
+    try:
+        return _decoded(path, text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _decoded(path: Path, text: str) -> object:
     if path.suffix in (".yaml", ".yml"):
         import yaml
 
         try:
+            if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+                raise ValueError("it has aliases (*name), which are not read here")
             return yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(f"{path} is not YAML: {error}") from error
@@ -281,8 +319,9 @@ def read(path: Path) -> object:
         raise ValueError(f"{path} is not JSON: {error}") from error
 
 
-_STRING = r'("(?:\\.|[^"\\])*")'
-_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+# What is not closed extends to the end, so that nothing is searched twice.
+_STRING = r'("(?:\\.|[^"\\])*+\\?(?:"|\Z))'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 

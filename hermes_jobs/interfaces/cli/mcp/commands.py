@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.brought_along import Brought, is_accepted
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.mcp.completion import complete_mcp_server
@@ -30,14 +31,18 @@ from hermes_jobs.interfaces.cli.mcp.format import (
 from hermes_jobs.interfaces.cli.mcp.login import log_in, log_out
 from hermes_jobs.interfaces.cli.mcp.resources import list_resources, read_resource
 from hermes_jobs.interfaces.cli.mcp.serve import serve_mcp
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, yes_option
 from hermes_jobs.interfaces.cli.output import note, print_fields
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import pluralize
 
+if TYPE_CHECKING:
+    from hermes_jobs.agent.mcp.imports import ImportedServer
+
 BY = "user"
+NOTHING_IMPORTED = "Nothing was imported"
 KEY = "mcp_servers"
 
 _NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
@@ -267,20 +272,22 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
 @click.argument("file", metavar="[FILE]", type=NonEmpty(), required=False)
 @click.option("--only", metavar="NAME", multiple=True, help="Import only this server. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
+@yes_option("Do not ask.")
 @json_option
 @pass_context
 def import_servers(
-    context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, as_json: bool
-) -> None:
+    context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool
+) -> int:
     """Import servers from Claude, Cursor, VS Code, Codex or Hermes.
 
-    Without FILE, their usual files are searched. Secrets are saved in .env. Existing servers are not
-    replaced, and no server is started.
+    Without FILE, their usual files are searched. What each server would run or reach is shown before you
+    confirm. Secrets are saved in .env. Existing servers are not replaced, and no server is started.
     """
-    from hermes_jobs.agent.mcp.imports import PLACES, ImportedServer, disabled_by_claude, read, servers_in
+    from hermes_jobs.agent.mcp.imports import PLACES, disabled_by_claude, read, servers_in
 
     paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
     imported: dict[str, ImportedServer] = {}
+    origins: dict[str, Path] = {}
     outcomes: list[tuple[str, str, str]] = []
     for path in paths:
         try:
@@ -296,8 +303,11 @@ def import_servers(
             elif server.problem:
                 outcomes.append((server.name, "skipped", server.problem))
             else:
-                imported[server.name] = server
+                imported[server.name], origins[server.name] = server, path
                 outcomes.append((server.name, "would be added" if dry_run else "added", server.remarks))
+    if not dry_run and not _is_accepted(imported, origins, yes=yes):
+        note(f"{NOTHING_IMPORTED}.")
+        return FAILED
     if imported and not dry_run:
         secrets = {name: value for server in imported.values() for name, value in server.secrets.items()}
         _write(context, {name: server.entry for name, server in imported.items()}, secrets)
@@ -314,6 +324,18 @@ def import_servers(
             note("Try them: hermes-jobs doctor")
 
     print_result(lambda: rows, tell, as_json=as_json)
+    return 0
+
+
+def _is_accepted(imported: Mapping[str, ImportedServer], origins: Mapping[str, Path], *, yes: bool) -> bool:
+    """Whether the user wants these servers, whose programs run on this machine."""
+    from hermes_jobs.agent.mcp.imports import effect_of
+
+    brought = [
+        Brought(what=f"server {name}", detail=f"{effect_of(server)}; from {origins[name]}")
+        for name, server in imported.items()
+    ]
+    return is_accepted(brought, "Import them?", NOTHING_IMPORTED, yes=yes, anyway=False)
 
 
 # --- what the commands share ----------------------------------------------------------------------
