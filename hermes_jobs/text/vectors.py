@@ -11,7 +11,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
-from math import sqrt
+from math import inf, sqrt
 from operator import mul
 from typing import TypeVar
 
@@ -26,7 +26,9 @@ def packed(values: Iterable[float]) -> bytes:
     """The vector as it is stored; empty for one without a direction."""
     numbers = list(values)
     length = sqrt(sum(map(mul, numbers, numbers)))
-    return _swapped(array("f", (number / length for number in numbers))).tobytes() if length > 0 else b""
+    return (
+        _swapped(array("f", (number / length for number in numbers))).tobytes() if 0 < length < inf else b""
+    )
 
 
 def signs(vector: bytes) -> bytes:

@@ -108,6 +108,10 @@ class Refused(Exception):
         self.error = error
 
 
+class AnsweredAlready(Exception):
+    """The answer has been written."""
+
+
 def ask(message):
     """What the user answers, as JSON."""
     number, answered = f"q{len(ANSWERS)}", threading.Event()
@@ -118,7 +122,7 @@ def ask(message):
     return json.dumps(ANSWERS[number][1][0], sort_keys=True)
 
 
-def called(name, given):
+def called(name, given, number=0):
     with open(path("calls"), "a") as file:
         file.write(f"{name} {json.dumps(given)}\n")
     match name:
@@ -170,6 +174,14 @@ def called(name, given):
         case "children":
             child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=subprocess.DEVNULL)
             return text(str(child.pid))
+        case "raw":
+            with open(path("raw"), "rb") as file, OUT:
+                sys.stdout.buffer.write(file.read().replace(b"ID", str(number).encode()) + b"\n")
+                sys.stdout.flush()
+            raise AnsweredAlready
+        case "result":
+            with open(path("result")) as file:
+                return json.load(file)
         case "environment":
             return text(json.dumps(dict(os.environ)))
         case _:
@@ -222,7 +234,7 @@ def answer(message):
             return {"contents": [{"uri": params["uri"], "text": "paid"}]}
         return {"contents": [{"uri": params["uri"], **CONTENTS[params["uri"]]}]}
     if method == "tools/call":
-        return called(params["name"], params.get("arguments") or {})
+        return called(params["name"], params.get("arguments") or {}, message["id"])
     raise KeyError(method)
 
 
@@ -244,6 +256,8 @@ def handle(message):
         shout()
     try:
         send({"id": message["id"], "result": answer(message)})
+    except AnsweredAlready:
+        pass
     except Refused as refused:
         send({"id": message["id"], "error": refused.error})
     except KeyError as error:

@@ -211,8 +211,27 @@ def test_patterns_of_results_are_not_run_by_the_sdk() -> None:
     output = object_of(a={"type": "string", "pattern": "^(a+)+$"})
     tool = {"name": "a", "inputSchema": {"type": "object"}, "outputSchema": output}
     kept = sifted([tool, {**tool, "outputSchema": wide(40)}])
-    assert kept[0]["outputSchema"] == object_of(a=TEXT)
-    assert "outputSchema" not in kept[1]
+    assert all("outputSchema" not in each for each in kept)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"$ref": "#/$defs/a", "$defs": {"a": object_of(a=TEXT)}},
+        {"type": "object", "required": None},
+        {"type": "object", "properties": None},
+        {"type": ["object", "null"], "properties": {"a": {"type": "string", "enum": None}}},
+        {"type": None, "properties": {"a": {"anyOf": None, "default": None}}},
+    ],
+)
+def test_a_schema_that_says_little_is_an_object(schema: dict[str, Any]) -> None:
+    [kept] = sifted([{"name": "a", "inputSchema": schema}])
+    adapted = adapt(kept["inputSchema"])
+    assert adapted["type"] == "object"
+    assert isinstance(adapted["properties"], dict)
+    assert validated(adapted, {"a": "x"}) == {"a": "x"}
 
 
 def sifted(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
+from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from hermes_jobs.agent.llm.client import UNUSABLE_KEY, cancelled
@@ -101,6 +103,10 @@ class EmbeddingsEndpoint:
         vectors = tuple(by_place.get(index, b"") for index in range(len(texts)))
         reported = getattr(answer, "usage", None)  # local servers may leave it out
         used = getattr(reported, "prompt_tokens", None) or 0
+        if not all(map(isfinite, chain.from_iterable(embedding.embedding for embedding in answer.data))):
+            raise failing.garbage(
+                "holds a vector with a number that is infinite or not a number", Usage(used)
+            )
         if not vectors[0] or len({len(vector) for vector in vectors}) > 1:
             what = f"holds {len(by_place)} vectors of several lengths for {len(texts)} texts"
             raise failing.garbage(what, Usage(used))

@@ -10,11 +10,12 @@ from hermes_jobs.agent.mcp.calls import NotAccepted
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.malformed import validation_message
 from hermes_jobs.agent.mcp.messages import Failure
-from hermes_jobs.agent.mcp.pipes import MAX_LINE
+from hermes_jobs.agent.mcp.pipes import MAX_LINE, UNREADABLE
 
 BROKEN: tuple[tuple[str, Failure, str], ...] = (
     ("SSE stream ended", "lost", "its answer broke off"),
     ("SSE stream failed", "too_large", f"it sent more than {MAX_LINE >> 20} MiB in one message"),
+    (UNREADABLE, "bad_result", "its answer is not JSON in UTF-8, or nested too deep, or no JSON-RPC message"),
     ("Failed to parse", "bad_result", "its answer is no JSON-RPC message"),
     ("Unexpected content type", "bad_result", "its answer is neither JSON nor a stream of events"),
     (
@@ -24,7 +25,7 @@ BROKEN: tuple[tuple[str, Failure, str], ...] = (
     ),
     ("Connection closed", "lost", "the connection was lost"),
 )
-"""Beginnings of the messages that the SDK makes of unusable answers over HTTP. The server may have acted."""
+"""Beginnings of the messages that the SDK and `pipes` make of unusable answers. The server may have acted."""
 FAILURES = (
     TimeoutError,
     NotAccepted,

@@ -1,7 +1,8 @@
-"""Entries of a server's lists that do not have the form of the specification.
+"""Answers of a server that do not have the form of the specification, or that the server itself declared.
 
-The SDK refuses a whole list for one wrong entry. Here such entries are taken out of the answer before the SDK
-reads it, so that one malformed tool costs that tool alone. Tools that the SDK itself drops (an invalid
+The SDK refuses a whole list for one wrong entry, and a whole result that does not fit its output schema. Here
+wrong entries are taken out of a list before the SDK reads it, so that one malformed tool costs that tool
+alone; and a result that does not fit is passed on with a note. Tools that the SDK itself drops (an invalid
 `x-mcp-header`, a rule of 2026-07-28) are named here, too.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
 
+import msgspec
 from mcp.client._transport import TransportStreams
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp.shared.message import SessionMessage
@@ -21,6 +23,7 @@ from pydantic import ValidationError
 
 from hermes_jobs.agent.mcp.catalogue import clean
 from hermes_jobs.agent.mcp.schemas import checkable, is_too_large
+from hermes_jobs.text.json_schema import faults, schema_fault
 
 FIELDS = {
     "tools/list": "tools",
@@ -29,10 +32,11 @@ FIELDS = {
     "resources/templates/list": "resourceTemplates",
 }
 """The field of the answer to each method that holds its entries."""
+CALL = "tools/call"
 
 
 class MalformedEntries:
-    """What was taken out of the lists of one connection.
+    """What was taken out of the lists of one connection, and the output schemas of its tools.
 
     `version` is the revision that was agreed on; `note` is called with a line for each entry.
     """
@@ -40,7 +44,8 @@ class MalformedEntries:
     def __init__(self, version: Callable[[], str], note: Callable[[str], None]) -> None:
         self._version = version
         self._note = note
-        self._requests: dict[str, str] = {}
+        self._requests: dict[str, tuple[str, str]] = {}  # the method and the tool's name, by the request's id
+        self._output: dict[str, str] = {}
         self._tools: list[tuple[str, str]] = []
 
     def pop_tools(self) -> tuple[tuple[str, str], ...]:
@@ -57,19 +62,36 @@ class MalformedEntries:
             yield _Incoming(incoming, self), _Outgoing(outgoing, self)
 
     def sent(self, message: SessionMessage) -> None:
-        """Note which list a request asks for."""
+        """Note which list a request asks for, and which tool it calls."""
         request = message.message
-        if isinstance(request, JSONRPCRequest) and request.method in FIELDS:
-            self._requests[str(request.id)] = request.method
+        if isinstance(request, JSONRPCRequest) and request.method in {*FIELDS, CALL}:
+            name = str((request.params or {}).get("name", "")) if request.method == CALL else ""
+            self._requests[str(request.id)] = request.method, name
 
     def received(self, message: SessionMessage | Exception) -> None:
-        """Remove malformed entries from an answer."""
+        """Remove malformed entries from an answer, and note what is wrong with the result of a call."""
         answer = None if isinstance(message, Exception) else message.message
         if not isinstance(answer, JSONRPCResponse | JSONRPCError):
             return
-        method = self._requests.pop(str(answer.id), None)
-        if method is not None and isinstance(answer, JSONRPCResponse):
-            self._filter_entries(method, answer.result)
+        method, tool = self._requests.pop(str(answer.id), ("", ""))
+        if isinstance(answer, JSONRPCResponse):
+            if method == CALL:
+                self._check_result(tool, answer.result)
+            elif method:
+                self._filter_entries(method, answer.result)
+
+    def _check_result(self, tool: str, result: dict[str, Any]) -> None:
+        """Add a note to a result that does not fit its tool's output schema."""
+        content = result.get("content")
+        if not isinstance(content, list) or result.get("isError") is True:
+            return
+        structured = result.get("structuredContent")
+        if self._version() not in MODERN_PROTOCOL_VERSIONS and not isinstance(structured, dict | None):
+            content.append({"type": "text", "text": msgspec.json.encode(structured).decode()})
+            del result["structuredContent"]
+        schema = self._output.get(tool)
+        if schema is not None and (wrong := _misfit(schema, structured)):
+            content.append({"type": "text", "text": MISFIT.format(reason=wrong)})
 
     def _filter_entries(self, method: str, result: dict[str, Any]) -> None:
         field = FIELDS[method]
@@ -77,13 +99,24 @@ class MalformedEntries:
         if not isinstance(entries, list):
             return
         rest, valid = {**result, field: []}, []
+        if method == "tools/list":
+            entries = [_with_object(entry) for entry in entries]
         for number, entry in enumerate(entries, 1):
             wrong = self._what_is_wrong(method, {**rest, field: [entry]})
             if wrong:
                 self._leave_out(method, _name_of(entry) or f"number {number} of the list", wrong)
             else:
-                valid.append(_with_checkable_output(entry))
+                valid.append(self._without_output(entry))
         result[field] = valid
+
+    def _without_output(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """The entry without its output schema, which is remembered if results can be checked by it."""
+        if "outputSchema" not in entry:
+            return entry
+        schema = checkable(entry["outputSchema"])
+        if isinstance(schema, dict) and not is_too_large(schema):
+            self._output[entry["name"]] = msgspec.json.encode(schema).decode()
+        return {name: value for name, value in entry.items() if name != "outputSchema"}
 
     def _leave_out(self, method: str, name: str, wrong: str) -> None:
         self._note(f"[hermes-jobs] left out of {method}: {name}: {wrong}")
@@ -125,7 +158,7 @@ class _Stream:
 
 
 class _Incoming(_Stream):
-    """A `ReadStream` whose answers lack malformed entries."""
+    """A `ReadStream` whose answers lack malformed entries, and have notes."""
 
     @property
     def last_context(self) -> Any:
@@ -147,20 +180,34 @@ class _Incoming(_Stream):
 
 
 class _Outgoing(_Stream):
-    """A `WriteStream` that notes the requested lists."""
+    """A `WriteStream` that notes the requested lists and calls."""
 
     async def send(self, item: SessionMessage, /) -> None:
         self._entries.sent(item)
         await self._inner.send(item)
 
 
-def _with_checkable_output(entry: dict[str, Any]) -> dict[str, Any]:
-    """The entry of a tool whose results the SDK can check in little time, and else does not check."""
-    schema = checkable(entry.get("outputSchema"))
-    if schema is None:
+MISFIT = "[Note of hermes-jobs: this result does not have the form that the server declares for it: {reason}]"
+
+
+def _misfit(schema: str, structured: object) -> str:
+    """What is wrong with a structured result; "" if it fits the schema."""
+    if structured is None:
+        return "it has no structured content"
+    if fault := schema_fault(schema):
+        return f"its schema cannot be used, {fault}"
+    return "; ".join(faults(schema, msgspec.json.encode(structured).decode()))
+
+
+def _with_object(entry: Any) -> Any:
+    """A tool whose arguments are an object although its schema does not say so."""
+    schema = entry.get("inputSchema") if isinstance(entry, dict) else None
+    if not isinstance(schema, dict):
         return entry
-    rest = {name: value for name, value in entry.items() if name != "outputSchema"}
-    return rest if is_too_large(schema) else {**rest, "outputSchema": schema}
+    kind = schema.get("type")
+    if kind is None or (isinstance(kind, list) and "object" in kind):
+        return {**entry, "inputSchema": {**schema, "type": "object"}}
+    return entry
 
 
 def _name_of(entry: object) -> str:

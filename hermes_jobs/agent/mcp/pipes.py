@@ -1,20 +1,24 @@
 """The transport of a stdio server: one JSON message a line, over two pipes, each line of bounded length.
 
-Other lines (programs print to stdout although they must not) are logged and skipped.
+Other lines (programs print to stdout although they must not) are logged and skipped. An answer that cannot be
+read becomes an error of its request, which would wait for it otherwise.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import islice
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp.types.jsonrpc import PARSE_ERROR
 
 MAX_LINE = 16 << 20
 CHUNK = 1 << 16
@@ -71,7 +75,8 @@ async def _receive(
                 message = _parse(line)
                 if message is None:
                     note(line[:200].decode(errors="replace"))
-                else:
+                    message = _unreadable(line)
+                if message is not None:
                     await sink.send(message)
         except TooLarge as error:
             reason = str(error)
@@ -109,3 +114,36 @@ def _parse(line: bytes) -> SessionMessage | None:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError:
         return None
+
+
+UNREADABLE = "Unreadable answer"
+"""The message of the error for an answer that cannot be read."""
+MAX_TOKENS = 1_000_000  # of a message that are looked at for its id
+_TOKEN = re.compile(rb'"(?:\\.|[^"\\])*+\\?(?:"|\Z)|[{}\[\]]', re.DOTALL)
+_ID = re.compile(rb'\s*:\s*(?P<id>-?\d{1,18}|"(?:[^"\\]){0,200}")\s*[,}]')
+
+
+def _unreadable(line: bytes) -> SessionMessage | None:
+    """The error for the request that the line answers; None if it is no answer."""
+    found = _answered_id(line)
+    if found is None:
+        return None
+    error = ErrorData(code=PARSE_ERROR, message=UNREADABLE)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=found, error=error))
+
+
+def _answered_id(line: bytes) -> int | str | None:
+    """The `id` of a message that need not be JSON as a whole; None if it has none, or a `method`, too."""
+    depth, found = 0, None
+    for match in islice(_TOKEN.finditer(line), MAX_TOKENS):
+        token = match[0]
+        if token in b"{[":
+            depth += 1
+        elif token in b"}]":
+            depth -= 1
+        elif depth == 1 and token == b'"method"':
+            return None
+        elif depth == 1 and token == b'"id"' and (value := _ID.match(line, match.end())):
+            text = value["id"].decode(errors="replace")
+            found = text[1:-1] if text.startswith('"') else int(text)
+    return found

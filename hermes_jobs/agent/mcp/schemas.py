@@ -20,6 +20,7 @@ _SINGLE = (
     *("items", "additionalProperties", "additionalItems", "unevaluatedItems", "unevaluatedProperties"),
     *("not", "contains", "propertyNames", "if", "then", "else"),
 )
+_MAY_BE_NULL = frozenset({"default", "const"})
 _NOT_AT_ROOT = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "$schema"})
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 MAX_ARGUMENT = 64
@@ -74,10 +75,11 @@ def _free_name(name: str, used: Set[str]) -> str:
 
 
 def _modern(schema: Any) -> Any:
-    """The schema by the draft 2020-12, in all its parts."""
+    """The schema by the draft 2020-12, in all its parts, without keywords that have no value."""
     if not isinstance(schema, dict):
         return schema
-    modern = _with_parts(schema, _modern)
+    stated = {name: value for name, value in schema.items() if value is not None or name in _MAY_BE_NULL}
+    modern = _with_parts(stated, _modern)
     if isinstance(modern.get("items"), list):  # a tuple of the draft 7
         modern["prefixItems"] = modern.pop("items")
         if "additionalItems" in modern:
