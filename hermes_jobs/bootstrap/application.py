@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
+from hermes_jobs.bootstrap.made_of import changed_fields, fields_of, parts_of
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
@@ -64,18 +65,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MADE_OF: Mapping[str, Sequence[str]] = {
-    "providers": ("memory", "embeddings", "model", "models", "anthropic_url", "secrets"),
-    "skills": ("skills", "secrets", "terminal"),
-    "curator": ("skills", "schedules"),
-    "endpoints": ("model", "models", "auxiliary", "embeddings", "anthropic_url", "secrets"),
-    "contexts": ("context", "compression", "model", "models", "auxiliary", "anthropic_url", "secrets"),
-    "delivery_channels": ("gateway", "secrets"),
-    "snapshots": ("files",),
-    "mcp": ("mcp", "mcp_servers", "secrets", "variables"),
-    "timezone": ("schedules",),
-}
-"""The settings that a part depends on; the other parts are the same under all settings."""
+OF_THE_PROCESS = frozenset(
+    {
+        *("log", "views", "results", "memory", "processes", "process_endings"),
+        *("tracing", "workers", "mcp_connections", "_deciding"),
+    }
+)
+"""The parts that a process has once, under all settings; see `made_of` for the others."""
 
 
 class NullDispatcher:
@@ -141,11 +137,10 @@ class Application:
         _ = self.mcp_connections
         other = copy(self)
         other.settings = settings
-        other.__dict__.pop("toolbox", None)
-        for part, sections in MADE_OF.items():
-            same = all(getattr(settings, section) == getattr(self.settings, section) for section in sections)
-            if not same and not self._is_foreign(part):
-                other.__dict__.pop(part, None)
+        changed = changed_fields(self.settings, settings)
+        for part in parts_of(type(self)) & other.__dict__.keys() - OF_THE_PROCESS:
+            if changed & fields_of(type(self), part) and not self._is_foreign(part):
+                del other.__dict__[part]
         return other
 
     def _is_foreign(self, part: str) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.approval_rules import STREAM, ApprovalRule, ApprovalRules, evolve, propose_allowing
 from hermes_jobs.domain.decision import append
-from hermes_jobs.domain.session.rights import brings_along, rights_of
+from hermes_jobs.domain.session.rights import brings_along, rights_of, withdrawn
 from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.engine.engine import Engine
 
@@ -68,4 +68,6 @@ def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by:
     for stream in rights.withdraw:
         if stream in imported:
             session = engine.sessions.load(stream)
+            if withdrawn(session) == session:
+                continue
             engine.change(append(stream, e.RightsWithdrawn(session=session.id, by=by)), by)

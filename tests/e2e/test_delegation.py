@@ -214,7 +214,7 @@ def test_a_session_moved_with_its_sub_agents_continues_with_them(
         assert home.run("sessions", "export", session, "-o", str(file)).code == 0
     model_server.release()
 
-    assert there.run("import", str(file), "--resume").code == 0
+    assert there.run("import", str(file), "--resume", "--yes").code == 0
 
     (turn,) = conversations(there)
     assert there.run("turns", "wait", turn["turn"], "--json").json["result"] == "Nobody knows."
@@ -228,7 +228,7 @@ def test_a_session_moved_without_its_sub_agents_gets_unknown_for_them(
     parted: tuple[Home, Path],
 ) -> None:
     there, file = parted
-    assert there.run("import", str(file), "--resume").code == 0
+    assert there.run("import", str(file), "--resume", "--yes").code == 0
     (turn,) = conversations(there)
     assert there.run("turns", "wait", turn["turn"], "--json").json["result"] == "Nobody knows."
     with there.open_log() as log:

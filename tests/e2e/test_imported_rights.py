@@ -51,7 +51,7 @@ def test_without_a_terminal_an_import_that_allows_more_is_refused_with_the_list(
     assert "rule 1: allow rm -r *, anywhere; off until `approvals accept 1`" in refused.err
     assert "memory: 1 entry of every prompt" in refused.err
     assert "Add --yes" in refused.err
-    assert there.run("events", "--json").json == []
+    assert there.run("approvals", "list", "--json").json == []
 
 
 def test_imported_rules_that_allow_are_proposals_and_those_that_forbid_hold(
