@@ -1,9 +1,9 @@
 """Which settings a part of the application is made of, read from the code that makes it.
 
-Only this package sees `Settings`: what it makes gets values. So a part depends on the fields that are named in
-the function that makes it, in the modules of this package from which that function gets what it calls, and in
-the properties of `Settings` that are named there; and on what the parts that it is given depend on. A name that
-means something else by chance costs a rebuild; none is missed.
+Only this package sees `Settings`: what it makes gets values. So a part depends on the fields that are named
+in the function that makes it, in the modules of this package from which that function gets what it calls, and
+in the properties of `Settings` that are named there; and on what the parts that it is given depend on. A name
+that means something else by chance costs a rebuild; none is missed.
 """
 
 from __future__ import annotations

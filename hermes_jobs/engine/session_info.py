@@ -29,11 +29,17 @@ def session_info(session: Session) -> SessionInfo:
     return SessionInfo(
         id=session.id,
         kind=kind_of(session),
-        source=started.source if started else "",
+        source=started.source if started else _first_source(session),
         continues=started.parent if started and started.at is None else None,
         number=session.num_compressed,
         lineage=session.lineage,
     )
+
+
+def _first_source(session: Session) -> str:
+    """The source of a session that has not begun: that of its first text."""
+    first = session.current or next(iter(session.waiting), None)
+    return first.source if first is not None else ""
 
 
 def kind_of(session: Session) -> SessionKind:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -25,11 +25,22 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
+class ForeignForm(Protocol):
+    """The form of plugins that were written for another program."""
+
+    def prepare(self, folder: Path) -> None:
+        """Before the package in that folder is imported."""
+
+    def factory_of(self, module: ModuleType) -> Any:
+        """The factory of the imported package; None where it has none."""
+
+
 class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of part that can be chosen by name.
 
     `what` it is called, `setting` chooses it, `group` is that of its entry points, `bundled` are ours as
-    `module:attribute`, and `attribute` is its name in a folder's package.
+    `module:attribute`, and `attribute` is its name in a folder's package. `foreign` reads the packages of
+    others that have no such name.
     """
 
     what: str
@@ -37,6 +48,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     bundled: Mapping[str, str]
     attribute: str
+    foreign: ForeignForm | None = None
 
     def names(self, plugins: Path) -> tuple[str, ...]:
         """All that are there, in the order of their names."""
@@ -64,7 +76,12 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
         point = next(iter(_points(self.group).select(name=name)), None)
         if point is not None:
             return point.load()
-        factory = getattr(_module_in(plugins / name), self.attribute, None)
+        if self.foreign is not None:
+            self.foreign.prepare(plugins / name)
+        module = _module_in(plugins / name)
+        factory = getattr(module, self.attribute, None)
+        if factory is None and self.foreign is not None:
+            factory = self.foreign.factory_of(module)
         if factory is None:
             raise Misconfigured(
                 f"{self.setting} is {name!r}, and {plugins / name} brings no {self.what}.",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 from hermes_jobs.agent.memory.provider import Factory, MemoryProvider, ProviderSession, Setup
@@ -158,6 +160,23 @@ def _key(session: ProviderSession) -> str:
     return session.lineage or session.id
 
 
+class _HermesAgent:
+    """The plugins of hermes-agent; the adapter is imported only for one."""
+
+    def prepare(self, folder: Path) -> None:
+        """Offer the modules that it imports."""
+        from hermes_jobs.agent.memory.external import hermes_agent
+
+        if hermes_agent.is_foreign(folder / "__init__.py"):
+            hermes_agent.provide_modules(folder)
+
+    def factory_of(self, module: ModuleType) -> Factory | None:
+        """The factory of its provider."""
+        from hermes_jobs.agent.memory.external import hermes_agent
+
+        return hermes_agent.factory_of(module)
+
+
 PROVIDERS = PluginKind(
     what="memory provider",
     setting="memory.provider",
@@ -167,4 +186,5 @@ PROVIDERS = PluginKind(
         "mem0": "hermes_jobs.agent.memory.external.mem0:Mem0Memory",
     },
     attribute="provider",
+    foreign=_HermesAgent(),
 )
