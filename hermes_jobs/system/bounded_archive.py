@@ -22,6 +22,7 @@ MAX_LINE = 256 << 20
 MAX_DEPTH = 32  # folders around a file
 MAX_NAME = 1_000  # characters of a path
 _TAR_OVERHEAD = 4_096  # bytes of headers and padding of an entry
+_TAR_END = 1 << 16  # bytes behind the last entry
 _PIECE = 1 << 20
 _ENCRYPTED = 0x1  # the flag of an entry of a .zip
 
@@ -144,7 +145,7 @@ def unpack_tar(file: IO[bytes], folder: Path, *, max_entries: int, max_size: int
 
     What is not allowed is noticed when it is reached: some files may be in the folder by then.
     """
-    source = cast("IO[bytes]", LimitedReader(file, max_size + max_entries * _TAR_OVERHEAD))
+    source = cast("IO[bytes]", LimitedReader(file, max_size + max_entries * _TAR_OVERHEAD + _TAR_END))
     size = 0
     with tarfile.open(fileobj=source, mode="r|") as archive:
         for number, member in enumerate(archive, 1):

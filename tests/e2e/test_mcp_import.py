@@ -47,7 +47,7 @@ def test_an_imported_server_is_not_trusted_and_sets_no_variable_of_ours(home: Ho
     assert "without effects, trusted" in done.out
     [server] = home.run("config", "get", "mcp_servers", "--json").json.values()
     assert server["env"] == {"FLOWER_BASIC_AUTH": "${MCP_TOOL_FLOWER_BASIC_AUTH}", "MODE": "x"}
-    assert "trusted" not in server
+    assert (server["trusted"], server["effects"]) == (False, {})
     assert not re.search("^FLOWER", (home.path / ".env").read_text(), re.MULTILINE)
 
 
@@ -56,7 +56,7 @@ def test_an_imported_server_is_not_trusted_and_sets_no_variable_of_ours(home: Ho
     [
         ("a.json", "[" * 100_000, "nested too deep"),
         ("a.toml", "a = " + "[" * 5_000, "nested too deep"),
-        ("a.yaml", "[" * 5_000, "nested too deep"),
+        ("a.yaml", "[" * 5_000 + "]" * 5_000, "nested too deep"),
         ("a.yaml", "a: &a [x]\nb: [*a, *a]\n", "aliases"),
         ("a.json", " " * 4_000_001, "more than 4,000,000 characters"),
     ],

@@ -103,13 +103,14 @@ def _tool(server: str, config: McpServer, name: str, entry: Mapping[str, Any]) -
     hints = entry.get("annotations")
     hints = hints if isinstance(hints, dict) else {}
     description = own.description if own and own.description else clean(str(entry.get("description") or ""))
-    _check_text("" if own and own.description else description, schema)
+    title = clean(str(entry.get("title") or hints.get("title") or ""))[:200]
+    _check_text("" if own and own.description else description, title, _words(name), schema)
     return McpTool(
         name=name,
         description=_cut(description),
         parameters=schema,
         renamed=own_names,
-        title=clean(str(entry.get("title") or hints.get("title") or ""))[:200],
+        title=title,
         read_only=_hint(hints, "readOnlyHint"),
         destructive=_hint(hints, "destructiveHint"),
         idempotent=_hint(hints, "idempotentHint"),
@@ -158,8 +159,15 @@ def _cleaned(value: Any, depth: int) -> Any:
             return value
 
 
-def _check_text(description: str, schema: Mapping[str, Any]) -> None:
-    for text in (description, "\n".join(_texts(schema))):
+def _words(name: str) -> str:
+    """A name as the words that a model reads in it."""
+    return re.sub(r"[_./-]+", " ", name)
+
+
+def _check_text(description: str, title: str, name: str, schema: Mapping[str, Any]) -> None:
+    texts = _texts(schema)
+    words = [_words(text) for text in texts if "_" in text or "-" in text]
+    for text in (description, f"{name}\n{title}", "\n".join(texts), "\n".join(words)):
         if findings := scan(text, SCANNED):
             raise _LeftOut(f"its description looks like {findings[0].rule}: {findings[0].excerpt!r}")
 

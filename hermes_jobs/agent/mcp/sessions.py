@@ -52,6 +52,7 @@ from hermes_jobs.domain.events import (
 )
 from hermes_jobs.engine.ports import CANCELLED, Cancel, Clock, ToolContext
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.text.scan import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 logger = logging.getLogger(__name__)
@@ -186,9 +187,9 @@ class McpSessions:
         """The prompt's section: instructions of trusted servers, missing servers, and servers whose tools are
         searched."""
         parts = [
-            f"## {listed.server}\n{catalogue.clean(listed.instructions)[:MAX_INSTRUCTIONS]}"
+            f"## {listed.server}\n{_instructions(listed)}"
             for listed in listings
-            if self.config[listed.server].trusted and listed.instructions.strip()
+            if self.config[listed.server].trusted and _instructions(listed)
         ]
         if search:
             counts = ", ".join(f"{listed.server} ({len(listed.tools)})" for listed in listings)
@@ -349,6 +350,12 @@ class McpSessions:
         except (msgspec.DecodeError, RecursionError):
             return "Error: the result could not be read.", False
         return text_of(content if isinstance(content, dict) else {}, keep)
+
+
+def _instructions(listed: McpToolsListed) -> str:
+    """The server's instructions, without what looks like an attack on the agent."""
+    cleaned = catalogue.clean(listed.instructions)[:MAX_INSTRUCTIONS]
+    return redact_findings(cleaned, catalogue.SCANNED).strip()
 
 
 def _size(tool: McpTool) -> int:
