@@ -227,7 +227,8 @@ SAID = [{"type": "text", "text": "all is well"}]
         ({"$ref": "#/$defs/gone"}, {"structuredContent": {}}, "its reference '#/$defs/gone' leads nowhere"),
         ({"type": "objekt"}, {"structuredContent": {}}, "its schema cannot be used"),
         ("rubbish", {"structuredContent": {"state": "on"}}, ""),
-        ({"type": "array"}, {"structuredContent": [1, 2]}, "it has no structured content"),
+        ({"type": "array"}, {"structuredContent": [1, 2]}, ""),
+        ({"type": "object"}, {"structuredContent": [1, 2]}, "$: [1, 2] is not of type 'object'"),
         (None, {"structuredContent": 7}, ""),
     ],
 )

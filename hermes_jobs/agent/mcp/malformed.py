@@ -100,22 +100,22 @@ class MalformedEntries:
             return
         rest, valid = {**result, field: []}, []
         if method == "tools/list":
-            entries = [_with_object(entry) for entry in entries]
+            entries = [self._without_output(_with_object(entry)) for entry in entries]
         for number, entry in enumerate(entries, 1):
             wrong = self._what_is_wrong(method, {**rest, field: [entry]})
             if wrong:
                 self._leave_out(method, _name_of(entry) or f"number {number} of the list", wrong)
             else:
-                valid.append(self._without_output(entry))
+                valid.append(entry)
         result[field] = valid
 
-    def _without_output(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def _without_output(self, entry: Any) -> Any:
         """The entry without its output schema, which is remembered if results can be checked by it."""
-        if "outputSchema" not in entry:
+        if not isinstance(entry, dict) or "outputSchema" not in entry:
             return entry
         schema = checkable(entry["outputSchema"])
         if isinstance(schema, dict) and not is_too_large(schema):
-            self._output[entry["name"]] = msgspec.json.encode(schema).decode()
+            self._output[str(entry.get("name"))] = msgspec.json.encode(schema).decode()
         return {name: value for name, value in entry.items() if name != "outputSchema"}
 
     def _leave_out(self, method: str, name: str, wrong: str) -> None:
