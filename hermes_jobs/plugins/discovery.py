@@ -78,10 +78,10 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
             return point.load()
         if self.foreign is not None:
             self.foreign.prepare(plugins / name)
-        module = _module_in(plugins / name)
-        factory = getattr(module, self.attribute, None)
+        package = _module_in(plugins / name)
+        factory = getattr(package, self.attribute, None)
         if factory is None and self.foreign is not None:
-            factory = self.foreign.factory_of(module)
+            factory = self.foreign.factory_of(package)
         if factory is None:
             raise Misconfigured(
                 f"{self.setting} is {name!r}, and {plugins / name} brings no {self.what}.",

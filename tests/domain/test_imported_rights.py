@@ -51,7 +51,8 @@ def test_events_say_what_they_allow() -> None:
 
 def test_rules_that_allow_are_proposed_and_accepted_one_by_one() -> None:
     rules = ApprovalRules()
-    for number, ruling in enumerate(("allow", "deny", "ask", "allow"), 1):
+    rulings: tuple[e.Ruling, ...] = ("allow", "deny", "ask", "allow")
+    for number, ruling in enumerate(rulings, 1):
         rules = evolve(rules, e.ApprovalRuleAdded(number=number, ruling=ruling, calls=RM, by="user"))
     for event in propose_allowing(rules, by="import"):
         rules = evolve(rules, event)
@@ -59,5 +60,5 @@ def test_rules_that_allow_are_proposed_and_accepted_one_by_one() -> None:
     assert [rule.number for rule in rules.proposed] == [1, 4]
     [write] = accept_rules([4, 2], by="user")(lambda _stream: rules).writes
     assert write.events == (e.ApprovalRuleAccepted(number=4, by="user"),)
-    rules = evolve(evolve(rules, write.events[0]), e.ApprovalRuleRemoved(number=1, by="user"))  # type: ignore[arg-type]  # the event above
+    rules = evolve(evolve(rules, write.events[0]), e.ApprovalRuleRemoved(number=1, by="user"))
     assert ([rule.number for rule in rules.rules], rules.proposed) == ([2, 3, 4], ())

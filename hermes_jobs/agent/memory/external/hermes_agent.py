@@ -252,6 +252,18 @@ class Adapter:
         """See `MemoryProvider`."""
         _call(self._provider, "on_memory_write", action, target, content)
 
+    def get_config_schema(self) -> Mapping[str, str]:
+        """See `MemoryProvider`."""
+        fields = _call(self._provider, "get_config_schema") or ()
+        return {
+            str(field.get("env_var") or field.get("key")): str(field.get("description", ""))
+            for field in fields
+        }
+
+    def save_config(self, values: Mapping[str, str]) -> None:
+        """See `MemoryProvider`."""
+        _call(self._provider, "save_config", dict(values), str(self._folder))
+
 
 def _messages(turns: Sequence[Turn]) -> list[dict[str, str]]:
     """The exchanges as messages of OpenAI's API."""
