@@ -35,7 +35,7 @@ class Unpackable(Exception):
 
 
 def check_size(unpacked: int, packed: int, what: str) -> None:
-    """Refuse what grows to a multiple of itself that no text or program needs."""
+    """Refuse what grows to a multiple of itself that no text or program needs. Raises `Unpackable`."""
     if unpacked > max(ALWAYS_ALLOWED, packed * MAX_RATIO):
         raise Unpackable(
             f"{what} grows to more than {MAX_RATIO} times its size ({packed:,} bytes become "
@@ -44,7 +44,7 @@ def check_size(unpacked: int, packed: int, what: str) -> None:
 
 
 def checked_path(name: str) -> PurePosixPath:
-    """The path of an entry, which leads to a place below the folder that it is unpacked into."""
+    """The path of an entry, below the folder that it is unpacked into. Raises `Unpackable` for others."""
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
         raise Unpackable(f"it has an entry outside of its folder: {name[:200]!r}")
@@ -57,6 +57,7 @@ def zip_entries(archive: ZipFile, *, max_entries: int, max_size: int | None = No
     """The ordinary files of a .zip with their paths, after a check of all entries.
 
     `max_size` is in bytes, of all together. No more than the size that an entry states can be read of it.
+    Raises `Unpackable`.
     """
     entries = archive.infolist()
     if len(entries) > max_entries:
@@ -105,7 +106,7 @@ def bounded_lines(
 ) -> Iterator[bytes]:
     """The lines of a file, of at most `longest` bytes each.
 
-    `packed`: the compressed bytes that were read of it; None: it is not compressed.
+    `packed`: the compressed bytes that were read of it; None: it is not compressed. Raises `Unpackable`.
     """
     size = 0
     while True:
@@ -143,7 +144,8 @@ class LimitedReader:
 def unpack_tar(file: IO[bytes], folder: Path, *, max_entries: int, max_size: int) -> None:
     """Write the ordinary files of a .tar into an empty folder. `max_size` is in bytes, of all together.
 
-    What is not allowed is noticed when it is reached: some files may be in the folder by then.
+    What is not allowed is noticed when it is reached: some files may be in the folder by then. Raises
+    `Unpackable`, and the errors of `tarfile`.
     """
     source = cast("IO[bytes]", LimitedReader(file, max_size + max_entries * _TAR_OVERHEAD + _TAR_END))
     size = 0
