@@ -182,6 +182,31 @@ def unpacked_archive(person: Person) -> list[str]:
 
 
 @attack
+def git_beside_another_program(person: Person) -> list[str]:
+    """git needs no key here, and runs while another program's are shown."""
+    person.repository()
+    person.program("kubectl", "#!/bin/sh\nexit 0\n")
+    person.git("config", "core.fsmonitor", person.thief("watch"))
+    person.git("init", "-q", "--bare", "evil.git")
+    person.thief("evil.git/hooks/pre-receive")
+    return [
+        "git status && kubectl get pods",
+        "git -c core.fsmonitor=false push ./evil.git HEAD:x; kubectl get pods",
+    ]
+
+
+@attack
+def settings_of_a_submodule(person: Person) -> list[str]:
+    person.repository()
+    person.git("clone", "-q", "git@server:r.git", "lib")
+    person.write(".gitmodules", '[submodule "lib"]\npath = lib\nurl = git@server:r.git\n')
+    person.git("add", ".")
+    person.git("config", "core.sshCommand", person.thief("x"), folder=person.work / "lib")
+    person.git("submodule", "init")
+    return ["git submodule update --init --remote", "git pull --recurse-submodules", "git fetch"]
+
+
+@attack
 def settings_of_the_line(person: Person) -> list[str]:
     person.repository()
     x = person.thief("x")
@@ -366,6 +391,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
         "git clone git@server:r.git copy",
         "timeout 30 git fetch",
         "git -C . fetch origin main",
+        "git submodule update --init --recursive",
     ],
 )
 def test_git_reaches_its_server_by_ssh_without_a_question(
@@ -423,6 +449,51 @@ def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(tmp_pat
     keys = person.policy.reach("git push", person.context())[1]
     assert keys.places == (".netrc", ".git-credentials", ".config/gh")
     assert keys.variables["GIT_ALLOW_PROTOCOL"] == "https"
+
+
+@pytest.mark.parametrize(
+    ("command", "places", "code", "hidden"),
+    [
+        ("aws s3 ls", [".aws"], "", False),
+        ("aws --endpoint-url http://127.0.0.1:9 s3 ls", [], "", True),
+        ("gh pr list --limit 3 | head", [".config/gh"], "", False),
+        ("gh pr checkout 3 -- -c core.sshCommand=x", [], "", False),
+        ("npm view left-pad", [".npmrc"], "", False),
+        ("npm ci --ignore-scripts", [".npmrc"], "", False),
+        ("npm ci", [], "", True),
+        ("npm publish", [".npmrc"], "the scripts of package.json, and the settings of this folder", False),
+        ("npm run view", [], "", False),
+        ("docker build -t x .", [".docker/config.json", "/run"], "", False),
+        ("docker -H tcp://127.0.0.1:9 push x", [], "", True),
+        ("docker compose build", ["/run"], "", False),
+        ("psql -h db.example.org -c 'select 1'", [".pgpass"], "", False),
+        ("psql -h localhost -c 'select 1'", [".pgpass"], "a server on this machine", False),
+        ("psql -c '\\d users'", [".pgpass"], "", False),
+        ("psql -f x.sql", [], "", True),
+        ("echo '\\! x' | psql", [], "", True),
+        ("kubectl get pods -s https://127.0.0.1:9", [".kube", ".aws"], "what `-s` names", False),
+        ("FOO=1 kubectl get pods", [], "", True),
+        ("cd $X && kubectl get pods", [], "", True),
+        ("kubectl get pods; ./x", [], "", True),
+        ("ssh host uptime", [".ssh"], "", False),
+        ("ssh -F x host", [".ssh"], "what `-F` names", False),
+        ("ssh -o ConnectTimeout=5 host", [".ssh"], "", False),
+        ("rm -r build", [], "", False),
+    ],
+)
+def test_programs_see_their_own_keys_by_what_they_are_told_to_do(
+    tmp_path: Path, command: str, places: list[str], code: str, hidden: bool
+) -> None:
+    """All of these calls are approved, for another reason."""
+    person = Person(tmp_path.resolve())
+    (person.work / "build").mkdir()
+    context = person.context(approved=True, approved_rule=f"showing them to {code}" if code else "")
+    keys = person.policy.credentials
+    assert keys is not None
+    found = keys.of(person.policy.line(command, context).parts, str(person.work), approved=True)
+    assert [place for place in found.places if place != "/run" or "/run" in places] == places
+    assert ", ".join(found.code) == code
+    assert bool(found.hidden) == hidden
 
 
 def test_kubectl_reads_a_plain_kubeconfig_without_a_question(tmp_path: Path, layer: str) -> None:

@@ -15,7 +15,14 @@ from hermes_jobs.agent.tools.command_rules import git
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import PathPolicy, is_inside
-from hermes_jobs.agent.tools.repositories import Repository, Setting, Unreadable, current_branch, examine
+from hermes_jobs.agent.tools.repositories import (
+    Repository,
+    Setting,
+    Unreadable,
+    current_branch,
+    examine,
+    submodule_folders,
+)
 from hermes_jobs.agent.tools.tables import load, pattern
 from hermes_jobs.text.clip import clip
 
@@ -100,10 +107,15 @@ def transfers(invocation: Invocation, places: Sequence[str], line: Line) -> Find
     needed = [place for place in places if ("ssh" if place in SSH_PLACES else "https") in kinds]
     if not needed:
         return Finding(places=())
-    programs = [address for address in addresses if "::" in address]
-    finding = line.finding(needed, line.hooks, programs)
+    others = [address for address in addresses if "::" in address]
+    others += [f"the server at {address}" for address in addresses if _THIS_MACHINE.match(address)]
+    finding = line.finding(needed, line.hooks, others)
     allowed = {"GIT_ALLOW_PROTOCOL": ":".join(sorted({"ssh", "https", "http"} & kinds))}
     return Finding(places=needed, code=finding.code, guards={**finding.guards, **allowed})
+
+
+_THIS_MACHINE = re.compile(r"https?://(?:[^@/]*@)?(?:localhost|127\.|0\.|\[)", re.IGNORECASE)
+"""A server that code of the folder may have started."""
 
 
 def _names_other(invocation: Invocation, verb: Invocation, settings: Sequence[str]) -> str:
@@ -172,6 +184,22 @@ def _transport(address: str) -> str:
             scheme, ""
         )
     return "ssh" if re.match(r"[^/:]+:", address) else ""
+
+
+def submodules(_invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
+    """What git runs in submodules, whose own settings and hooks no variable overrides."""
+    finding = line.finding(places, None)
+    code = list(finding.code)
+    try:
+        for folder in line.folders:
+            for each in submodule_folders(folder, line.git, line.environ):
+                repository = examine(each, line.git, line.environ, line.paths, line.workdir)
+                named = os.path.relpath(each, line.workdir)
+                code += [f"{one} ({named})" for one in repository.code(None)]
+    except Unreadable as error:
+        code.append(f"submodules that cannot be checked ({clip(str(error), 80)})")
+    allowed = {"GIT_ALLOW_PROTOCOL": "http:https:ssh"}
+    return Finding(places=places, code=tuple(dict.fromkeys(code)), guards={**finding.guards, **allowed})
 
 
 def signs(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
@@ -263,19 +291,34 @@ _SQL_THAT_RUNS = re.compile(
 """Commands of the clients themselves within SQL, but for those that describe tables and set formats."""
 
 
+_LOCAL_SERVER = re.compile(
+    r"(?i)(?:-h|--host=)?\s*(?:localhost|127\.|0\.|::1|[./])|.*(?:@|host=)(?:localhost|127\.|%2f|/)"
+)
+
+
 def plain_sql(invocation: Invocation, places: Sequence[str], _line: Line) -> Finding:
-    """SQL on the command line runs no program; a file or input might."""
+    """SQL on the command line runs no program; a file or input might. A server may be one of the folder."""
     if invocation.piped or invocation.input or any(one.operator == "<" for one in invocation.redirects):
         return Finding(
             places=places, withheld="its input may run programs; give the statement with an option"
         )
     if any(_SQL_THAT_RUNS.search(word) for word in invocation.arguments):
         return Finding(places=places, withheld="a statement runs a program or another file")
-    return Finding(places=places)
+    local = any(_LOCAL_SERVER.match(word) for word in invocation.arguments)
+    return Finding(places=places, code=("a server on this machine",) if local else ())
 
 
 Check = Callable[[Invocation, Sequence[str], Line], Finding]
 CHECKS: Mapping[str, Check] = {
     check.__name__: check
-    for check in (transfers, signs, asks_git, local_settings, npm_settings, sends_folder, plain_sql)
+    for check in (
+        transfers,
+        submodules,
+        signs,
+        asks_git,
+        local_settings,
+        npm_settings,
+        sends_folder,
+        plain_sql,
+    )
 }

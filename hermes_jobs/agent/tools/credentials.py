@@ -175,7 +175,9 @@ class Credentials:
         )
         if obstacle:
             return Keys(hidden=_united(findings), withheld=obstacle)
-        return self._shown(findings, changes)
+        # What git runs beside another program would see that one's keys.
+        beside = [line.finding((), line.hooks)] if line.verbs else []
+        return self._shown([*findings, *beside], changes)
 
     def _shown(self, findings: Sequence[Finding], changes: Mapping[str, str | None]) -> Keys:
         """What the findings show together. Code of the folder that was approved runs as it is."""
@@ -264,7 +266,7 @@ class Credentials:
             return f"`{name}` is a program of this folder"
         if invocation.given or (uses and any(UNKNOWN in word for word in _known(invocation))):
             return f"the arguments of `{name}` are not known"
-        return _git_obstacle(part) if invocation.name == "git" else ""
+        return _git_obstacle(part, uses=uses) if invocation.name == "git" else ""
 
 
 def _known(invocation: Invocation) -> Iterator[str]:
@@ -276,10 +278,12 @@ def _known(invocation: Invocation) -> Iterator[str]:
             next(rest, None)
 
 
-def _git_obstacle(part: CommandPart) -> str:
+def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
     """Why a command of git must not be in a line with keys."""
     verb, _settings, _folders = git.split_verb(part.invocation)
     table = load("credentials")["git"]
+    if not uses and verb.name in table["transfers"].split():
+        return f"`git {verb.name}` reaches a repository that may run code"
     if verb.name not in (*table["verbs"].split(), "submodule", "clone"):
         return f"`git {verb.name}` may run code of this folder"
     if verb.name == "remote" and verb.operands[:1] not in (

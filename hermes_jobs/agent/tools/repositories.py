@@ -24,6 +24,8 @@ from hermes_jobs.text.clip import clip
 
 GIT_SECONDS = 5.0
 MAX_BYTES = 1_000_000
+MAX_SUBMODULES = 16
+MAX_LEVELS = 4
 OWN_SCOPES = frozenset({"system", "global", "command"})
 
 OVERRIDES: Mapping[str, str] = {
@@ -80,8 +82,8 @@ class Setting:
 
     def __str__(self) -> str:
         if pattern("credentials", "secret_settings").search(self.key):
-            return self.key
-        return f"{self.key} = {clip(self.value, 200)}"
+            return _plain(self.key)
+        return clip(_plain(f"{self.key} = {self.value}"), 200)
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,37 @@ def current_branch(folder: str, git: str, environ: Mapping[str, str]) -> str:
         return ""
 
 
+def submodule_folders(folder: str, git: str, environ: Mapping[str, str], level: int = 0) -> list[str]:
+    """The repositories of submodules in a folder that there are, in the order in which git would enter them.
+
+    Raises `Unreadable`.
+    """
+    if level > MAX_LEVELS:
+        raise Unreadable("they are nested too deeply")
+    if not os.path.lexists(os.path.join(folder, ".gitmodules")):
+        return []
+    listing = ("config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
+    entries = _run((git, *listing), folder, environ).split("\0")
+    stored = os.path.join(folder, _run((git, "rev-parse", "--git-path", "modules"), folder, environ)[:-1])
+    found: list[str] = []
+    for key, _, path in (entry.partition("\n") for entry in entries if entry):
+        name = key.removeprefix("submodule.").removesuffix(".path")
+        inner = os.path.normpath(os.path.join(folder, path))
+        if os.path.lexists(os.path.join(inner, ".git")):
+            found += [inner, *submodule_folders(inner, git, environ, level + 1)]
+        elif os.path.lexists(os.path.join(stored, name)):
+            found.append(os.path.join(stored, name))
+        if len(found) > MAX_SUBMODULES:
+            raise Unreadable("there are too many")
+    return found
+
+
+def _plain(text: str) -> str:
+    """The text without characters that a terminal would obey."""
+    readable = text.encode("utf-8", "replace").decode()
+    return "".join(char if char.isprintable() else " " for char in readable)
+
+
 def _settings(listed: str, folder: str, paths: PathPolicy, workdir: str) -> list[Setting]:
     """The entries of `git config --list -z --show-scope --show-origin`."""
     fields = listed.split("\0")
@@ -188,7 +221,7 @@ def _hooks_in(hooks: str, folder: str) -> list[str]:
     except OSError:
         return []
     return [
-        os.path.relpath(path, folder)
+        _plain(os.path.relpath(path, folder))
         for name in names
         if not name.endswith(".sample") and os.access(path := os.path.join(hooks, name), os.X_OK)
     ]
