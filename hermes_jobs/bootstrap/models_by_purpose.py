@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_jobs.agent.prompt.fences import FenceStripper
+from hermes_jobs.domain.events import HelperPaused
 from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn
@@ -78,16 +79,14 @@ class ModelsByPurpose:
         )
 
     def summarisers(self, session: Session) -> tuple[Helper, ...]:
-        """The models that can summarise the session, preferred first: the configured one unless it is
-        paused, then the session's own."""
+        """The models that can summarise the session, preferred first: the configured one, then the session's
+        own."""
         settings = self._settings
         chosen, main = settings.auxiliary_model(COMPRESSION), settings.main_model
         own = self._own(session.model or settings.model_name)
         if chosen == main:
             return (self._helper(main), *((own,) if own.name != main.model else ()))
         place = self._place(COMPRESSION, chosen.model, chosen)
-        if self._is_paused(place):
-            return (own,)
         return (self._helper(chosen, place), own)
 
     def _own_name(self, lineage: str) -> str:
@@ -113,10 +112,14 @@ class ModelsByPurpose:
             window_of=partial(endpoints.windows(choice.base_url).of, choice.model),
             pricing=endpoints.prices(choice.base_url),
             failed=None if place is None else partial(self._failed, place),
+            paused="" if place is None or (pause := self._pause(place)) is None else pause.message,
         )
 
     def _is_paused(self, place: Place) -> bool:
-        return self._pauses().at(place, self._engine.clock.now()) is not None
+        return self._pause(place) is not None
+
+    def _pause(self, place: Place) -> HelperPaused | None:
+        return self._pauses().at(place, self._engine.clock.now())
 
     def _failed(self, place: Place, error: ModelError) -> None:
         """Pause the model. If the log cannot be written, the next call tries the model again."""

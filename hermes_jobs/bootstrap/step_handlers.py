@@ -233,7 +233,7 @@ class StepHandlers:
                 flusher.model,
                 of.toolbox,
                 flusher.pricing,
-                self._contexts,
+                self._sizing,
                 flusher.window_of,
                 flusher.name,
                 before=of.providers.before_compression,

@@ -47,7 +47,7 @@ from hermes_jobs.views.sqlite import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 33  # of the tables and their contents: raise it with every change of a projection
+SCHEMA: Final = 34  # of the tables and their contents: raise it with every change of a projection
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet

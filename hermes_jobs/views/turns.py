@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import warning_sentence
+from hermes_jobs.domain.session.context_notices import turn_warnings
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.eventlog.log import RecordedEvent
@@ -108,9 +108,10 @@ class Turns:
         connection.executemany(
             "INSERT INTO warnings VALUES (?, ?, ?)",
             [
-                (record.event.turn, record.position, warning_sentence(record.event))
+                (turn, record.position, text)
                 for record in events
-                if isinstance(record.event, e.BudgetWarned)
+                for text in turn_warnings(record.event)
+                if (turn := _concerned(record)) is not None
             ],
         )
         for turn, row in changed.items():

@@ -103,4 +103,16 @@ def test_a_short_conversation_is_not_compressed_and_the_reason_names_the_setting
     session = home.send("hello")["session"]
     refused = home.run("sessions", "compress", session)
     assert refused.code == 1
-    assert "always kept (compression.protect_last_n)" in refused.err
+    assert "always kept (compression.protect_last_n)" in refused.err, refused.err
+
+
+def test_a_compression_that_would_save_nothing_is_refused_before_anything_is_paid(
+    home: Home, model_server: ModelServer
+) -> None:
+    session = home.send("hello")["session"]
+    before = len(model_server.requests)
+
+    for _ in range(2):
+        assert home.run("sessions", "compress", session).code == 1
+    assert len(model_server.requests) == before
+    assert home.send("-s", session, "go on")["session"] == session, "no other session has begun"

@@ -43,6 +43,11 @@ def question(number: int) -> str:
     return ("tool " if number % 3 == 0 else "") + f"question {number} " + "word " * 40
 
 
+def long_question(number: int) -> str:
+    """One of those that make a compression by hand worth it."""
+    return question(number) + "word " * 160
+
+
 def has_ended(worker: InlineWorker, stream: str, turn: str) -> bool:
     """Whether the turn is over, however it ended."""
     return turn in worker.engine.sessions.load(stream).ended

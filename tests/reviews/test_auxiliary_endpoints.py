@@ -16,7 +16,7 @@ from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Seen
 from tests.model_server import ModelServer
 from tests.reviews.conftest import Make
-from tests.reviews.talker import has_ended, is_flush, is_review, is_summary, question, talker
+from tests.reviews.talker import has_ended, is_flush, is_review, is_summary, long_question, talker
 
 STREAM = "session-s1"
 MAIN = "Bearer sk-nobody-may-ever-see-this-0123456789"
@@ -35,7 +35,9 @@ def talk(application: Application, count: int, *, compress: bool = False) -> Non
     with InlineWorker(application) as worker:
         for number in range(count):
             turn = f"t{number}"
-            worker.engine.submit(c.SubmitTurn(turn=turn, session="s1", text=question(number), source="cli"))
+            worker.engine.submit(
+                c.SubmitTurn(turn=turn, session="s1", text=long_question(number), source="cli")
+            )
             worker.work(partial(has_ended, worker, STREAM, turn), stream=STREAM)
         if compress:
             worker.engine.execute(STREAM, c.RequestCompression(reason="manual"))

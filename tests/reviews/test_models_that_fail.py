@@ -18,7 +18,7 @@ from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Action, Answer, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer
 from tests.reviews.conftest import Make
-from tests.reviews.talker import has_ended, is_review, is_summary, question, talker
+from tests.reviews.talker import has_ended, is_review, is_summary, long_question, talker
 
 SESSION = "session-s1"
 USED = {"prompt_tokens": 100, "completion_tokens": 7}
@@ -63,7 +63,11 @@ def talk(worker: InlineWorker, *numbers: int) -> None:
         opening = None if number else e.Opening(model="mine")
         worker.engine.submit(
             c.SubmitTurn(
-                turn=turn, session="s1", text=question(number), source="cli", opening=opening or e.Opening()
+                turn=turn,
+                session="s1",
+                text=long_question(number),
+                source="cli",
+                opening=opening or e.Opening(),
             )
         )
         worker.work(partial(has_ended, worker, SESSION, turn), stream=SESSION)

@@ -15,7 +15,7 @@ from hermes_jobs.settings import load
 from tests.home import PATIENCE, Home, endpoint
 from tests.memory import noting
 from tests.model_server import ModelServer
-from tests.reviews.talker import question, talker
+from tests.reviews.talker import long_question, talker
 
 TURNS = 6
 SMALL = {
@@ -68,5 +68,7 @@ def talk(application: Application, numbers: range | list[int]) -> None:
     with InlineWorker(application) as worker:
         for number in numbers:
             turn = f"t{number}"
-            worker.engine.submit(c.SubmitTurn(turn=turn, session="s1", text=question(number), source="cli"))
+            worker.engine.submit(
+                c.SubmitTurn(turn=turn, session="s1", text=long_question(number), source="cli")
+            )
         assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)

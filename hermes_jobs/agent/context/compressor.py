@@ -101,11 +101,17 @@ class Compressor:
         """Whether the context comes close to being compressed."""
         return self._options.enabled and size.tokens >= self.threshold(size.window, size.fixed) * PRESSURE
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
-        """Whether a compression would save enough of the request to be worth a summary."""
+    def has_content_to_compress(
+        self, messages: Sequence[Message], window: int, fixed: int = 0, *, requested: bool = False
+    ) -> bool:
+        """Whether a compression would save enough of the request to be worth a summary; for one that a user
+        requested: enough of the conversation, with a summary of the usual size."""
         _, conversation = without_notes(messages)
         before = fixed + tokens_of(messages)
         parts = self._cut(conversation, window, fixed, before)
+        if requested:
+            saved = int(tokens_of(flatten(parts.middle)) * (1 - SUMMARY_SHARE)) - FRAME
+            return saved >= tokens_of(messages) * WORTH
         minimum = WORTH if before < window * FULL_SHARE else WORTH_WHEN_FULL
         return before - _after(parts, window, fixed) >= before * minimum
 

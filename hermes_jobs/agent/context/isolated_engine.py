@@ -72,6 +72,8 @@ class IsolatedEngine:
         messages: Sequence[Message],
         window: int,
         fixed: int = 0,
+        *,
+        requested: bool = False,
     ) -> bool:
         """See `ContextEngine`."""
         return self._call(lambda engine: bool(engine.has_content_to_compress(messages, window)))

@@ -32,7 +32,7 @@ class RecallCompacted:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
-        return (tool(toolset="search", effect="read")(self.recall_compacted),)
+        return (tool(toolset="search", effect="read", of_compressed=True)(self.recall_compacted),)
 
     def recall_compacted(
         self,

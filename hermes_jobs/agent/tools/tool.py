@@ -100,7 +100,8 @@ class Tool:
 
     `validate` raises `InvalidArguments`. `call` may raise `ToolFailed` or `Rejected`, whose messages the
     model reads, or any other exception. `reads` and `writes` are the paths of a call, as the model wrote
-    them: calls with common paths keep their order."""
+    them: calls with common paths keep their order. `of_compressed`: offered only to sessions whose beginning
+    was replaced by a summary."""
 
     name: str
     description: str
@@ -114,6 +115,7 @@ class Tool:
     writes: Paths = _no_paths
     guard: Guard = _harmless
     rules: CallRules = ANY_CALL
+    of_compressed: bool = False
 
     @property
     def spec(self) -> ToolSpec:
@@ -144,6 +146,7 @@ def tool(  # noqa: PLR0913 - what a tool is
     writes: Paths = _no_paths,
     guard: Guard = _harmless,
     rules: CallRules = ANY_CALL,
+    of_compressed: bool = False,
 ) -> Callable[[Function], Tool]:
     """Make a tool of a typed function or bound method.
 
@@ -173,6 +176,7 @@ def tool(  # noqa: PLR0913 - what a tool is
             writes=writes,
             guard=guard,
             rules=rules,
+            of_compressed=of_compressed,
         )
 
     return make
@@ -211,15 +215,23 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(f'`{candidate}`' for candidate in nearest)}?" if nearest else "."
 
 
+UNSHOWN = frozenset({
+    "title", "additionalProperties", "maxLength", "minLength", "pattern", "maxItems", "minItems",
+})  # fmt: skip
+"""Keywords of a schema that tell a model nothing that it would do differently. A call that breaks one gets an
+error that names it."""
+
+
 def parameter_schema(shape: type[msgspec.Struct]) -> dict[str, Any]:
-    """The shape's JSON Schema as providers take it: one closed object without references.
+    """The shape's JSON Schema as models are shown it: one object without references, and without what is only
+    checked when a call arrives (`UNSHOWN`): each request pays for every character.
 
     Raises `TypeError` for a type that contains itself.
     """
     schema = msgspec.json.schema(shape)
     definitions = schema.pop("$defs", {})
     flat: dict[str, Any] = _flat(schema, definitions, ())
-    return {"type": "object", "properties": {}, **flat, "additionalProperties": False}
+    return {"type": "object", "properties": {}, **flat}
 
 
 def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -> Any:
@@ -243,7 +255,7 @@ def _flat(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) ->
         if key == "properties"
         else _flat(value, definitions, inside)
         for key, value in node.items()
-        if key != "title"
+        if key not in UNSHOWN and not (key in {"default", "required"} and not value)
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -87,29 +88,40 @@ class Toolbox:
         self._serialize_terminal = serialize_terminal
         self._redact = redact
         self._with_servers = with_servers
-        self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool], ToolboxPort] = {}
+        self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool, bool], ToolboxPort] = {}
 
     def of(self, session: Session) -> ToolboxPort:
-        """The tools of a session: these, and those of its MCP servers."""
-        started = session.started
+        """The tools of a session: these, and those of its MCP servers.
+
+        They change only where its prompt does, with a compression: providers cache both together.
+        """
+        started, compressed = session.started, session.num_compressed > 0
+        own = self if compressed else self._uncompressed
         if started is None or not started.mcp or self._with_servers is None:
-            return self
-        key = (started.mcp, started.mcp_search)
+            return own
+        key = (started.mcp, started.mcp_search, compressed)
         toolbox = self._of_sessions.get(key)
         if toolbox is None:
-            toolbox = self._with_servers(self, started)
+            toolbox = self._with_servers(own, started)
             if len(self._of_sessions) >= MAX_CATALOGUES:
                 self._of_sessions.clear()
             self._of_sessions[key] = toolbox
         return toolbox
 
+    @cached_property
+    def _uncompressed(self) -> Toolbox:
+        """These tools without those for compressed sessions."""
+        return self._copy({name: tool for name, tool in self._tools.items() if not tool.of_compressed})
+
     def with_tools(self, more: Iterable[Tool]) -> Toolbox:
         """These tools and more; of two with one name the own one."""
-        other = copy(self)
         others = {line.name: line for line in more if line.name not in self._tools}
-        other._tools = dict(  # noqa: SLF001 - it is one of these
-            sorted({**self._tools, **others}.items())
-        )
+        return self._copy({**self._tools, **others})
+
+    def _copy(self, tools: Mapping[str, Tool]) -> Toolbox:
+        other = copy(self)
+        other.__dict__.pop("_uncompressed", None)
+        other._tools = dict(sorted(tools.items()))  # noqa: SLF001 - it is one of these
         return other
 
     def is_on(self, toolset: str, toolsets: Sequence[str] | None) -> bool:

@@ -57,8 +57,8 @@ def _requested(session: Session, event: e.CompressionRequested) -> Session:
 def _failed(session: Session, job: compressions.Compression, event: e.CompressionFailed) -> Session:
     after = compressions.failed(job, event)
     session = replace(session, compression=after)
-    if after is not None:
-        return session
+    if after is not None or job.reason == "manual":
+        return session  # what a user asked for says nothing about automatic ones
     # Not again before the next turn, unless the model refuses the prompt: that cannot wait.
     session = replace(session, compression_paused=True)
     if event.kind in compressions.NO_EFFECT:

@@ -3,6 +3,8 @@ ensemble's member is left out; a turn cannot begin yet."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hermes_jobs.domain.budgets import warning_sentence
 from hermes_jobs.domain.events import (
     BudgetWarned,
@@ -10,6 +12,7 @@ from hermes_jobs.domain.events import (
     ContextCompressed,
     ContextPressure,
     Event,
+    ModelCallFailed,
     ReferenceFailed,
     TurnPostponed,
 )
@@ -20,6 +23,20 @@ from hermes_jobs.domain.session.references import CANCELLED
 def notices(event: Event) -> tuple[str, ...]:
     """The sentences about that event, without a full stop; none for other events."""
     return tuple(line.removesuffix(".") for line in _lines(event))
+
+
+def turn_warnings(event: Event) -> tuple[str, ...]:
+    """What the event adds to the warnings of its turn, without a full stop: a limit nearly used up, a context
+    nearly full, a wait for a quota."""
+    match event:
+        case ContextPressure(high=True) | BudgetWarned():
+            return notices(event)
+        case ModelCallFailed(quota_until=float(until)):
+            model = event.back_to or event.model or "the model"
+            resets_at = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
+            return (f"the turn waited for the quota of {model}, which was used up until {resets_at}",)
+        case _:
+            return ()
 
 
 def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
@@ -67,7 +84,10 @@ def _compressed(event: ContextCompressed) -> tuple[str, ...]:
         f"{event.tokens_after:,} tokens; every message stays in the log"
     )
     if event.number > 1:
-        text.append(f"this was compression {event.number} of the session: details may be lost")
+        text.append(
+            f"this was compression {event.number} of the session: details may be lost and answers less "
+            "accurate; a new session (`/new` in a chat, `send` without -c and -s) has a free window"
+        )
     if event.in_vain >= MAX_INEFFECTIVE:
         text.append(
             f"compressing won next to nothing {event.in_vain} times in a row: it is tried again when the "

@@ -24,13 +24,14 @@ ABOUT_THE_REQUEST = frozenset({CANCELLED, "context_overflow", "payload_too_large
 
 class Helper(msgspec.Struct, frozen=True, kw_only=True):
     """A model that summarises. `window_of` returns its context window in tokens; `failed` records a failure,
-    after which the model is not used for a while."""
+    after which the model is not used for a while; `paused`: the failure for which it is not used now."""
 
     model: Model
     name: str
     window_of: Callable[[], int]
     pricing: Pricing
     failed: Callable[[ModelError], None] | None = None
+    paused: str = ""
 
 
 class StandIn(msgspec.Struct, frozen=True, eq=False):

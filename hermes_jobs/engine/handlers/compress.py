@@ -36,6 +36,8 @@ An earlier part of this conversation was replaced by a summary. What it calls do
 state before you repeat anything."""
 FULL = 0.95
 """The share of the window above which a history has to be made smaller, with or without a summary."""
+LEAST_SAVED = 0.01
+"""The share of a request that a requested compression has to save: else the conversation stays as it is."""
 AGAIN = frozenset({"context_overflow"})
 """Kinds of failures after which the same model is called once more: the limit it reported is now
 respected."""
@@ -88,11 +90,12 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         started = self._rebuilt(session)
         fixed = sizing.overhead(session, session.current, started)
         after = fixed + job.context.estimate(shortened.messages)
+        is_smaller = after < estimated
+        if job.compression.reason == "manual":  # whatever became of the prompt, which is built again
+            is_smaller = after - fixed <= estimated - size.fixed - estimated * LEAST_SAVED
         if shortened.removed == 0:
             kind, text = "nothing_to_compress", TOO_SHORT
-        elif after >= estimated and not (
-            job.compression.reason == "manual" and after - fixed < estimated - size.fixed
-        ):
+        elif not is_smaller:
             kind, text = "no_effect", "a summary would take no less than what it stands for"
         else:
             return self._compressed(job, shortened, started, before=estimated, after=after)
@@ -103,6 +106,9 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """The history, summarised by the first helper that succeeds. Raises the `ModelError` of the last
         one."""
         for helper in self.helpers(job.session):
+            if helper.paused:
+                job.paused.append(f"{helper.name}: {helper.paused}")
+                continue
             try:
                 return self._by(helper, job, history, cancel)
             except ModelError as error:
@@ -160,7 +166,7 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             number=session.num_compressed + 1,
             tokens_before=before,
             tokens_after=after,
-            failures=job.why(),
+            failures=job.failed_calls() if shortened.summary else job.why(),
         )
         compressed = replace(
             compressed, in_vain=session.ineffective_compressions + 1 if is_ineffective(compressed) else 0
@@ -198,10 +204,15 @@ class _Job:
         self.context = context
         self.responses: tuple[ResponseBooked, ...] = ()
         self.failures: list[tuple[str, ModelError]] = []
+        self.paused: list[str] = []
+
+    def failed_calls(self) -> str:
+        """The models that failed in this attempt, with their errors; "" if none did."""
+        return "; ".join(f"{name}: {error.message}" for name, error in self.failures)
 
     def why(self) -> str:
-        """The models that failed, with their errors; "" if none did."""
-        return "; ".join(f"{name}: {error.message}" for name, error in self.failures)
+        """Why no model could summarise: each with its error, also one that failed before and is paused."""
+        return "; ".join(filter(None, [*self.paused, self.failed_calls()]))
 
     def failure(self, kind: str, message: str, hint: str = "") -> CompressionFailed:
         return CompressionFailed(

@@ -66,6 +66,10 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
             reason="refused", tokens=size.tokens, window=window, refusal=error.message
         )
 
+    def is_worthwhile(self, session: Session) -> bool:
+        """Whether a compression that a user requests would save enough to be worth a summary."""
+        return self._has_content(session, self.size(session, session.current), requested=True)
+
     def advice(self, session: Session, turn: Turn) -> str:
         """Advice to the user if system prompt and tools leave too little of the window; else ""."""
         size = self.size(session, turn)
@@ -89,11 +93,11 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
             surplus -= sizes[name]
         return largest
 
-    def _has_content(self, session: Session, size: ContextSize) -> bool:
+    def _has_content(self, session: Session, size: ContextSize, *, requested: bool = False) -> bool:
         context = self.contexts.of(session)
         estimated = size.fixed + context.estimate(session.messages)
         window = in_estimates(size.window, size.tokens, estimated)
-        return context.has_content_to_compress(session.messages, window, size.fixed)
+        return context.has_content_to_compress(session.messages, window, size.fixed, requested=requested)
 
     def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """The notification about how full the context is, if that has changed."""

@@ -7,18 +7,19 @@ from collections.abc import Callable
 import msgspec
 
 from hermes_jobs.domain.decision import Decision
+from hermes_jobs.domain.events import CompressionFailed
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import Message, ToolCall, UserMessage
 from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.streams import combine
 from hermes_jobs.engine.budget_guard import FLUSH_ANSWER
+from hermes_jobs.engine.handlers.compression_policy import CompressionPolicy
 from hermes_jobs.engine.handlers.summariser import Summariser
 from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.engine.ports import (
     CANCELLED,
     Cancel,
-    ContextEngines,
     Model,
     ModelError,
     Pricing,
@@ -28,6 +29,10 @@ from hermes_jobs.engine.ports import (
 )
 
 FLUSH_TOOLSET = "memory"
+TOO_LITTLE = (
+    "a summary would save less than a tenth of it, because its first and newest messages are always kept "
+    "(compression.protect_last_n)"
+)
 FLUSH_NOTE = """\
 [This conversation is about to be compressed: most of what was said will give way to a short summary. Save
 now, with the `memory` tool, what is worth keeping for good: first preferences, corrections and recurring
@@ -38,6 +43,7 @@ itself.]"""
 class Flush(msgspec.Struct, frozen=True, eq=False):
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
+    A requested compression that would save next to nothing ends here, before anything is paid.
     `name` is the model that is called; None: the session's own. `before(session)` is called after that, when
     the history is complete for the last time.
     """
@@ -45,12 +51,22 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
     model: Model
     toolbox: Toolbox
     pricing: Pricing
-    contexts: ContextEngines
+    sizing: CompressionPolicy
     window_of: Callable[[str], int]
     name: str | None = None
     before: Callable[[Session], None] | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
+        job = compression_of(session)
+        if job.reason == "manual" and not self.sizing.is_worthwhile(session):
+            refusal = CompressionFailed(
+                turn=job.turn,
+                step=step.id,
+                attempt=step.attempt,
+                kind="nothing_to_compress",
+                message=TOO_LITTLE,
+            )
+            return c.FinishCompression(step=step.id, outcome=refusal)
         outcome = self._flushed(session, step, cancel)
         if self.before is not None:
             self.before(session)
@@ -89,7 +105,7 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
         """The newest part of the conversation that fits into the window, followed by the note."""
         assert session.started is not None
         available = int(self.window_of(model) * 0.9) - FLUSH_ANSWER
-        context = self.contexts.of(session)
+        context = self.sizing.contexts.of(session)
         available -= context.estimate((UserMessage(session.started.system_prompt),))
         messages = context.newest(session.messages, available)
         if messages and isinstance(messages[-1], UserMessage):

@@ -73,8 +73,10 @@ class ContextEngine(Protocol):
     def pressure(self, size: ContextSize) -> bool:
         """Whether the context is close to its threshold."""
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
-        """Whether a compression would remove enough."""
+    def has_content_to_compress(
+        self, messages: Sequence[Message], window: int, fixed: int = 0, *, requested: bool = False
+    ) -> bool:
+        """Whether a compression would remove enough; less is enough for one that a user requested."""
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """The approximate number of tokens of the messages."""

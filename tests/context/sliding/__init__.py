@@ -31,7 +31,9 @@ class SlidingWindow:
     def pressure(self, size: ContextSize) -> bool:
         return self._options.enabled and size.tokens >= self.threshold(size.window) * 0.8
 
-    def has_content_to_compress(self, messages: Sequence[Message], window: int, fixed: int = 0) -> bool:
+    def has_content_to_compress(
+        self, messages: Sequence[Message], window: int, fixed: int = 0, *, requested: bool = False
+    ) -> bool:
         return len(self._kept(messages, window)) < len(messages)
 
     def estimate(self, messages: Sequence[Message]) -> int:
