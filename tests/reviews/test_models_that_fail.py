@@ -162,3 +162,32 @@ def test_a_failed_review_call_is_booked_under_its_own_model(
     assert (booked.model, booked.purpose) == ("small", "review")
     assert (booked.usage != NO_USAGE, booked.estimated != NO_USAGE) == (reported, not reported)
     assert [fact.saved for fact in facts if isinstance(fact, e.ReviewCompleted)] == ["Saved it."]
+
+
+def test_where_no_model_can_summarise_each_is_named_with_its_error_also_one_that_is_left_alone(
+    make_installation: Make, model_server: ModelServer, small: ModelServer
+) -> None:
+    refused = Refuse(status=404, message="The model `small` does not exist")
+    small.follow(lambda seen: refused if is_summary(seen) else talker(seen))
+    application = begin(
+        make_installation, model_server, small, MEMORY__NUDGE_INTERVAL=0, MODEL__CONTEXT_LENGTH=8_000
+    )
+    broken = Refuse(status=401, message="Invalid API key")
+    model_server.follow(lambda seen: broken if is_summary(seen) else talker(seen))
+    with InlineWorker(application) as worker:
+        talk(worker, 0, 1, 2, 3, 4, 5)
+        for _ in range(2):
+            worker.engine.execute(SESSION, c.RequestCompression(reason="manual"))
+            worker.drain()
+
+    failures = [
+        each.event.message
+        for each in application.log.read(SESSION)
+        if isinstance(each.event, e.CompressionFailed)
+    ]
+    assert len(failures) == 2
+    for message in failures:
+        assert "small: " in message
+        assert "`small` does not exist" in message
+        assert "mine: " in message
+        assert "Invalid API key" in message

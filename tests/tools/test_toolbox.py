@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
 from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Toolbox as ToolboxPort
 from hermes_jobs.engine.ports import ToolOutcome, Verdict
 
@@ -297,3 +299,23 @@ def test_a_command_and_a_call_on_files_are_never_side_by_side(names):
 def test_an_invalid_call_delays_no_other():
     calls = (call("write_file", pat="a"), call("write_file", path="a"))
     assert order(box(), *calls) == [(), ()]
+
+
+@tool(toolset="search", effect="read", of_compressed=True)
+def recall(query: str) -> str:
+    return f"found {query}"
+
+
+def test_a_tool_for_compressed_sessions_is_offered_from_the_first_compression_on():
+    toolbox = Toolbox([recall, read_file], enabled=["search", "files"])
+    session = Session(stream="session-s1")
+
+    def offered(session: Session) -> list[str]:
+        return [spec.name for spec in toolbox.of(session).specs(None)]
+
+    assert offered(session) == ["read_file"]
+    assert offered(replace(session, num_compressed=1)) == ["read_file", "recall"]
+    assert [spec.name for spec in toolbox.with_tools([write_file]).of(session).specs(None)] == [
+        "read_file",
+        "write_file",
+    ]
