@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hermes_jobs.text.entities import entities, shared_word
+from hermes_jobs.text.polarity import denied
 from hermes_jobs.text.search.folding import fold, normal
 
 LONGEST = 300  # characters of a sentence
@@ -63,7 +64,9 @@ class Slot(NamedTuple):
 
 
 def slot_of(text: str) -> Slot | None:
-    """What the sentence gives a value to, None where that is not known."""
+    """What the sentence gives a value to, None where that is not known, or where it denies something."""
+    if denied(text):
+        return None
     read = " ".join(normal(text[: LONGEST + 1]).split()).rstrip(".!; ")
     return next(_slots(read), None) if len(read) <= LONGEST else None
 

@@ -5,14 +5,15 @@
 | same         | reads like another, but for case, blanks and a closing mark     | to remove it          |
 | expired      | has expired, as its kind says                                   | to remove it          |
 | crowded      | is `identity`, and prompts have no room for it                  | to make it `episodic` |
-| contained    | has each word, in some form, in common with another, which has  | to remove it          |
-|              | at most twice as many words                                     |                       |
-| contradicted | is older than another with which it shares most of its words,   | to remove it          |
-|              | or that gives the same slot another value (`text.slots`)        |                       |
+| contained    | is what another begins with, which has at most twice as many    | to remove it          |
+|              | words, and denies nothing in the rest                           |                       |
+| contradicted | is older than another with which it shares most of its words,   | a question: whether   |
+|              | or that gives the same slot another value (`text.slots`)        | to remove it          |
 | harmful      | makes answers worse, as a verification found                    | to remove it          |
 
-The first three may be applied automatically, except to entries of a person. The others may be wrong ("likes
-tea" is contained in "no longer likes tea") and need a person's approval.
+The first three may be applied automatically, except to entries of a person. The others may be wrong and need
+a person's approval; `contradicted` is a question about one entry, never applied together with others. Words
+in common prove nothing: "likes tea" is in "no longer likes tea" and in "her brother likes tea".
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from hermes_jobs.domain.memory.memory import PERSONS, STREAM, Memory, evolve, re
 from hermes_jobs.domain.memory.provenance import opposite
 from hermes_jobs.errors import Rejected
 from hermes_jobs.text.figures import pluralize
-from hermes_jobs.text.search.question import roots
+from hermes_jobs.text.polarity import denied
+from hermes_jobs.text.search.question import root_sequence, roots
 from hermes_jobs.text.slots import are_opposed, slot_of
 
 Rule = Literal["same", "expired", "crowded", "contained", "contradicted", "harmful"]
@@ -110,8 +112,14 @@ def _by_slots(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
         if slot is not None:
             by_slot[slot.name].append((entry, slot.value))
     for filled in by_slot.values():
-        newest, value = max(filled, key=lambda one: (one[0].day, one[0].touched))
+        newest, value = max(filled, key=lambda one: _newness(one[0]))
         yield from (_contradicted(older, newest) for older, other in filled if are_opposed(other, value))
+
+
+def _newness(entry: Entry) -> tuple[str, int]:
+    """The sort key of what holds: an observation by the day of its statement, others by their last write or
+    confirmation."""
+    return entry.observed or entry.touched_at[:10], entry.touched
 
 
 def _by_words(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
@@ -138,15 +146,23 @@ def _by_words(entries: Sequence[Entry]) -> Iterator[MemoryProposal]:
 def _compared(
     entry: Entry, other: Entry, own: frozenset[str], others: frozenset[str]
 ) -> Iterator[MemoryProposal]:
-    if contains(others, own):
+    if contains(others, own) and _begins_with(other.text, entry.text):
         if own != others or _worth(other) < _worth(entry):
             yield MemoryProposal("contained", entry, f"“{other.text}” says it too", other)
-    elif not others <= own and are_alike(own, others) and entry.touched < other.touched:
+        return
+    differ = not others <= own or denied(entry.text) != denied(other.text)
+    if differ and are_alike(own, others) and _newness(entry) < _newness(other):
         yield _contradicted(entry, other)
 
 
+def _begins_with(text: str, beginning: str) -> bool:
+    """Whether the text has the words of the beginning, in their order, and denies nothing after them."""
+    words, first = root_sequence(text), root_sequence(beginning)
+    return words[: len(first)] == first and denied(text) == denied(beginning)
+
+
 def _contradicted(entry: Entry, other: Entry) -> MemoryProposal:
-    why = f"“{other.text}”, of {other.touched_at[:10]}, may stand in its place"
+    why = f"does “{other.text}”, of {other.touched_at[:10]}, replace it?"
     return MemoryProposal("contradicted", entry, why, other)
 
 

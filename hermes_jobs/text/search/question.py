@@ -97,15 +97,20 @@ def as_question(text: str) -> str:
 def roots(text: str) -> frozenset[str]:
     """What stands for each word of a short text, in any of its forms: stems, and pairs of characters of a
     script without spaces."""
-    all_roots: set[str] = set()
+    return frozenset(root_sequence(text))
+
+
+def root_sequence(text: str) -> tuple[str, ...]:
+    """The `roots` of a short text in their order, with repetitions."""
+    ordered: list[str] = []
     for piece in pieces(fold(text)):
         if piece.kind == "word":
-            all_roots.add(stem(piece.text))
+            ordered.append(stem(piece.text))
         elif piece.kind == "signed" or len(piece.text) == 1:
-            all_roots.add(piece.text)
+            ordered.append(piece.text)
         else:
-            all_roots.update(map("".join, pairwise(piece.text)))
-    return frozenset(all_roots)
+            ordered.extend(map("".join, pairwise(piece.text)))
+    return tuple(ordered)
 
 
 def _words_of(term: Term) -> Iterator[QuestionWord]:

@@ -12,6 +12,7 @@ from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, entries_wi
 from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.errors import Rejected
 from tests.domain.memory.remembering import added, decided, facts_of, folded
+from tests.text.test_polarity import OPPOSITES
 
 LIMITS = Limits()
 TEA, SAME = "Maya drinks oat milk in her tea", "maya drinks  Oat milk in her tea."
@@ -107,4 +108,51 @@ def test_of_two_that_fill_one_slot_the_older_is_perhaps_contradicted() -> None:
     facts = [added("Dentist: Weber"), added("Has a dog"), added("The user's dentist is Keller")]
     (found,) = proposed(facts)
     assert (found.rule, found.entry.text, found.is_safe) == ("contradicted", "Dentist: Weber", False)
-    assert found.why == "“The user's dentist is Keller”, of 2026-01-03, may stand in its place"
+    assert found.why == "does “The user's dentist is Keller”, of 2026-01-03, replace it?"
+
+
+@pytest.mark.parametrize(("one", "other"), OPPOSITES)
+def test_opposites_are_a_question_about_the_older_and_never_contained(one: str, other: str) -> None:
+    for older, newer in ((one, other), (other, one)):
+        found = proposed([added(older), added("Has a dog"), added(newer)])
+        assert {(each.rule, each.entry.text) for each in found} <= {("contradicted", older)}
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user no longer prefers tea.", "The user prefers tea."),
+        ("The user prefers tea.", "The user no longer prefers tea."),
+        ("Server A is production", "Server A is not production"),
+        ("Server A is not production", "Server A is production"),
+    ],
+)
+def test_the_newer_of_two_opposites_holds_and_the_older_is_asked_about(older: str, newer: str) -> None:
+    (found,) = proposed([added(older), added(newer)])
+    assert (found.rule, found.entry.text, found.is_safe) == ("contradicted", older, False)
+    assert found.why == f"does “{newer}”, of 2026-01-02, replace it?"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Maya drinks green tea", "Maya's brother drinks green tea"),
+        ("Bert reports to Anna", "Anna reports to Bert"),
+        ("The backup runs on Sundays", "Tom doubts that the backup runs on Sundays"),
+        ("The user drinks tea", "The user drinks tea, which is not true"),
+    ],
+)
+def test_common_words_alone_do_not_prove_that_one_entry_contains_the_other(one: str, other: str) -> None:
+    for facts in ([added(one), added(other)], [added(other), added(one)]):
+        assert "contained" not in {each.rule for each in proposed(facts)}
+
+
+def test_an_entry_that_was_confirmed_after_its_opposite_is_the_newer_one() -> None:
+    confirmed = e.MemoryConfirmed(target="memory", content="Server A is production", author="turn")
+    facts = [added("Server A is production"), added("Server A is not production"), confirmed]
+    (found,) = proposed(facts)
+    assert found.entry.text == "Server A is not production"
+
+
+def test_a_sentence_that_denies_a_value_fills_no_slot() -> None:
+    assert proposed([added("My dentist is Keller"), added("My dentist is no longer Weber")]) == ()

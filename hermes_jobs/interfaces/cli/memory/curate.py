@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     "curate",
     epilog=example("hermes-jobs memory curate --apply", "hermes-jobs memory curate --only 3"),
 )
-@click.option("--apply", "every", is_flag=True, help="Apply all proposals except `contradicted`.")
+@click.option(
+    "--apply",
+    "every",
+    is_flag=True,
+    help="Apply all proposals; `contradicted` ones are questions, and are left out.",
+)
 @numbers_option("Apply only proposal N; repeatable.")
 @click.option("--undo", is_flag=True, help="Undo everything that the last --apply or --only did.")
 @json_option
@@ -32,8 +37,8 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     """Propose entries to remove, or to recall only.
 
     No model is called. It proposes entries that are duplicates, have expired, are contained in another one,
-    may be contradicted by a newer one, or made answers worse when they were tested. Nothing changes without
-    --apply or --only.
+    or made answers worse when they were tested. Where a newer entry may contradict one, it asks. Nothing
+    changes without --apply or --only.
     """
     if sum((every, bool(numbers), undo)) > 1:
         raise click.UsageError("--apply, --only and --undo exclude each other.")
@@ -44,13 +49,22 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     if not every and not numbers:
         _proposals().print_list(list(enumerate(proposals, start=1)), as_json=as_json)
         if proposals and not as_json:
-            note("To apply: hermes-jobs memory curate --apply, or --only N.")
+            _note_how(proposals)
             for review in sorted(
                 {str(proposal.entry.review) for proposal in proposals if proposal.rule == "harmful"}
             ):
                 note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
         return
     _apply(context, _chosen(proposals, numbers), version, as_json=as_json)
+
+
+def _note_how(proposals: Sequence[MemoryProposal]) -> None:
+    """How to apply them. Questions are answered one by one."""
+    questions = sum(proposal.rule == "contradicted" for proposal in proposals)
+    if questions < len(proposals):
+        note("To apply: hermes-jobs memory curate --apply, or --only N.")
+    if questions:
+        note("To answer a question with yes, and remove the older entry: hermes-jobs memory curate --only N")
 
 
 def _chosen(proposals: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequence[MemoryProposal]:
