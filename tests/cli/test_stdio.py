@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.processes import ROOT
+from tests.tools.support import wait_until
 from tests.written_home import WrittenHome
 
 
@@ -49,6 +55,67 @@ def test_from_a_closed_input_nothing_can_be_sent(home: WrittenHome) -> None:
 
     assert done.returncode == 2
     assert b"Nothing to send" in done.stderr
+
+
+@pytest.fixture(params=["a pipe", "a socket"])
+def idle(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """Both ends of an open input that nobody writes to, the reading one first."""
+    if request.param == "a pipe":
+        reader, writer = os.pipe()
+    else:
+        reader, writer = (end.detach() for end in socket.socketpair())
+    yield reader, writer
+    for end in (reader, writer):
+        with suppress(OSError):  # the test has closed it
+            os.close(end)
+
+
+def begin_send(home: WrittenHome, stdin: int, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "hermes_jobs", "send", "--no-wait", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "HERMES_JOBS_HOME": str(home.path)},
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def sent_texts(home: WrittenHome) -> list[str]:
+    return [turn["text"] for turn in home.run("turns", "list", "--json").json]
+
+
+def test_an_open_input_in_which_nothing_comes_does_not_hold_up_a_text(
+    home: WrittenHome, idle: tuple[int, int]
+) -> None:
+    with begin_send(home, idle[0], "Hi") as process:
+        _, err = process.communicate()
+
+    assert process.returncode == 0
+    assert err.count(b"Standard input is open, but nothing came") == 1
+    assert sent_texts(home) == ["Hi"]
+
+
+def test_an_open_input_in_which_something_comes_is_read_to_its_end(
+    home: WrittenHome, idle: tuple[int, int]
+) -> None:
+    reader, writer = idle
+    os.write(writer, b"begins ")
+    with begin_send(home, reader, "Hi") as process:
+        wait_until(lambda: unread(reader) == 0, "it reads")
+        os.write(writer, b"and goes on")
+        os.close(writer)
+        _, err = process.communicate()
+
+    assert process.returncode == 0
+    assert b"Standard input" not in err
+    assert sent_texts(home) == ["Hi\n\nbegins and goes on"]
+
+
+def unread(reader: int) -> int:
+    """The number of bytes that wait there."""
+    (count,) = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, b"\0" * 4))
+    return int(count)
 
 
 @pytest.fixture(params=["a full disk", "a reader that has left"])

@@ -131,7 +131,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     """Submit a turn and wait for its answer.
 
     Use `-` as TEXT to read standard input. The message is TEXT, then each file with its name, then piped
-    input: at most 1,000,000 bytes of files and input. `@SERVER:URI` in TEXT attaches a resource of an MCP
+    input: at most 1,000,000 bytes of files and input. Beside a TEXT or file, an input that stays silent for a
+    second is left out, unless `-f -` asks for it. `@SERVER:URI` in TEXT attaches a resource of an MCP
     server.
 
     Settings in this environment (HERMES_JOBS_…, OPENAI_BASE_URL) apply to the turn, whichever process runs

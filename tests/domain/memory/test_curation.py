@@ -149,7 +149,8 @@ def test_common_words_alone_do_not_prove_that_one_entry_contains_the_other(one: 
 
 def test_an_entry_that_was_confirmed_after_its_opposite_is_the_newer_one() -> None:
     confirmed = e.MemoryConfirmed(target="memory", content="Server A is production", author="turn")
-    facts = [added("Server A is production"), added("Server A is not production"), confirmed]
+    facts: list[e.MemoryEvent] = [added("Server A is production"), added("Server A is not production")]
+    facts.append(confirmed)
     (found,) = proposed(facts)
     assert found.entry.text == "Server A is not production"
 

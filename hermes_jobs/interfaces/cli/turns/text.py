@@ -1,4 +1,8 @@
-"""The text of a turn for `send`: TEXT, then files under their names, then piped input."""
+"""The text of a turn for `send`: TEXT, then files under their names, then piped input.
+
+Programs that start others often leave them an open pipe that nobody writes to (Node's `spawn`, CI runners):
+where there is a text without it, it is read only if something comes soon.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from typing import BinaryIO
 
 import click
 
-from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.output import note, one_line
 
 STDIN = "-"
 MAX_BYTES = 1_000_000  # of all files and the piped input of one turn
 PIPED = "standard input"
+PATIENCE = 1.0  # seconds until the first byte of an input that was not asked for
 _LONGEST_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
@@ -45,7 +50,8 @@ def read_text(
         parts += contents
     else:
         parts += [fenced(name, content) for name, content in zip(names, contents, strict=True)]
-    if text == STDIN or STDIN in files or _is_piped():
+    is_asked_for = STDIN in {text, *files}
+    if is_asked_for or _is_piped(may_wait=not may_be_empty and not any(map(str.strip, parts))):
         parts.append(inputs.read(sys.stdin.buffer, PIPED))
     whole = "\n\n".join(part for part in parts if part.strip())
     if not whole and not may_be_empty:
@@ -118,10 +124,27 @@ def _printed(name: str) -> str:
     return one_line(name.encode(errors="replace").decode())
 
 
-def _is_piped() -> bool:
-    """Whether something was redirected to standard input: a pipe, a file or a socket, not a terminal."""
+def _is_piped(*, may_wait: bool) -> bool:
+    """Whether something was redirected to standard input: a file, or a pipe or a socket, not a terminal.
+
+    Unless it `may_wait`, an open pipe or socket counts only if something comes within `PATIENCE`, or its end.
+    """
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (OSError, ValueError):
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return stat.S_ISREG(mode)
+    if may_wait or _comes_within(PATIENCE):
+        return True
+    note('Standard input is open, but nothing came: going on without it. To wait for it, add "-f -".')
+    return False
+
+
+def _comes_within(seconds: float) -> bool:
+    """Whether standard input has something to read, or has ended."""
+    import select
+
+    poll = select.poll()
+    poll.register(sys.stdin.fileno(), select.POLLIN)
+    return bool(poll.poll(seconds * 1_000))
