@@ -81,7 +81,10 @@ class ModelChooser(msgspec.Struct, frozen=True):
         """
         provider, prefixed = self._prefixed(name)
         if provider is not None:
-            own = self.model.base_url if provider.name == self.model.provider else None
+            is_theirs = provider.name == self.model.provider or (
+                provider.name == "openai" and self.shared_url
+            )
+            own = self.model.base_url if is_theirs else None
             return self._choice(provider, own, prefixed, keys)
         if self.model.provider != "auto":
             return self._choice(PROVIDERS[self.model.provider], self.model.base_url, name, keys)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.agent.llm.providers import Provider
 from hermes_jobs.agent.mcp.config import secrets_named
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser
@@ -166,6 +167,17 @@ class Settings(Configuration, frozen=True, kw_only=True):
         if base_url is not None:
             return choosing.elsewhere(model, base_url, keys)
         return choosing.main(model, keys)
+
+    def url_variable(self, provider: Provider) -> tuple[str, str] | None:
+        """The variable that other programs, too, read the address of that provider's API from, and the address.
+
+        Its key is for that address: it must not be sent to the provider's own.
+        """
+        if provider.api == "anthropic":
+            return None if self.anthropic_url is None else (ANTHROPIC_URL, self.anthropic_url)
+        is_shared = self.origins["model.base_url"].endswith(f" {SHARED_URL}")
+        url = self.model.base_url if is_shared and provider.name in {"openai", "custom"} else None
+        return None if url is None else (SHARED_URL, url)
 
     @property
     def _choosing(self) -> ModelChooser:

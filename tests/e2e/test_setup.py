@@ -177,3 +177,40 @@ def test_a_setup_that_is_left_in_the_middle_writes_nothing(home: Home) -> None:
         assert screen.end() == 130, screen.text
     assert not (home.path / "config.yaml").exists()
     assert not (home.path / ".env").exists()
+
+
+@pytest.mark.parametrize("provider", ["openai", "custom"])
+def test_a_gateways_address_in_the_environment_gets_its_key_and_is_written(
+    home: Home, model_server: ModelServer, provider: str
+) -> None:
+    model_server.follow(able)
+    gateway = {"OPENAI_BASE_URL": f"{model_server.base_url}/", "OPENAI_API_KEY": TYPED}
+
+    ran = home.run("setup", "--provider", provider, "--model", "scripted", **gateway)
+
+    assert ran.code == 0, ran
+    assert f"The address is the one in OPENAI_BASE_URL: {model_server.base_url}" in ran.out
+    assert "The environment overrides" not in ran.out
+    assert {each.headers["authorization"] for each in model_server.requests} == {f"Bearer {TYPED}"}
+    assert home.run("config", "show", "--json").json["model.base_url"] == model_server.base_url
+
+
+def test_the_address_of_the_messages_api_in_the_environment_gets_its_key(
+    home: Home, model_server: ModelServer
+) -> None:
+    key = "sk-ant-of-the-gateway-0123456789"
+    address = {"ANTHROPIC_BASE_URL": model_server.base_url, "ANTHROPIC_API_KEY": key}
+
+    ran = home.run("setup", "--provider", "anthropic", "--model", "claude", **address)
+
+    assert "api.anthropic.com" not in ran.out + ran.err
+    assert f"Asking {model_server.base_url} for its models…" in ran.out
+
+
+def test_an_address_given_by_hand_wins_over_that_of_the_environment(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(able)
+    ran = home.run(*at(model_server), "--model", "scripted", OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert ran.code == 0, ran
+    assert "The environment overrides the saved settings; unset there: OPENAI_BASE_URL." in ran.out

@@ -22,6 +22,12 @@ OWN = {name: each.base_url for name, each in PROVIDERS.items()}
 CLAUDE = "claude-haiku-4-5"
 
 
+@pytest.mark.parametrize("config", ["", "model: {provider: openai}", "model: {provider: anthropic}"])
+def test_a_name_with_openai_in_front_goes_where_its_key_is_for(tmp_path, config: str) -> None:
+    choice = chosen(tmp_path, "openai:gpt-5-mini", OPENAI | {"OPENAI_BASE_URL": LOCAL}, config)
+    assert (choice.base_url, choice.key, choice.model) == (LOCAL, "OPENAI_API_KEY", "gpt-5-mini")
+
+
 def chosen(tmp_path, name: str | None, environ: dict[str, str], config: str = "") -> Choice:
     tmp_path.mkdir(exist_ok=True)
     (tmp_path / "config.yaml").write_text(config)

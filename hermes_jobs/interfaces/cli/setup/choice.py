@@ -124,7 +124,7 @@ def save(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> 
     say(f"Written: {paths.config}" + (f" and the key to {paths.env_file} (mode 600)" if secrets else ""))
     if setup.key_is_set and context.environ.get(setup.key):
         say(f"{setup.key} is only in this environment. Workers and schedules need it in theirs, or in .env.")
-    _warn_of_others(context, say)
+    _warn_of_others(context, setup, say)
 
 
 def print_next_steps(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
@@ -137,8 +137,9 @@ def print_next_steps(context: CliContext, setup: ModelSetup, say: Callable[[str]
         say("`hermes-jobs up` for schedules, `hermes-jobs doctor --live` to try it again.")
 
 
-def _warn_of_others(context: CliContext, say: Callable[[str], None]) -> None:
+def _warn_of_others(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:
     """Warn about variables that override the written settings."""
-    winning = [name for name in MODEL_SETTINGS if context.environ.get(name, "").strip()]
+    said = {name: context.environ.get(name, "").strip() for name in MODEL_SETTINGS}
+    winning = [name for name, value in said.items() if value and value.rstrip("/") != setup.base_url]
     if winning:
         say(f"The environment overrides the saved settings; unset there: {', '.join(winning)}.")

@@ -43,6 +43,10 @@ class ModelDialog:
         Raises usage errors, and `Rejected` with the problem.
         """
         chosen = self._provider(provider, base_url)
+        if base_url is None and (variable := self._settings.url_variable(chosen)) is not None:
+            name, base_url = variable
+            chosen = chosen if chosen.api == "anthropic" else provider_at(base_url)
+            self._ask.print_line(f"The address is the one in {name}: {base_url}")
         setup = ModelSetup(provider=chosen, base_url=self._address(chosen, base_url))
         setup = self._key(setup)
         setup, listing = self._offered(setup)
