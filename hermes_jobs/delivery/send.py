@@ -9,8 +9,10 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, append
-from hermes_jobs.domain.delivery import Delivery, TargetKind, failed, parse_target
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, append
+from hermes_jobs.domain.delivery import Delivery, Target, TargetKind, failed, parse_target
+from hermes_jobs.domain.schedule import schedule as schedules
+from hermes_jobs.domain.schedule.commands import retargeted
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.ports import Cancel, Clock, Ids, StepInterrupted
 from hermes_jobs.errors import Rejected
@@ -31,6 +33,13 @@ class Delivered(msgspec.Struct, frozen=True):
     receipt: str = ""
 
 
+class Moved(msgspec.Struct, frozen=True):
+    """The target's address is another one from now on; `why` says so."""
+
+    address: str
+    why: str
+
+
 class DeliveryError(Exception):
     """A failed attempt. `lasting`: every further one would fail too. `retry_after`: the requested wait in
     seconds.
@@ -46,7 +55,9 @@ class DeliveryError(Exception):
 class DeliveryChannel(Protocol):
     """Delivers to one kind of target. Safe for many threads."""
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
+    def deliver(
+        self, delivery: Delivery, address: str, cancel: Cancel
+    ) -> PlaceholderSent | Delivered | Moved:
         """Run the next attempt of the delivery. It may repeat one of a process that died.
 
         Raises `DeliveryError`; `StepInterrupted`, soon, when `cancel` fires.
@@ -67,7 +78,10 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
 
     def run(self, state: Delivery, step: Step, cancel: Cancel) -> Decision:
         """Run the attempt; returns the decision with its event. Raises `StepInterrupted`."""
-        return append(state.stream, self._outcome(state, cancel))
+        outcome = self._outcome(state, cancel)
+        if isinstance(outcome, e.DeliveryMoved):
+            return _moved(state, outcome)
+        return append(state.stream, outcome)
 
     def _outcome(self, delivery: Delivery, cancel: Cancel) -> e.DeliveryEvent:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
@@ -84,6 +98,10 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
             logger.exception("delivery %s", delivery.id)
             name = type(error).__name__
             return self._failed(delivery, DeliveryError(f"It could not be tried ({name}); see the logs."))
+        if isinstance(outcome, Moved):
+            logger.warning("delivery %s: %s", delivery.id, outcome.why)
+            moved = Target(target.kind, outcome.address).text
+            return e.DeliveryMoved(delivery=delivery.id, target=moved, message=outcome.why)
         if isinstance(outcome, PlaceholderSent):
             return e.DeliveryPlaced(delivery=delivery.id, part=outcome.part, receipt=outcome.receipt)
         return e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=outcome.receipt)
@@ -99,3 +117,20 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
             fraction=self.ids.fraction(),
             retry_after=error.retry_after,
         )
+
+
+def _moved(delivery: Delivery, event: e.DeliveryMoved) -> Decision:
+    """The decision to begin again at the new target; the schedule whose answer it is gets it, too."""
+    requested = delivery.requested
+    assert requested is not None, f"{delivery.stream} was not requested"
+    _, mark, schedule = requested.source.partition(schedules.SOURCE)
+
+    def change(load: StateLoader) -> DecisionResult:
+        writes = [StreamEvents(delivery.stream, (event,))]
+        if mark:
+            state: schedules.Schedule = load(schedules.stream_of(schedule))
+            if edits := retargeted(state, requested.target, event.target, f"delivery:{delivery.id}"):
+                writes.append(StreamEvents(state.stream, edits))
+        return DecisionResult(writes=tuple(writes))
+
+    return change

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent
+from hermes_jobs.delivery.send import Delivered, DeliveryError, Moved, PlaceholderSent
 from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, open_bot, retry_after_seconds
 from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.delivery import Delivery
@@ -38,8 +38,12 @@ class TelegramChannel:
         self._token = token
         self._base_url = base_url
 
-    def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> PlaceholderSent | Delivered:
+    def deliver(
+        self, delivery: Delivery, address: str, cancel: Cancel
+    ) -> PlaceholderSent | Delivered | Moved:
         """Replace the newest placeholder by its part, and send the next placeholder.
+
+        A group that has become a supergroup has another number: `Moved`.
 
         Raises `DeliveryError`, `StepInterrupted`.
         """
@@ -51,6 +55,9 @@ class TelegramChannel:
             raise DeliveryError("Its messages vanish from the chat before they can be written.", lasting=True)
         try:
             return waited_for(self._act(self._token, delivery, address, texts), cancel, SECONDS)
+        except ChatMigrated as error:
+            why = f"The group {address} has become a supergroup: its chat is {error.new_chat_id} from now on."
+            return Moved(str(error.new_chat_id), why)
         except TelegramError as error:
             raise _failure(error) from error
         except TimeoutError as error:
@@ -99,7 +106,7 @@ def _failure(error: TelegramError) -> DeliveryError:
             return DeliveryError(f"Telegram allows no request for {wait:g} s.", retry_after=wait)
         case InvalidToken():
             return DeliveryError(f"Telegram refuses the bot's token ({TOKEN}): {error.message}.")
-        case Forbidden() | BadRequest() | ChatMigrated():
+        case Forbidden() | BadRequest():
             return DeliveryError(f"Telegram refuses: {error.message}.", lasting=True)
         case _:
             return DeliveryError(f"Telegram cannot be reached: {error.message}.")

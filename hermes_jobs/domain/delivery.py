@@ -195,6 +195,16 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
                 retry_at=event.retry_at or 0.0,
                 message=event.message,
             )
+        case e.DeliveryMoved():
+            assert delivery.requested is not None, f"{delivery.stream} was not requested"
+            requested = replace(delivery.requested, target=event.target)
+            return Delivery(
+                stream=delivery.stream,
+                version=delivery.version,
+                requested=requested,
+                placements=delivery.placements,
+                message=event.message,
+            )
         case _:
             assert_never(event)
 

@@ -169,7 +169,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
         return choosing.main(model, keys)
 
     def url_variable(self, provider: Provider) -> tuple[str, str] | None:
-        """The variable with the address of that provider's API that other programs read, too, and the address.
+        """The variable that other programs read the address of that provider's API from, and the address.
 
         Its key is for that address: it must not be sent to the provider's own.
         """

@@ -65,7 +65,13 @@ class Deliveries:
         CREATE INDEX deliveries_by_source ON deliveries (source, position);
     """
 
-    event_types: Final = (e.DeliveryRequested, e.DeliveryPlaced, e.DeliverySent, e.DeliveryFailed)
+    event_types: Final = (
+        e.DeliveryRequested,
+        e.DeliveryPlaced,
+        e.DeliverySent,
+        e.DeliveryFailed,
+        e.DeliveryMoved,
+    )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
@@ -73,7 +79,7 @@ class Deliveries:
             event = recorded.event
             if isinstance(event, e.DeliveryRequested):
                 _request(connection, recorded, event)
-            elif isinstance(event, e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed):
+            elif isinstance(event, e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed | e.DeliveryMoved):
                 changes = {**_changes(event), "changed_at": recorded.recorded_at}
                 update(connection, "deliveries", changes, delivery=event.delivery)
 
@@ -90,7 +96,7 @@ def _request(connection: Connection, recorded: RecordedEvent, event: e.DeliveryR
 
 
 def _changes(
-    event: e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed,
+    event: e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed | e.DeliveryMoved,
 ) -> dict[str, str | int | float | None]:
     """The columns that the event gives new values."""
     match event:
@@ -105,6 +111,14 @@ def _changes(
                 "attempts": event.attempt,
                 "message": event.message,
                 "retry_at": event.retry_at,
+            }
+        case e.DeliveryMoved():
+            return {
+                "target": event.target,
+                "receipt": "",
+                "attempts": 0,
+                "message": event.message,
+                "retry_at": None,
             }
 
 

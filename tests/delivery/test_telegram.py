@@ -14,6 +14,7 @@ from hermes_jobs.delivery.telegram_bot import bot_id_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import StateLoader
 from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
+from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import StepInterrupted
 from tests.delivery.letters import NOON, asked_for
@@ -196,3 +197,45 @@ def test_a_worker_that_leaves_does_not_wait_for_telegram(bot: BotServer, courier
 )
 def test_a_token_names_its_bot(token: str, bot_id: str | None) -> None:
     assert bot_id_of(token) == bot_id
+
+
+GROUP, SUPERGROUP = -12, -1_000_000_000_012
+UPGRADED = Fault(
+    status=400, description="Bad Request: group chat was upgraded to a supergroup chat", moved_to=SUPERGROUP
+)
+
+
+@pytest.mark.parametrize("method", ["sendMessage", "editMessageText"])
+def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_ones_of_the_schedule(
+    bot: BotServer, courier: TelegramChannel, method: str
+) -> None:
+    plan = e.Plan(
+        name="n",
+        kind="cron",
+        timing="0 9 * * *",
+        timezone="UTC",
+        text="x",
+        deliver=(f"telegram:{GROUP}", "cli"),
+    )
+    added = e.ScheduleAdded(schedule="h1", plan=plan, by="user", next_due=NOON)
+    schedule = schedules.evolve(schedules.Schedule(stream="schedule-h1"), added)
+    bot.fail(method, UPGRADED)
+    job = SendDelivery(lambda kind: courier, clock=ManualClock(NOON), ids=RandomIds())
+    state = asked_for(f"telegram:{GROUP}", "Good morning.")
+    edited: list[e.Event] = []
+    while steps := next_steps(state):
+        for write in job.run(state, steps[0], Switch())(
+            lambda stream: {"schedule-h1": schedule}[stream]
+        ).writes:
+            for event in write.events:
+                if isinstance(event, e.DeliveryEvent):
+                    state = evolve(state, event)
+                else:
+                    edited.append(event)
+
+    assert state.status == "sent"
+    assert bot.said(SUPERGROUP) == ["Good morning."]
+    (edit,) = edited
+    assert isinstance(edit, e.ScheduleEdited)
+    assert edit.plan.deliver == (f"telegram:{SUPERGROUP}", "cli")
+    assert (edit.next_due, edit.by) == (NOON, f"delivery:{state.id}")

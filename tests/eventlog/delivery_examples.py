@@ -19,6 +19,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.DeliveryPlaced(delivery="dt1x0x0", part=1, receipt="17"),
     e.DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17"),
     e.DeliveryFailed(delivery="dt1x0x0", attempt=2, message="It answered 503.", retry_at=1_800_000_000.5),
+    e.DeliveryMoved(delivery="dt1x0x0", target="telegram:-1004", message="It has become a supergroup."),
     e.ConversationOpened(person="anna", session="s1", source="telegram"),
     e.GatewayTaken(gateway="telegram:4242", worker="gateway-1"),
 )

@@ -51,6 +51,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     description: str = "a fault on demand"
     retry_after: int | None = None
+    moved_to: int | None = None
     cut: Literal["", "before", "after"] = ""
     act: Callable[[], None] = lambda: None
 
@@ -58,11 +59,14 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 class Refused(Exception):
     """An error in the API's own form."""
 
-    def __init__(self, status: int, description: str, retry_after: int | None = None) -> None:
+    def __init__(
+        self, status: int, description: str, retry_after: int | None = None, moved_to: int | None = None
+    ) -> None:
         super().__init__(description)
         self.status = status
         self.description = description
         self.retry_after = retry_after
+        self.moved_to = moved_to
 
 
 class BotServer:
@@ -205,7 +209,7 @@ class BotServer:
             fault.act()
             if fault.cut == "before":
                 raise ConnectionError("cut on demand")
-            raise Refused(fault.status, fault.description, fault.retry_after)
+            raise Refused(fault.status, fault.description, fault.retry_after, fault.moved_to)
         if fault is not None:
             parameters = {**parameters, "timeout": "0"}  # it takes effect, and nothing is waited for
         act = getattr(self, f"_{method}", None)
@@ -383,6 +387,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _error(refused: Refused) -> dict[str, Any]:
     error: dict[str, Any] = {"ok": False, "error_code": refused.status, "description": refused.description}
+    if refused.moved_to is not None:
+        error["parameters"] = {"migrate_to_chat_id": refused.moved_to}
     if refused.retry_after is not None:
         error["parameters"] = {"retry_after": refused.retry_after}
     return error

@@ -50,4 +50,12 @@ class DeliveryFailed(Event, frozen=True, kw_only=True):
     retry_at: float | None = None
 
 
-DeliveryEvent = DeliveryRequested | DeliveryPlaced | DeliverySent | DeliveryFailed
+class DeliveryMoved(Event, frozen=True, kw_only=True):
+    """The target has another address from now on: the delivery begins again there. `message` says why."""
+
+    delivery: str
+    target: str
+    message: str
+
+
+DeliveryEvent = DeliveryRequested | DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved

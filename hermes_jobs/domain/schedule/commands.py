@@ -178,6 +178,16 @@ class RunNow(ScheduleCommand, frozen=True, kw_only=True):
         )
 
 
+def retargeted(schedule: Schedule, old: str, new: str, by: str) -> tuple[e.ScheduleEdited, ...]:
+    """The edit after which its answers go to `new` instead of `old`; none where it has no such target."""
+    plan = schedule.plan
+    if plan is None or schedule.removed or old not in plan.deliver:
+        return ()
+    deliver = tuple(dict.fromkeys(new if target == old else target for target in plan.deliver))
+    edited = msgspec.structs.replace(plan, deliver=deliver)
+    return (e.ScheduleEdited(schedule=schedule.id, plan=edited, by=by, next_due=schedule.next_due),)
+
+
 def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
     """The plan in canonical form: clean name, canonical targets. Raises `Rejected`."""
     text = plan.text.strip()
