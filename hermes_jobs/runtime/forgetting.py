@@ -8,6 +8,7 @@ large results, and erase the deleted data from the database's files.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
@@ -37,12 +38,13 @@ from hermes_jobs.domain.patterns import Pattern, exact_texts
 from hermes_jobs.domain.session.commands import EndSession
 from hermes_jobs.domain.session.session import is_session, lineage_of, require_no_children, stream_of
 from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.errors import Rejected
+from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.forget import Matches, erase_remains, events_of_type, find, forget
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.runtime.home_texts import HomeTexts
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.file_lock import FileLock
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -51,6 +53,8 @@ logger = logging.getLogger(__name__)
 
 DAY_SECONDS = 86_400.0
 RETENTION = "retention"
+PATIENCE = 5.0  # seconds that a removal waits for readers of an earlier state
+BREATH = 0.1  # seconds between two attempts
 
 
 class Forgetter:
@@ -137,6 +141,7 @@ class Forgetter:
         The files of the home follow with `clean`. Raises what `hermes_jobs.eventlog.forget.forget` does.
         """
         application = self._application
+        application.settings.paths.forgetting.touch(mode=0o600)
         self._scrub_files(removal)
         event = e.TextsForgotten(
             forgetting=application.ids.name("f"),
@@ -199,22 +204,41 @@ class Forgetter:
     def clean(self) -> bool:
         """Remove forgotten texts from this home's files and the database; whether none is left.
 
-        Has no effect after a complete cleanup.
+        Has no effect after a complete cleanup. Waits for another process of this home that cleans up, and
+        completes what that leaves if it is killed.
         """
-        newest = self._log.key(KEY_SCOPE, NEWEST)
-        if newest is None:
+        paths = self._application.settings.paths
+        lock = FileLock(paths.run / "forgetting.lock", "removed texts, to clean up after them")
+        try:
+            with lock.hold():
+                is_clean = self._clean()
+                if is_clean:
+                    paths.forgetting.unlink(missing_ok=True)
+                return is_clean
+        finally:
+            lock.close()
+
+    def clean_patiently(self) -> bool:
+        """The same, again and again for a few seconds: another process may be reading an earlier state."""
+        until = self._application.clock.monotonic() + PATIENCE
+        while not self.clean():
+            if self._application.clock.monotonic() >= until:
+                return False
+            time.sleep(BREATH)
+        return True
+
+    def _clean(self) -> bool:
+        done = unfinished(self._application)
+        if done is None:
             return True
-        marker, done = self._application.settings.paths.forgotten, f"{self._log.log_id} {newest.position}\n"
-        with suppress(OSError):
-            if marker.read_text(encoding="utf-8") == done:
-                return True
         self._application.views.catch_up()
+        self._application.views.delete_old()
         self._application.sync_files()
         self._delete_results()
         self._delete_snapshots()
         if not erase_remains(self._log):
             return False
-        write_bytes(marker, done.encode())
+        write_bytes(self._application.settings.paths.forgotten, done.encode())
         return True
 
     def _delete_results(self) -> None:
@@ -304,6 +328,30 @@ class Forgetter:
                 return list(old.values())
             for stream in remaining:
                 del old[stream]
+
+
+def unfinished(application: Application) -> str | None:
+    """What this home's marker says once it has followed the log's newest removal; None if it says so already.
+
+    Raises `LogUnavailable`.
+    """
+    newest = application.log.key(KEY_SCOPE, NEWEST)
+    if newest is None:
+        return None
+    done = f"{application.log.log_id} {newest.position}\n"
+    with suppress(OSError):
+        if application.settings.paths.forgotten.read_text(encoding="utf-8") == done:
+            return None
+    return done
+
+
+def finish(application: Application) -> bool:
+    """Complete a removal whose process was killed; whether nothing is left to do. A failure is logged."""
+    try:
+        return unfinished(application) is None or Forgetter(application).clean()
+    except (HermesJobsError, OSError) as error:
+        logger.warning("removed texts are cleaned up later: %s", error)
+        return False
 
 
 def _replays(planned: e.ReplayPlanned, streams: Collection[str]) -> bool:

@@ -8,20 +8,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.domain.events import TextsForgotten
 from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.system.allocator import return_free_memory
 from hermes_jobs.system.file_lock import FileLock
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.eventlog.log import RecordedEvent
 
 logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 30.0  # seconds after a worker's start
 EVERY = 3_600.0
+AGAIN = 2.0  # seconds until a cleanup is tried again that a reader of the log held up
+TRIM_EVERY = 60.0  # seconds between two returns of free memory to the system
 POLL_SECONDS = 600.0  # for texts without a vector, and for finished conversations
 DAY = 86_400.0
 
@@ -43,20 +48,11 @@ def maintain_home(application: Application) -> None:
 
 def maintain_home_if_due(application: Application) -> None:
     """Run it if the last run was a day ago, or if a forgetting is not cleaned up yet."""
+    from hermes_jobs.runtime.forgetting import unfinished
+
     with suppress(HermesJobsError):  # the next run checks again
-        if _is_unfinished(application) or _is_due(application):
+        if unfinished(application) is not None or _is_due(application):
             maintain_home(application)
-
-
-def _is_unfinished(application: Application) -> bool:
-    settings = application.settings
-    newest = application.log.key(KEY_SCOPE, NEWEST)
-    if newest is None:
-        return False
-    with suppress(OSError):
-        done = settings.paths.forgotten.read_text(encoding="utf-8")
-        return done != f"{application.log.log_id} {newest.position}\n"
-    return True
 
 
 def _is_due(application: Application) -> bool:
@@ -121,11 +117,17 @@ def plan_consolidations(application: Application) -> None:
 
 
 class Housekeeper:
-    """The thread of a worker for this maintenance."""
+    """The thread of a worker for this maintenance.
+
+    It cleans up after a removal at once, beside the process that removes texts: if that is killed, nobody has
+    to notice.
+    """
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._stopping = threading.Event()
+        self._stopping = False
+        self._wakeup = threading.Event()
+        self._is_clean = False
         self._thread = threading.Thread(target=self._run, name="housekeeper", daemon=True)
 
     def start(self) -> None:
@@ -134,18 +136,40 @@ class Housekeeper:
 
     def stop(self) -> None:
         """End the thread; unfinished work is left to the next run."""
-        self._stopping.set()
+        self._stopping = True
+        self._wakeup.set()
+
+    def follow(self, news: Sequence[RecordedEvent]) -> None:
+        """Look at new events of the log."""
+        if any(isinstance(recorded.event, TextsForgotten) for recorded in news):
+            self._is_clean = False
+            self._wakeup.set()
 
     def _run(self) -> None:
-        wait, done_at = FIRST_AFTER, float("-inf")
-        while not self._stopping.wait(wait):
-            wait = POLL_SECONDS
+        now = time.monotonic()
+        plan_at, maintain_at = now + FIRST_AFTER, now + FIRST_AFTER
+        while not self._stopping:
+            self._wakeup.clear()
             try:
-                application = self._application.current()
-                plan_consolidations(application)
-                plan_embeddings(application)
-                if time.monotonic() - done_at >= EVERY:
-                    done_at = time.monotonic()
+                self._clean_up()
+                return_free_memory()
+                now = time.monotonic()
+                if now >= plan_at:
+                    plan_at = now + POLL_SECONDS
+                    application = self._application.current()
+                    plan_consolidations(application)
+                    plan_embeddings(application)
+                if now >= maintain_at:
+                    maintain_at = now + EVERY
                     maintain_home(self._application)
             except Exception:
                 logger.exception("housekeeping failed; it is tried again later")
+            pause = min(plan_at, maintain_at) - time.monotonic()
+            self._wakeup.wait(max(0.0, min(pause, TRIM_EVERY if self._is_clean else AGAIN)))
+
+    def _clean_up(self) -> None:
+        from hermes_jobs.runtime.forgetting import finish
+
+        if not self._is_clean:
+            self._is_clean = True  # before it looks: a removal meanwhile is looked at again
+            self._is_clean = finish(self._application) and self._is_clean

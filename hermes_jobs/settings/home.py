@@ -102,6 +102,11 @@ class Paths(Struct, frozen=True):
         return self.run / "forgotten"
 
     @property
+    def forgetting(self) -> Path:
+        """There from before texts are removed until nothing of them is left in this home."""
+        return self.run / "forgetting"
+
+    @property
     def folders(self) -> tuple[Path, ...]:
         """The folders that a process may need."""
         return (self.memories, self.skills, self.plugins, self.views, self.results, self.logs, self.run)

@@ -118,6 +118,11 @@ class Store:
         """Replay the log into a new generation while readers use the old one; they follow by themselves."""
         self._build(self.generations.current(), progress)
 
+    def delete_old(self) -> None:
+        """Delete every generation but the current one, such as that of a process that was killed."""
+        with self.generations.building():
+            self.generations.delete_others()
+
     def close(self) -> None:
         """Release the connections of all threads."""
         while self._connections:

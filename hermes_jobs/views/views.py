@@ -340,6 +340,10 @@ class Views:
 
     # --- the files --------------------------------------------------------------------------------
 
+    def delete_old(self) -> None:
+        """Delete what earlier rows left in the folder: they may hold texts that were removed since."""
+        self._store.delete_old()
+
     def catch_up(self) -> Progress:
         """Apply the log's new events; each read does this, too."""
         return self._store.catch_up()

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.eventlog import forget as log_forgetting
 from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.interfaces.cli import main
@@ -22,8 +23,11 @@ PARTS: dict[str, tuple[Any, str]] = {
     "home": (forgetting.Forgetter, "clean"),
     "views": (Views, "catch_up"),
     "files": (Application, "sync_files"),
+    "others": (Views, "delete_old"),
     "results": (forgetting.Forgetter, "_delete_results"),
+    "snapshots": (forgetting.Forgetter, "_delete_snapshots"),
     "database": (SqlEventLog, "erase_deleted"),
+    "erased": (log_forgetting, "moved"),
     "marker": (forgetting, "write_bytes"),
 }
 

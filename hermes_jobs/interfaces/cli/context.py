@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.errors import Misconfigured
+
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.runtime.home_copy import HomeCopy
     from hermes_jobs.settings import Settings
     from hermes_jobs.views.models import SessionView, TurnView
 
@@ -22,6 +25,7 @@ class CliContext:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.debug = environ.get(DEBUG, "") not in {"", "0"}
+        self._copy: HomeCopy | None = None
         self.environ = {name: value for name, value in environ.items() if name != DEBUG}
 
     @cached_property
@@ -36,7 +40,29 @@ class CliContext:
         """The home with its log. Raises `Misconfigured`, `LogUnavailable`."""
         from hermes_jobs.bootstrap import Application
 
-        return Application(self.settings, self.environ, notify=self._note)
+        try:
+            application = Application(self.settings, self.environ, notify=self._note)
+        except Misconfigured as error:
+            return self._reading_a_copy(error)
+        if self.settings.paths.forgetting.exists():
+            from hermes_jobs.runtime.forgetting import finish
+
+            finish(application)
+        return application
+
+    def _reading_a_copy(self, refusal: Misconfigured) -> Application:
+        """The application of a home that cannot be written: it can be read. Raises the refusal otherwise."""
+        from msgspec.structs import replace
+
+        from hermes_jobs.bootstrap import Application
+        from hermes_jobs.runtime.home_copy import HomeCopy, is_read_only
+
+        if not is_read_only(self.settings.paths):
+            raise refusal
+        self._note(f"{refusal.message} This command reads a copy of it.")
+        self._copy = HomeCopy(self.settings.paths)
+        settings = replace(self.settings, paths=self._copy.paths)
+        return Application(settings, self.environ, notify=self._note, read_only=refusal)
 
     def _note(self, text: str) -> None:
         from hermes_jobs.domain.session.titles import printable
@@ -65,6 +91,8 @@ class CliContext:
         """Release what was opened."""
         if "application" in self.__dict__:
             self.application.close()
+        if self._copy is not None:
+            self._copy.close()
 
 
 pass_context = click.make_pass_decorator(CliContext)

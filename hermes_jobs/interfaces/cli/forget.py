@@ -38,6 +38,12 @@ REMAINING_COPIES = (
     " home, this terminal."
 )
 
+COMPLETE = "Complete: the log and the files of this home hold nothing of it."
+INCOMPLETE = (
+    "Not complete yet: another process is still reading an earlier state of the log. When that has ended, a"
+    " worker of this home erases the rest within seconds, or else the next command."
+)
+
 
 class RemovalOptions(NamedTuple):
     """The options of a removal: the recorded reason, confirmation, and output."""
@@ -68,11 +74,7 @@ class Request:
         self.forgetter: Forgetter = Forgetter(context.application)
         self._wish = wish
         self._force = force
-        if not self.forgetter.clean():
-            note(
-                "Another process is still reading texts that were removed before. The next removal erases "
-                "them."
-            )
+        self.forgetter.clean()
 
     def find(self, removal: Removal) -> Matches:
         """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
@@ -106,18 +108,16 @@ class Request:
         )
         if family is not None:
             self.forgetter.end_sessions(family)
-        is_clean = self.forgetter.clean()
-        self._print(forgetting, matches)
-        if not is_clean:
-            note("Another process is still reading the old log. The next process that can cleans the file.")
+        self._print(forgetting, matches, is_complete=self.forgetter.clean_patiently())
 
-    def _print(self, forgetting: str | None, matches: Matches) -> None:
+    def _print(self, forgetting: str | None, matches: Matches, *, is_complete: bool = True) -> None:
         if self._wish.as_json:
             per_stream = Counter(rewrite.stream for rewrite in matches.rewrites)
             print_json(
                 {
                     "forgetting": forgetting,
                     "dry_run": self._wish.dry_run,
+                    "is_complete": is_complete,
                     "num_events": len(matches.rewrites),
                     "streams": per_stream,
                     "num_results": len(matches.results),
@@ -126,9 +126,9 @@ class Request:
                 }
             )
         elif forgetting is not None:
-            note(
-                f"Removed, and recorded as {forgetting}: hermes-jobs events --stream forgetting-{forgetting}"
-            )
+            recorded = f"recorded as {forgetting}: hermes-jobs events --stream forgetting-{forgetting}"
+            note(f"Removed, and {recorded}")
+            note(COMPLETE if is_complete else INCOMPLETE)
         elif self._wish.dry_run:
             note("Nothing was removed: this was a dry run.")
         else:
