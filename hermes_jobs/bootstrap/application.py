@@ -17,7 +17,7 @@ from hermes_jobs.bootstrap.made_of import changed_fields, fields_of, parts_of
 from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.isolation import refuse_inside_tool
@@ -91,9 +91,10 @@ class Application:
         *,
         clock: Clock | None = None,
         notify: Callable[[str], None] = logger.warning,
+        read_only: HermesJobsError | None = None,
     ) -> None:
         """Tools inherit `environ` without its secrets; `notify` is called with messages about locks that this
-        process waits for.
+        process waits for. `read_only`: every write to the log raises it.
 
         Raises `Misconfigured` for a home that cannot be created, and inside a tool of the agent.
         """
@@ -105,6 +106,7 @@ class Application:
         self.live = LiveSettings(settings, environ)
         self._environ = environ
         self._notify = notify
+        self._read_only = read_only
         self._latest = self
         self._lock = threading.Lock()
         self._all_endpoints: WeakSet[ModelEndpoints] = WeakSet()
@@ -191,6 +193,7 @@ class Application:
             self.settings.log_url or sqlite_url(paths.events_db),
             notifier_folder=paths.run / "doorbells",
             notify=self._notify,
+            read_only=self._read_only,
         )
 
     @cached_property

@@ -33,7 +33,7 @@ class WorkerStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `has`: digests of keys and addresses by name. `problem`: why it uses older settings than the files hold;
     `outdated`: keys whose change needs a restart. `locale`: the default of the agent's commands.
-    `unreachable`: why a gateway's platform is unreachable.
+    `unreachable`: why a gateway's platform is unreachable. `no_broker`: why a worker cannot send messages.
     """
 
     has: Mapping[str, str] = {}
@@ -41,6 +41,7 @@ class WorkerStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     outdated: tuple[str, ...] = ()
     locale: PersonLocale = PersonLocale()
     unreachable: str = ""
+    no_broker: str = ""
 
     def meets(self, requires: Mapping[str, str]) -> bool:
         """Whether it has all that a turn requires."""
@@ -120,13 +121,19 @@ class HomeWorkers:
     # --- this process ---------------------------------------------------------------------------
 
     def lease(
-        self, name: str, *, queues: Sequence[str] = (), unreachable: Callable[[], str] | None = None
+        self,
+        name: str,
+        *,
+        queues: Sequence[str] = (),
+        unreachable: Callable[[], str] | None = None,
+        no_broker: Callable[[], str] = str,
     ) -> Lease:
         """A new lease for this process; the caller starts and closes it.
 
-        `unreachable`: why a gateway's platform is unreachable; empty if it is reachable.
+        `unreachable`: why a gateway's platform is unreachable; empty if it is reachable. `no_broker`: the
+        same of a worker's broker.
         """
-        status = self._status if name in RUN_STEPS else None
+        status = partial(self._status, no_broker) if name in RUN_STEPS else None
         if unreachable is not None:
             status = partial(self._gateway_status, unreachable)
         return Lease(
@@ -139,10 +146,12 @@ class HomeWorkers:
             status=status,
         )
 
-    def _status(self) -> str:
+    def _status(self, no_broker: Callable[[], str]) -> str:
         settings = self._live.current()
         has = available_digests(settings, self._log.log_id)
-        return _json(WorkerStatus(has, self._live.problem, self._live.outdated, self._locale()))
+        return _json(
+            WorkerStatus(has, self._live.problem, self._live.outdated, self._locale(), no_broker=no_broker())
+        )
 
     def _gateway_status(self, unreachable: Callable[[], str]) -> str:
         return _json(WorkerStatus(unreachable=self._redact(unreachable())))

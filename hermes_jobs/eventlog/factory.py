@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from hermes_jobs.errors import Corrupt, Misconfigured, NewerSchema
+from hermes_jobs.errors import Corrupt, HermesJobsError, Misconfigured, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.codec import Codec
 from hermes_jobs.eventlog.database import LogDatabase
@@ -35,19 +35,20 @@ def open_log(
     codec: Codec | None = None,
     notifier_folder: Path | None = None,
     notify: Callable[[str], None] = logger.warning,
+    read_only: HermesJobsError | None = None,
 ) -> SqlEventLog:
     """Open the log that the URL names, and make it where it does not exist yet.
 
     `sqlite:///PATH` (percent-quoted: see `sqlite_url`) or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
     `notifier_folder` is where this host's processes notify each other of writes; `notify` is called with a
-    sentence that names the process a writer waits for.
+    sentence that names the process a writer waits for. `read_only`: every write raises it.
     Raises `Misconfigured` for any other URL, `LogUnavailable`, `NewerSchema`, and `Corrupt` where the
     database is damaged or holds something else.
     """
     database = _database(url, notify)
     try:
         doorbell = None if notifier_folder is None else ProcessNotifier(notifier_folder)
-        return SqlEventLog(database, _log_id(database), codec or Codec(), doorbell)
+        return SqlEventLog(database, _log_id(database), codec or Codec(), doorbell, read_only)
     except Exception as error:
         database.close()
         translation = database.translated(error)

@@ -13,7 +13,7 @@ import msgspec
 from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.domain.session.steps import Queue
-from hermes_jobs.errors import Corrupt, NewerSchema
+from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import PreparedAppend, needs_newer
 from hermes_jobs.eventlog.budget_rows import to_charge
@@ -37,15 +37,21 @@ class SqlEventLog:
     """An `EventLog` in a database that speaks SQL. `hermes_jobs.eventlog.factory` makes one."""
 
     def __init__(
-        self, database: Database, log_id: str, codec: Codec, notifier: ProcessNotifier | None = None
+        self,
+        database: Database,
+        log_id: str,
+        codec: Codec,
+        notifier: ProcessNotifier | None = None,
+        read_only: HermesJobsError | None = None,
     ) -> None:
-        """Without a notifier, other processes find this one's writes at their next poll."""
+        """Without a notifier, other processes find this one's writes at their next poll. `read_only`: every
+        write raises it."""
         self._database = database
         self._notifier = notifier
         self._log_id = log_id
         self._codec = codec
         self._forgotten = 0
-        self._queue = WriteQueue(database, self._notify_all)
+        self._queue = WriteQueue(database, self._notify_all, read_only)
         self._written = 0
         self._written_condition = threading.Condition()
         self._notified = threading.Event()
@@ -53,6 +59,10 @@ class SqlEventLog:
     @property
     def log_id(self) -> str:
         return self._log_id
+
+    @property
+    def is_local(self) -> bool:
+        return not self._database.durable_always
 
     @property
     def codec(self) -> Codec:
@@ -115,7 +125,7 @@ class SqlEventLog:
     def at(self, positions: Iterable[int]) -> Sequence[RecordedEvent]:
         numbers = list(map(int, positions))
         parts = (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
-        batches = (self._all(sql.SELECT_AT.format(", ".join(map(str, part)))) for part in parts)
+        batches = (self._all(*sql.select_at(part)) for part in parts)
         return [to_recorded(row, self._codec) for rows in batches for row in rows]
 
     def last_position(self) -> int:

@@ -7,6 +7,7 @@ row whose key it is given; `{}` in it takes a further condition.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
@@ -41,7 +42,7 @@ EVENTS_BY_STREAM_PAGE = (
     f"{_EVENTS} WHERE (stream, version) > (:stream, :version) ORDER BY stream, version LIMIT :most"
 )
 SELECT_EXTENT = "SELECT count(*), min(position), max(position) FROM events"
-SELECT_AT = f"{_EVENTS} WHERE position IN ({{}})"
+_SELECT_AT = f"{_EVENTS} WHERE position IN ({{}})"
 SELECT_LAST_POSITION = _NEWEST
 SELECT_HEAD = f"{_HEADS} WHERE stream = :name"
 SELECT_HEAD_FORGOTTEN = (
@@ -181,3 +182,15 @@ UPSERT_STATUS = _upsert("worker_status", "worker", "status")
 DELETE_STATUS = "DELETE FROM worker_status WHERE worker = :name"
 SELECT_INFO = "SELECT log_id, schema FROM log_info"
 INSERT_INFO = _insert("log_info", *columns("log_info"))
+
+
+def select_at(positions: Sequence[int]) -> tuple[str, Mapping[str, int]]:
+    """The statement for the events at those positions, and its parameters.
+
+    Drivers cache statements by their text: so there are few of them, each for a power of two.
+    """
+    count = 1 << max(0, len(positions) - 1).bit_length()
+    values = {f"at{number}": position for number, position in enumerate(positions)}
+    padding = {f"at{number}": 0 for number in range(len(positions), count)}
+    names = ", ".join(f":at{number}" for number in range(count))
+    return _SELECT_AT.format(names), {**values, **padding}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.database import Connection, Database
 
 T = TypeVar("T")
@@ -52,11 +52,17 @@ class WriteQueue:
     """Runs writes in transactions, first in, first out.
 
     `on_commit` is called once for a transaction in which a write `notifies`, by its leader, before any of the
-    waiting threads returns.
+    waiting threads returns. `refusal`: every write raises it.
     """
 
-    def __init__(self, database: Database, on_commit: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        on_commit: Callable[[], None] = lambda: None,
+        refusal: HermesJobsError | None = None,
+    ) -> None:
         self._database = database
+        self._refusal = refusal
         self._on_commit = on_commit
         self._mutex = threading.Lock()
         self._waiting: deque[_QueuedWrite] = deque()
@@ -72,6 +78,8 @@ class WriteQueue:
         Raises what `act` raises, after rolling it back; or the database's failure as the project's error,
         without a write.
         """
+        if self._refusal is not None:
+            raise self._refusal
         entry = _QueuedWrite(act, durable, size, notifies)
         with self._mutex:
             self._waiting.append(entry)
