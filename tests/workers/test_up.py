@@ -123,7 +123,9 @@ def test_it_runs_everything_says_where_and_leaves_nothing_behind(home: Home) -> 
         running.signal(signal.SIGINT)
         ended = running.end()
 
-    consuming = {worker["name"] for worker in load["workers"] if worker["queues"]}
+    consuming = {worker["name"] for worker in load["workers"]}
+    assert {worker["kind"] for worker in load["workers"]} == {"worker"}
+    assert [other["kind"] for other in load["others"]] == ["beat"]
     assert {step["worker"] for step in turn["steps"]} == consuming
     troubled = [check for check in doctor["checks"] if check["status"] != "ok"]
     assert [check for check in troubled if not check["check"].startswith("live.")] == []

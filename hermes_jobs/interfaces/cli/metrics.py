@@ -149,7 +149,7 @@ def _queues(load: QueueStats) -> Iterator[Metric]:
         for name, value in values.items():
             families[name].add_metric([queue.name], value)
     yield from families.values()
-    alive = sum(bool(worker.queues) for worker in load.workers)
+    alive = len(load.workers)
     yield GaugeMetricFamily("hermes_jobs_workers", "Workers alive.", value=alive)
 
 

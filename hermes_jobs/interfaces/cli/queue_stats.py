@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 BEATS_MISSED = 1.5  # heartbeats of a remote worker to wait for
 LOOK_BACK = 200  # events of a stream that are read to find when a step became due
-INLINE_WORKER = "none: it runs the turns of one command"
+WORKER = "worker"
+WITHOUT_QUEUES = {
+    "beat": "none: it starts due schedules",
+    "gateway": "none: it listens to a chat",
+    "inline": "none: it runs the turns of one command",
+}
 
 
 class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,18 +37,24 @@ class QueueLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveWorker(msgspec.Struct, frozen=True, kw_only=True):
-    """A live worker: its running steps, and the age of its last heartbeat."""
+    """A live process with a lease: its running steps, and the age of its last heartbeat.
+
+    `kind`: `worker`, or what it is that consumes no queue: `beat`, `gateway`, `inline` (runs the turns of one
+    command).
+    """
 
     name: str
+    kind: str = WORKER
     queues: tuple[str, ...]
     running: int
     seen_seconds_ago: float
 
 
 class QueueStats(msgspec.Struct, frozen=True, kw_only=True):
-    """All queues and workers at one point in time."""
+    """All queues and workers at one point in time. `others` are processes that consume no queue."""
 
     queues: tuple[QueueLoad, ...]
+    others: tuple[LiveWorker, ...] = ()
     workers: tuple[LiveWorker, ...]
 
 
@@ -88,20 +99,23 @@ def read_stats(application: Application, names: Sequence[str], watcher: Heartbea
     alive = watcher.alive()
     running = [row.owner for row in rows if row.owner is not None]
     at_work = {worker.id for worker, _ in alive}
+    processes = [
+        LiveWorker(
+            name=worker.id,
+            kind=WORKER if worker.queues else worker.name,
+            queues=worker.queues,
+            running=running.count(worker.id),
+            seen_seconds_ago=round(seconds, 1),
+        )
+        for worker, seconds in sorted(alive, key=lambda item: item[0].id)
+    ]
     return QueueStats(
         queues=tuple(
             _queue_load(log, [row for row in rows if row.step.queue == name], name, now, at_work)
             for name in names
         ),
-        workers=tuple(
-            LiveWorker(
-                name=worker.id,
-                queues=worker.queues,
-                running=running.count(worker.id),
-                seen_seconds_ago=round(seconds, 1),
-            )
-            for worker, seconds in sorted(alive, key=lambda item: item[0].id)
-        ),
+        workers=tuple(process for process in processes if process.kind == WORKER),
+        others=tuple(process for process in processes if process.kind != WORKER),
     )
 
 
@@ -149,8 +163,7 @@ def _due_since(log: EventLog, step: Step) -> float | None:
 
 def queues_of(worker: LiveWorker) -> str:
     """The queues that a worker consumes, or its kind."""
-    alone = "none: it starts due schedules" if worker.name.startswith("beat-") else INLINE_WORKER
-    return ", ".join(worker.queues) or alone
+    return ", ".join(worker.queues) or WITHOUT_QUEUES.get(worker.kind, "none")
 
 
 def age(seconds: float | None) -> str:

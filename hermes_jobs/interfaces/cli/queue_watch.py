@@ -56,7 +56,7 @@ def _print_change(load: QueueStats, *, as_json: bool) -> None:
 def _without_ages(load: QueueStats) -> object:
     """The compared part: the counts, and the live workers."""
     queues = [(queue.name, queue.waiting, queue.running, queue.later) for queue in load.queues]
-    return queues, [(worker.name, worker.running) for worker in load.workers]
+    return queues, [(worker.name, worker.running) for worker in (*load.workers, *load.others)]
 
 
 def summary_line(load: QueueStats, now: datetime) -> str:
@@ -94,9 +94,10 @@ def screen(load: QueueStats, depths: dict[str, deque[int]]) -> RenderableType:
     from rich.text import Text
 
     workers: RenderableType = Text("No workers are alive. `hermes-jobs up` starts one.", style="yellow")
-    if load.workers:
+    if load.workers or load.others:
+        processes = (*load.workers, *load.others)
         workers = _table(
-            ("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, load.workers), left_aligned=(0, 2, 3)
+            ("WORKER", "RUNNING", "SEEN", "QUEUES"), map(_worker, processes), left_aligned=(0, 2, 3)
         )
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER", "DEPTH")
     queues = _table(

@@ -33,7 +33,7 @@ def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -
 
     LATER counts steps that are not yet due: schedules, retries, expiries of approvals. A worker of another
     host counts as alive until its heartbeat has been silent for workers.lease_seconds, which only --watch can
-    observe.
+    observe. In JSON, `workers` consume queues; beat, gateways and the like are `others`, with their `kind`.
     """
     application = context.application
     watcher = HeartbeatTracker(application)
@@ -41,7 +41,7 @@ def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -
 
     def look() -> QueueStats:
         load = read_stats(application, ALL_QUEUES, watcher)
-        return replace(load, workers=load.workers[:limit])
+        return replace(load, workers=load.workers[:limit], others=load.others[:limit])
 
     if watch:
         from hermes_jobs.interfaces.cli.queue_watch import watch as keep_watching
@@ -60,14 +60,14 @@ def _print(load: QueueStats) -> None:
     headers = ("QUEUE", "WAITING", "OLDEST", "RUNNING", "LATER")
     print_table(headers, rows, main="QUEUE", figures=headers[1:])
     click.echo()
-    if load.workers:
+    if load.workers or load.others:
         print_table(
             ("WORKER", "RUNNING", "SEEN", "QUEUES"),
             [
                 (worker.name, str(worker.running), f"{age(worker.seen_seconds_ago)} ago", queues_of(worker))
-                for worker in load.workers
+                for worker in (*load.workers, *load.others)
             ],
             figures=("RUNNING", "SEEN"),
         )
-    else:
+    if not load.workers:
         note("No workers are alive. `hermes-jobs up` starts one. Meanwhile `send` runs turns itself.")
