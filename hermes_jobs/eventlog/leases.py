@@ -1,10 +1,14 @@
 """Leases of worker processes, and failure detection. No clock time is stored.
 
 A process increments a heartbeat counter (`Lease`). A `FailureDetector` that sees a counter unchanged for
-`lease_seconds` of its own monotonic clock declares the process dead; on the same host a free lock file proves
-it at once. A process that could not renew for half that time must start no step and stop those that run: the
-other half is the margin before its steps are reclaimed. Its lock file holds that deadline for its child
-processes, also while it is frozen or waits for a log that does not answer.
+`lease_seconds` of its own monotonic clock declares the process dead. On the same host its lock file decides
+first: a free lock proves the end at once, and a process that runs and has not given up is alive, however
+little CPU it gets.
+
+A process that could not renew for half that time must start no step and stop those that run: the other half
+is the margin before its steps are reclaimed. Its lock file holds that deadline for its child processes, also
+while it is frozen or waits for a log that does not answer. Where the log is a file of this host, such a
+process first looks whether it is still registered: nobody takes steps from one that runs.
 """
 
 from __future__ import annotations
@@ -54,7 +58,9 @@ class Lease:
         self._clock = clock
         self._status = status
         self._published = ""
+        self._publishing = threading.Lock()
         self._lost = False
+        self._is_parted = False
         self._closing = threading.Event()
         folder.sweep()
         self._lock = folder.hold(worker)
@@ -70,7 +76,7 @@ class Lease:
                     build_level=READS_UP_TO,
                 )
             )
-            self._publish()
+            self.publish()
             self._renewed(renewed_at)
         except BaseException:
             self._lock.release()
@@ -82,8 +88,30 @@ class Lease:
         self._thread.start()
 
     def is_fresh(self) -> bool:
-        """Whether a step may be started under it: renewed within half a lease, and not lost."""
-        return not self._lost and self._clock() < self._until
+        """Whether a step may be started under it: renewed within half a lease, or confirmed, and not lost."""
+        return not self._lost and (self._clock() < self._until or self._is_confirmed())
+
+    def give_up(self) -> None:
+        """Let others of this host see that the process does not act under it until it is renewed."""
+        self._lock.give_up()
+
+    def _is_confirmed(self) -> bool:
+        """Whether the process is still registered, where that says that its steps are its own.
+
+        A process may be late because it gets no CPU, or because writers queue. Reading waits for no writer.
+        """
+        if self._is_parted or not self._log.is_local:
+            return False
+        confirmed_at = self._clock()
+        try:
+            registered = any(worker.id == self.worker for worker in self._log.workers())
+        except HermesJobsError:
+            return False
+        if not registered:
+            self._lost = True
+            return False
+        self._renewed(confirmed_at)
+        return True
 
     @property
     def seconds_left(self) -> float:
@@ -108,23 +136,27 @@ class Lease:
         try:
             registered = self._log.heartbeat(self.worker)
         except HermesJobsError:
+            self._is_parted = True
             return
         if not registered:
             self._lost = True
             return
+        self._is_parted = False
         self._renewed(renewed_at)
         with suppress(HermesJobsError):
-            self._publish()
+            self.publish()
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
+        """Publish what the process says of itself, if it has changed. Raises `LogUnavailable`."""
         status = "" if self._status is None else self._status()
-        if status != self._published:
-            self._log.publish(self.worker, status)
-            self._published = status
+        with self._publishing:
+            if status != self._published:
+                self._log.publish(self.worker, status)
+                self._published = status
 
     def _renewed(self, moment: float) -> None:
         self._until = moment + self._seconds / 2
-        self._lock.allow_until(self._until)
+        self._lock.allow_until(self._until, by_clock=not self._log.is_local)
 
     def close(self) -> None:
         """Unregister the process. Raises `LogUnavailable`; the lock is released in any case."""
@@ -190,6 +222,12 @@ class FailureDetector:
         return _HeartbeatRecord(worker.beats, before.still + elapsed)
 
     def _has_ended(self, worker: WorkerRow) -> bool:
-        if worker.locks == self._folder.id and self._folder.is_free(worker.id):
+        is_here, record = worker.locks == self._folder.id, self._records[worker.id]
+        if is_here and self._folder.is_free(worker.id):
             return True
-        return self._records[worker.id].still >= self._seconds
+        if record.still < self._seconds:
+            return False
+        if is_here and self._folder.is_at_work(worker.id):
+            record.still = self._seconds / 2  # its commands notice within that time if it stops now
+            return False
+        return True

@@ -1,7 +1,9 @@
 """Lock files of the worker processes of this host: a free lock proves that its process has ended.
 
-A file holds the moment until which its process may act, on this host's clock (`moment`). Its child
-processes inherit the open file: they read that moment, and hold the lock until they have ended.
+A file holds a line: the moment until which its process may act, on this host's clock (`moment`; 0: it has
+given up); `lock` or `clock`; its process id and its host. With `lock`, a process that runs may act longer,
+because nobody takes its steps. Its child processes inherit the open file: they read that line, and hold the
+lock until they have ended.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from hermes_jobs.system.file_lock import is_locked
+from hermes_jobs.system.process_identity import runs
 from hermes_jobs.system.randomness import random_hex
 
 _NAME = "folder-id"
 _SUFFIX = ".lock"
 _NEVER = 0.0
+_LONG_AGO = 1.0
 
 
 def moment() -> float:
@@ -57,6 +61,17 @@ class LivenessLocks:
         """Whether the worker's file is unlocked or missing: the process has ended."""
         return not is_locked(self._file_of(worker))
 
+    def is_at_work(self, worker: str) -> bool:
+        """Whether the process of the worker runs, on this host, and has not given up.
+
+        One that is stopped does not run; one that gets no CPU does.
+        """
+        try:
+            until, _, pid, host = self._file_of(worker).read_text().split()
+            return float(until) > _NEVER and host == os.uname().nodename and runs(int(pid))
+        except (OSError, ValueError):  # it has ended, or is of another build
+            return False
+
     def sweep(self) -> None:
         """Remove the files of processes that have ended."""
         for path in self._path.glob(f"*{_SUFFIX}"):
@@ -75,10 +90,16 @@ class LivenessLock:
         self._file = file
         self._lock = threading.Lock()
         self._released = False
+        self.allow_until(_LONG_AGO)
 
-    def allow_until(self, until: float) -> None:
+    def allow_until(self, until: float, *, by_clock: bool = True) -> None:
         """Write until when the process may act; see `moment`."""
-        os.pwrite(self._file, b"%020.6f" % until, 0)
+        rule = "clock" if by_clock else "lock "
+        os.pwrite(self._file, f"{until:020.6f} {rule} {os.getpid():10} {os.uname().nodename}\n".encode(), 0)
+
+    def give_up(self) -> None:
+        """Write that the process does not act any more, unless it is allowed again."""
+        self.allow_until(_NEVER)
 
     def share(self) -> int:
         """A new descriptor of the file, for the caller to close or hand on; once released, one of a file that

@@ -146,6 +146,10 @@ class EventLog(Protocol):
         """The log's unique id, created with it."""
 
     @property
+    def is_local(self) -> bool:
+        """Whether all processes that use it are of one host."""
+
+    @property
     def forgotten(self) -> int:
         """The position at which texts were last removed from events, as of the last `read`; 0 for never.
 

@@ -19,8 +19,8 @@ BREATH = 0.1  # seconds between two checks of an expired lease
 class WorkerLease:
     """The lease under which an engine claims steps. `new_lease` registers the process as a worker.
 
-    A thread that never waits for the log interrupts running steps when the lease expires, also while the log
-    is unreachable.
+    A thread that never waits for a write to the log interrupts running steps when the lease expires, also
+    while the log is unreachable.
     """
 
     def __init__(self, engine: Engine, new_lease: Callable[[], Lease]) -> None:
@@ -48,6 +48,11 @@ class WorkerLease:
         """Whether a new step may be started."""
         return self._lease.is_fresh()
 
+    def publish(self) -> None:
+        """Publish at once what the process says of itself. Raises `LogUnavailable`."""
+        if not self._lease.is_lost:
+            self._lease.publish()
+
     def ensure(self) -> bool:
         """Interrupt running steps if the lease has expired, and acquire a new one if it was lost.
 
@@ -70,6 +75,7 @@ class WorkerLease:
         self._engine.in_flight.lease = lease
 
     def _give_up(self) -> None:
+        self._lease.give_up()
         stopped = self._engine.in_flight.stop(LOST)
         if stopped:
             logger.warning("the lease has run out: %d steps are given up", stopped)

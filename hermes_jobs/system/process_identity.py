@@ -25,6 +25,11 @@ def is_alive(pid: int, since: str) -> bool:
     return since != "" and begun(pid) == since
 
 
+def runs(pid: int) -> bool:
+    """Whether that process runs, or waits to run: it has neither ended nor been stopped (SIGSTOP)."""
+    return _state(pid)[:1] not in {"", "T", "t", "Z", "X"}
+
+
 def marked(variable: str, value: str) -> Iterator[int]:
     """The living processes that were started with that variable in their environment; none without /proc."""
     marker = os.fsencode(f"{variable}={value}")
@@ -48,8 +53,15 @@ def kill(pids: Iterator[int]) -> int:
     return count
 
 
-def _by_ps(pid: int) -> str:
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].strip()
+    except OSError:
+        return "" if Path("/proc/self").exists() else _by_ps(pid, "stat=")
+
+
+def _by_ps(pid: int, column: str = "lstart=") -> str:
     with suppress(OSError, subprocess.SubprocessError):
-        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        command = ["ps", "-o", column, "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()
     return ""

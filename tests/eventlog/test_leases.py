@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from signal import SIGSTOP
 from typing import Any
 
 import pytest
@@ -17,9 +18,20 @@ from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.leases import FailureDetector, Lease
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from hermes_jobs.eventlog.sql import SqlEventLog
 from tests.manual_clock import ManualClock
+from tests.processes import ROOT
+from tests.tools.support import wait_until
 
 LEASE_SECONDS = 6.0
+HOLDING = """
+import sys
+from pathlib import Path
+from hermes_jobs.eventlog.liveness_locks import LivenessLocks
+held = LivenessLocks(Path(sys.argv[1])).hold(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.read()
+"""
 
 
 @pytest.fixture
@@ -64,6 +76,12 @@ class TestLease:
         assert folder.is_free("w-1")
         assert not held.is_fresh()
 
+    @pytest.fixture
+    def elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The log is one that other hosts use."""
+        monkeypatch.setattr(SqlEventLog, "is_local", False)
+
+    @pytest.mark.usefixtures("elsewhere")
     def test_it_is_fresh_for_half_its_time_after_each_renewal(
         self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock
     ) -> None:
@@ -107,6 +125,20 @@ class TestLease:
         assert held.is_fresh()
         held.close()
 
+    def test_where_nobody_takes_steps_from_a_process_that_runs_it_is_fresh_until_it_is_declared_dead(
+        self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock
+    ) -> None:
+        held = lease(sqlite_log, folder, clock=clock)
+        clock.moment += 100
+        assert held.is_fresh()
+        assert held.seconds_left == LEASE_SECONDS / 2
+        clock.moment += 100
+        assert sqlite_log.evict(sqlite_log.workers()[0])
+        assert not held.is_fresh()
+        assert held.is_lost
+        held.close()
+
+    @pytest.mark.usefixtures("elsewhere")
     def test_its_age_counts_from_before_the_renewal(
         self, sqlite_log: EventLog, folder: LivenessLocks, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -196,6 +228,32 @@ class TestObserver:
         held = lease(sqlite_log, folder)
         assert observer.dead(sqlite_log.workers(), {"w-1"}) == set()
         held.close()
+
+    def test_a_process_of_this_host_that_runs_is_alive_although_its_counter_stands_still(
+        self, observer: FailureDetector, folder: LivenessLocks, clock: ManualClock
+    ) -> None:
+        held = folder.hold("w-1")
+        late = WorkerRow(id="w-1", name="", locks=folder.id, queues=(), beats=0, build_level=1)
+        assert self.look(observer, clock, 100, [late]) == set()
+        held.give_up()
+        assert self.look(observer, clock, 7, [late]) == {"w-1"}
+        held.release()
+
+    def test_a_stopped_process_of_this_host_is_dead_when_its_lease_is_over(
+        self, observer: FailureDetector, folder: LivenessLocks, clock: ManualClock, tmp_path: Path
+    ) -> None:
+        words = ["-c", HOLDING, str(tmp_path / "run" / "workers"), "w-1"]
+        with subprocess.Popen(
+            [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            late = WorkerRow(id="w-1", name="", locks=folder.id, queues=(), beats=0, build_level=1)
+            assert self.look(observer, clock, 20, [late]) == set()
+            process.send_signal(SIGSTOP)
+            wait_until(lambda: not folder.is_at_work("w-1"), "its stop")
+            assert self.look(observer, clock, 7, [late]) == {"w-1"}
+            process.kill()
 
     def test_a_process_of_this_host_without_its_lock_is_dead_at_once(
         self, observer: FailureDetector, folder: LivenessLocks

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.leases import Lease
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks
 from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from tests.engine.simulation import (
     CountedIds,
@@ -76,9 +79,43 @@ def test_running_work_ends_with_the_lease_if_the_log_does_not_answer(
     )
     with monkeypatch.context() as patched, engine.in_flight.track("s", "t") as act:
         patched.setattr(log, "heartbeat", swallowed)
+        patched.setattr(SqlEventLog, "is_local", False)  # another host may take its steps
         act.cancel.on_cancel(lost.set)
         tenure.start()
         assert lost.wait(60)
         assert act.cancel.reason == "lost"
         answers.set()
         tenure.close()
+
+
+def test_running_work_continues_while_a_log_of_this_host_only_lets_writers_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = Gates()
+    log = open_log(sqlite_url(tmp_path / "events.db"))
+    engine = simulated_engine(
+        log, "", ShiftedClock(lambda: 0.0), CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
+    )
+    folder = LivenessLocks(tmp_path / "locks")
+    looked = threading.Semaphore(0)
+    workers = log.workers
+
+    def noticed() -> Sequence[WorkerRow]:
+        looked.release()
+        return workers()
+
+    tenure = WorkerLease(
+        engine, lambda: Lease(log, folder, worker="w-1", name="", queues=(), lease_seconds=0.2)
+    )
+    with monkeypatch.context() as patched, engine.in_flight.track("s", "t") as act:
+        patched.setattr(Lease, "renew", lambda _lease: None)
+        patched.setattr(log, "workers", noticed)
+        tenure.start()
+        assert all(looked.acquire(timeout=60) for _ in range(5))
+        assert act.cancel.reason is None
+        assert log.evict(workers()[0])
+        lost = threading.Event()
+        act.cancel.on_cancel(lost.set)
+        assert lost.wait(60)
+        tenure.close()
+    log.close()

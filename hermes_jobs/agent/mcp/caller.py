@@ -65,8 +65,8 @@ class Caller:
         if self._lease < 0:
             return True
         try:
-            return float(os.pread(self._lease, 64, 0)) > moment()
-        except (OSError, ValueError):
+            return float(os.pread(self._lease, 64, 0).split()[0]) > moment()
+        except (OSError, ValueError, IndexError):
             return False
 
     async def wait_until_closed(self) -> None:

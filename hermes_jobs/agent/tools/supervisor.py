@@ -5,7 +5,7 @@ modules that load fast.
 
     stdin    from the worker: a byte asks to stop; its end means that the worker has ended
     LEASE    a descriptor of the worker's lock file, with the end of its lease
-             (`eventlog/lock_folder.py` writes it); -1 for no limit
+             (`eventlog/liveness_locks.py` writes it); -1 for no limit
     stdout   to the worker: `started PID`, then `ended HOW STATUS LEFT`
     stderr   the command's output, both streams in the order in which they were written
 
@@ -78,6 +78,7 @@ class Worker:
     def __init__(self, pid: int, lease: int) -> None:
         self._pid = pid
         self._lease = lease
+        self.may_be_late = False
         if lease >= 0:
             os.set_inheritable(lease, False)  # the command must neither keep the lock nor see the file
 
@@ -90,9 +91,22 @@ class Worker:
         if self._lease < 0:
             return float("inf")
         try:
-            return float(os.pread(self._lease, 64, 0)) - moment()
+            until, rule = os.pread(self._lease, 64, 0).split()[:2]
+            self.may_be_late = rule == b"lock" and float(until) > 0
+            return float(until) - moment()
         except (OSError, ValueError):
             return 0.0
+
+    def seconds_to_next_check(self) -> float:
+        """Seconds until its lease ends or has to be checked again; 0 or less: it has ended.
+
+        A worker that runs may be late for want of CPU, where nobody takes its steps. One that is stopped may
+        not.
+        """
+        seconds = self.seconds_left()
+        if seconds <= 0 and self.may_be_late and runs(self._pid):
+            return PARENT_CHECK
+        return seconds
 
 
 class Watch:
@@ -117,7 +131,7 @@ class Watch:
                 return "timeout"
             if worker.is_gone():
                 return "parent"
-            if (leased := worker.seconds_left()) <= 0:
+            if (leased := worker.seconds_to_next_check()) <= 0:
                 return "lease"
             if 0 in self._wait(min(remaining, PARENT_CHECK, leased), 0):
                 return "cancel" if os.read(0, 1) else "parent"
@@ -212,6 +226,15 @@ def moment() -> float:
     """The clock of the file: see `hermes_jobs.eventlog.liveness_locks.moment`."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is neither stopped nor ended; without /proc it counts as stopped."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in b"TtZX"
+    except (OSError, IndexError):
+        return False
 
 
 def start_command(
