@@ -19,6 +19,7 @@ from hermes_jobs.domain.session.steps import Queue, Step
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.eventlog.outage import LogOutage
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.app import make_app
 from workers.dispatch import CeleryDispatcher
@@ -95,19 +96,24 @@ def run(application: Application, broker_url: str) -> int:
     waking = DuePoller(application.log, application.clock, CeleryDispatcher(app, application.ids))
     lease = WorkerLease(application.engine("beat"), lambda: application.workers.lease("beat"))
 
+    outage = LogOutage(logger)
+
     def poll() -> float:
         try:
             lease.ensure()
-            return waking.poll()
+            pause = waking.poll()
         except LogUnavailable as error:
-            logger.warning("%s", error)
+            outage.begins(error)
             return POLL_SECONDS
+        outage.ends()
+        return pause
 
     service = Service(
         app, max_interval=POLL_SECONDS, scheduler_cls=lambda **options: LogScheduler(poll, **options)
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # by nohup
+            signal.signal(number, _leave)
     lease.start()
     try:
         service.start()  # ends when a signal handler raises

@@ -11,6 +11,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
+from hermes_jobs.system.guarded_process import end_with_guard
 
 
 @click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
@@ -90,6 +91,7 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
     chosen = _queues(queues, ALL_QUEUES)
     broker_url = require_broker(context.settings)
     log_to_stderr(context)
+    end_with_guard(context.environ)
     return run(context.application, broker_url, queues=chosen, concurrency=concurrency)
 
 
@@ -104,6 +106,7 @@ def beat(context: CliContext) -> int:
 
     broker_url = require_broker(context.settings)
     log_to_stderr(context)
+    end_with_guard(context.environ)
     return run(context.application, broker_url)
 
 
@@ -144,6 +147,7 @@ def flower(context: CliContext, port: int, address: str, hosts: tuple[str, ...])
     dashboard.require_password(address, password)
     broker_url = require_broker(context.settings)
     log_to_stderr(context)
+    end_with_guard(context.environ)
     dashboard.run(context.application, broker_url, address=address, port=port, password=password, hosts=hosts)
 
 

@@ -9,11 +9,11 @@ not wait for the broker.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -27,10 +27,7 @@ from hermes_jobs.engine.ports import Ids
 from hermes_jobs.runtime.queues import QUEUES
 from workers.description import Describe, Root, from_step, root_of_step
 
-logger = logging.getLogger(__name__)
-
 MAX_BATCH = 100
-ATTEMPTS = 2  # the first one may find a connection to a broker that was restarted since
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +49,7 @@ class MessagePublisher:
         self._waiting: deque[Message] = deque()
         self._sending = threading.Lock()
         self._producer: Producer | None = None
+        self.problem = ""  # why the broker did not accept the newest messages, if it did not
 
     def put(self, messages: Iterable[Message]) -> None:
         """Queue messages to be sent soon, by this thread or another. Never raises: lost messages are resent
@@ -80,16 +78,31 @@ class MessagePublisher:
         """The first queued messages, removed from the queue."""
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), MAX_BATCH))]
 
+    def probe(self) -> None:
+        """Connect to the broker, to see whether it would accept messages; another thread may be sending."""
+        try:
+            with self._app.connection_for_write() as connection:
+                connection.connect()
+        except self._failures as error:
+            self.problem = type(error).__name__
+        else:
+            self.problem = ""
+
     def _send(self, messages: Sequence[Message]) -> bool:
-        for _ in range(ATTEMPTS):
-            try:
-                self._publish(messages)
-            except self._failures as error:
-                self._hang_up()
-                logger.info("the broker took no message: %s", type(error).__name__)
-            else:
-                return True
-        return False
+        # The first attempt may find a connection to a broker that was restarted since.
+        was_connected = self._producer is not None
+        publish = partial(self._publish, messages)
+        return self._attempt(publish) or (was_connected and self._attempt(publish))
+
+    def _attempt(self, act: Callable[[], object]) -> bool:
+        try:
+            act()
+        except self._failures as error:
+            self._hang_up()
+            self.problem = type(error).__name__
+            return False
+        self.problem = ""
+        return True
 
     def _publish(self, messages: Sequence[Message]) -> None:
         if self._producer is None:
@@ -157,6 +170,15 @@ class CeleryDispatcher:
         if task is not None and chained is not None:
             task.request.chain = None
         self._outbox.put(self._messages(other_steps))
+
+    @property
+    def problem(self) -> str:
+        """Why the broker did not accept the newest messages; empty if it did."""
+        return self._outbox.problem
+
+    def probe(self) -> None:
+        """See whether the broker would accept messages; `problem` has the result."""
+        self._outbox.probe()
 
     def send(self, steps: Sequence[Step]) -> bool:
         """Send the first messages of steps; returns whether the broker accepted them."""

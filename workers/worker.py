@@ -18,9 +18,12 @@ import warnings
 from collections.abc import Sequence
 
 from celery import Celery, signals
+from celery.apps.worker import Worker
 from celery.exceptions import SecurityWarning
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.eventlog.leases import Lease
+from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread
@@ -88,7 +91,17 @@ def run(
     dispatcher = CeleryDispatcher(app, application.ids, sending=_instrumented(application, app))
     live = channel_of(application)
     engine = application.engine("worker", dispatcher, on_delta=live.publish)
-    lease = WorkerLease(engine, lambda: application.workers.lease("worker", queues=tuple(queues)))
+
+    def new_lease() -> Lease:
+        return application.workers.lease("worker", queues=tuple(queues), no_broker=lambda: dispatcher.problem)
+
+    lease = WorkerLease(engine, new_lease)
+    housekeeper = Housekeeper(application)
+
+    def follow(news: Sequence[RecordedEvent]) -> None:
+        application.process_endings.add(news)
+        housekeeper.follow(news)
+
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
     maintenance = MaintenanceThread(
         engine,
@@ -96,7 +109,7 @@ def run(
         lease,
         dispatcher,
         place,
-        application.process_endings.add,
+        follow,
     )
     dispatcher.describe = lambda step: from_state(step, engine.sessions.cached(step.stream))
     dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))
@@ -114,7 +127,6 @@ def run(
     # Around the worker, not one of its bootsteps: those have no defined order, and a worker that unregisters
     # before its pool is empty counts as dead with its writes still running.
     maintenance.start()
-    housekeeper = Housekeeper(application)
     housekeeper.start()
     try:
         return _consume(app, runner, queues, threads)
@@ -141,7 +153,7 @@ def _consume(app: Celery, runner: TaskRunner, queues: Sequence[str], threads: in
     warnings.filterwarnings("ignore", category=SecurityWarning)
     for name in QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    worker = app.Worker(
+    worker = app.subclass_with_self(LeavingWorker, name="Worker")(
         hostname=f"{runner.engine.worker}@{socket.gethostname()}",
         queues=list(queues),
         concurrency=threads,
@@ -154,6 +166,17 @@ def _consume(app: Celery, runner: TaskRunner, queues: Sequence[str], threads: in
     worker.start()
     stop_requested = not runner.open  # after Ctrl-C Celery reports a requested stop as a failure
     return 0 if stop_requested else int(worker.exitcode or 0)
+
+
+class LeavingWorker(Worker):
+    """Celery's worker, but for SIGHUP: Celery restarts the process, which then has nobody who keeps it."""
+
+    def install_platform_tweaks(self, worker: Worker) -> None:
+        """Install Celery's signal handlers; SIGHUP stops the process like SIGTERM, unless it is ignored."""
+        before = signal.getsignal(signal.SIGHUP)
+        super().install_platform_tweaks(worker)
+        leave = lambda _number, _frame: os.kill(os.getpid(), signal.SIGTERM)  # noqa: E731
+        signal.signal(signal.SIGHUP, before if before is signal.SIG_IGN else leave)
 
 
 class _Shutdown:

@@ -45,13 +45,18 @@ class CancelToken:
 
     def fire(self, reason: str) -> None:
         """Cancel the step; the first reason is kept."""
+        self.fire_first(reason)
+
+    def fire_first(self, reason: str) -> bool:
+        """The same; returns whether this reason is the first."""
         with self._lock:
             if self._reason is not None:
-                return
+                return False
             self._reason = reason
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback()
+        return True
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back once when fired, at once if it has been; the returned function removes it."""
@@ -105,9 +110,7 @@ class InFlightSteps:
         return len(self._acts)
 
     def stop(self, reason: str, which: Callable[[RunningStep], bool] = lambda act: True) -> int:
-        """Cancel the steps that `which` picks; returns how many."""
+        """Cancel the steps that `which` picks; returns how many were not cancelled before."""
         with self._lock:
             chosen = [act for act in self._acts if which(act)]
-        for act in chosen:
-            act.cancel.fire(reason)
-        return len(chosen)
+        return sum(act.cancel.fire_first(reason) for act in chosen)

@@ -12,14 +12,17 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.domain.events import ModelCallFailed, TurnPostponed
 from hermes_jobs.domain.session.commands import EndWait
 from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.engine.engine import Engine
+from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.eventlog.leases import FailureDetector
 from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
+from hermes_jobs.eventlog.outage import LogOutage
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning
@@ -30,6 +33,8 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
 MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
 MAX_POLL_SECONDS = 1.0  # seconds
+PROBE_EVERY = 10.0  # seconds between probes of the broker
+PROBE_AWAY_EVERY = 2.0  # seconds between them while it is unreachable
 OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
 CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
@@ -53,13 +58,17 @@ class MaintenanceThread:
         self._engine = engine
         self._observer = observer
         self._lease = lease
+        self._sender = sender
         self._relay = Relay(engine.log, engine.clock, sender)
+        self._broker = BrokerReach(sender, lease, engine.clock)
         self._place = place
         self._housekeep = housekeep
         self._follower = LogFollower(engine)
         self._fast_clocks = FastClockWaits(engine)
+        self._outage = LogOutage(logger)
         self._corrected_at = float("-inf")
         self._alive: Sequence[WorkerRow] = ()
+        self._without_broker: frozenset[str] = frozenset()
         self._observed_at = float("-inf")
         self._poll_at = float("-inf")
         self._hurried_at = float("-inf")
@@ -92,7 +101,8 @@ class MaintenanceThread:
             self.reclaim()
             if self._place is not None:
                 self._place.adjust()
-        if not is_elected(self._engine.worker, self._alive):
+        self._broker.follow()
+        if not self._is_elected():
             self._relay.remember(self._unsent(news))
             return
         self._relay.send_now(self._unsent(news))
@@ -110,6 +120,14 @@ class MaintenanceThread:
         for row in reclaimed:
             logger.info("step %s of %s is taken over: its worker stopped", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
+        by_worker = statuses(self._engine.log)
+        self._without_broker = frozenset(worker for worker, status in by_worker.items() if status.no_broker)
+
+    def _is_elected(self) -> bool:
+        """Whether this process relays. What is published about itself may be older than what it knows."""
+        worker = self._engine.worker
+        others = self._without_broker - {worker}
+        return is_elected(worker, self._alive, others | {worker} if self._sender.problem else others)
 
     def _unsent(self, news: Sequence[RecordedEvent]) -> set[str]:
         """The streams written by processes that send no messages: the command line, another tool."""
@@ -130,12 +148,44 @@ class MaintenanceThread:
                 self._throttle()
                 if not self._stopping.is_set():
                     self._engine.log.wait(self._follower.position, POLL_SECONDS)
+                self._outage.ends()
             except LogUnavailable as error:
-                logger.warning("%s", error)
+                self._outage.begins(error)
                 self._stopping.wait(LOG_AWAY)
             except Exception:
                 logger.exception("maintenance failed; it continues")
                 self._stopping.wait(LOG_AWAY)
+
+
+class BrokerReach:
+    """Tells other workers and the log of this process when the broker becomes unreachable, and when it is
+    reachable again: a worker that cannot send must not relay."""
+
+    def __init__(self, sender: Sender, lease: WorkerLease, clock: Clock) -> None:
+        self._sender = sender
+        self._lease = lease
+        self._clock = clock
+        self._told = False
+        self._probed_at = float("-inf")
+        self._probing = threading.Thread(target=str)
+
+    def follow(self) -> None:
+        """Tell of a change; probe the broker periodically, in a thread. Raises `LogUnavailable`."""
+        problem = self._sender.problem
+        now = self._clock.monotonic()
+        is_due = now - self._probed_at >= (PROBE_AWAY_EVERY if problem else PROBE_EVERY)
+        if is_due and not self._probing.is_alive():
+            self._probed_at = now
+            self._probing = threading.Thread(target=self._sender.probe, name="broker-probe", daemon=True)
+            self._probing.start()
+        if bool(problem) == self._told:
+            return
+        self._told = bool(problem)
+        if problem:
+            logger.warning("the broker is unreachable (%s): a worker that reaches one relays", problem)
+        else:
+            logger.warning("the broker is reachable again")
+        self._lease.publish()
 
 
 class FastClockWaits:

@@ -25,7 +25,14 @@ MOST_OUT = 64  # unclaimed messages per queue that may be duplicates
 
 
 class Sender(Protocol):
-    """Sends messages; each method returns whether the broker accepted them."""
+    """Sends messages; the methods that send return whether the broker accepted them."""
+
+    @property
+    def problem(self) -> str:
+        """Why the broker did not accept the newest messages; empty if it did."""
+
+    def probe(self) -> None:
+        """See whether the broker would accept messages; `problem` has the result. Any thread may call it."""
 
     def send(self, steps: Sequence[Step]) -> bool:
         """Send the first messages of steps."""
@@ -155,6 +162,11 @@ def _first(step: Step, now: float) -> _Seen:
     return _Seen(since=now, at=now if step.not_before > 0 else now + PATIENCE)
 
 
-def is_elected(worker: str, alive: Sequence[WorkerRow]) -> bool:
-    """Whether this worker's relay is active: it has the lowest id of the workers that consume queues."""
-    return worker == min((candidate.id for candidate in alive if candidate.queues), default=None)
+def is_elected(worker: str, alive: Sequence[WorkerRow], without_broker: Collection[str] = ()) -> bool:
+    """Whether this worker's relay is active: it has the lowest id of the workers that consume queues.
+
+    Those `without_broker` do not count, unless there are no others.
+    """
+    candidates = [candidate.id for candidate in alive if candidate.queues]
+    able = [candidate for candidate in candidates if candidate not in without_broker]
+    return worker == min(able or candidates, default=None)

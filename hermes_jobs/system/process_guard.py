@@ -7,7 +7,8 @@ Run as `python -I -S process_guard.py GRACE COMMAND…`; imports only what start
     exit           with the command's status, 128 + n where signal n ended it
 
 To stop is to send TERM, and KILL after GRACE seconds, to the command's process group. Where the guard
-itself is killed, Linux sends the command TERM (prctl(2), PR_SET_PDEATHSIG); elsewhere the command continues.
+itself is killed, Linux sends the command TERM (prctl(2), PR_SET_PDEATHSIG). The command finds the guard's
+process id and GRACE in the variable PROCESS_GUARD: see `guarded_process`.
 """
 
 import os
@@ -16,6 +17,7 @@ import signal
 import sys
 import time
 
+VARIABLE = "PROCESS_GUARD"
 PR_SET_PDEATHSIG = 1
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end that another process holds
@@ -78,6 +80,7 @@ def _start(command: list[str], guard: int) -> int:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
             signal.signal(number, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.environ[VARIABLE] = f"{guard} {sys.argv[1]}"
         os.execvp(command[0], command)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())

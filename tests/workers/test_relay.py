@@ -30,6 +30,13 @@ class Broker:
         self.again: list[str] = []
         self.away = False
 
+    @property
+    def problem(self) -> str:
+        return "away" if self.away else ""
+
+    def probe(self) -> None:
+        """It says at any time whether it is away."""
+
     def send(self, steps: Sequence[Step]) -> bool:
         self.first += [] if self.away else [step.id for step in steps]
         return not self.away
@@ -220,3 +227,10 @@ def worker(name: str, *queues: str) -> WorkerRow:
 def test_one_of_the_workers_that_consume_queues_is_elected() -> None:
     alive = [worker("a"), worker("b", "turns"), worker("c", "tools")]
     assert [is_elected(each.id, alive) for each in alive] == [False, True, False]
+
+
+def test_a_worker_without_broker_is_elected_only_where_no_other_one_has_a_broker() -> None:
+    alive = [worker("a", "turns"), worker("b", "turns"), worker("c", "turns")]
+    assert [is_elected(each.id, alive, {"a"}) for each in alive] == [False, True, False]
+    assert [is_elected(each.id, alive, {"a", "b"}) for each in alive] == [False, False, True]
+    assert [is_elected(each.id, alive, {"a", "b", "c"}) for each in alive] == [True, False, False]

@@ -11,6 +11,7 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.system.guarded_process import end_with_guard
 
 if TYPE_CHECKING:
     from hermes_jobs.interfaces.gateway.service import GatewayService
@@ -40,6 +41,7 @@ def listen_to_telegram(context: CliContext) -> None:
     application = context.application
     application.check()
     log_to_stderr(context)
+    end_with_guard(context.environ)
     with telegram_service(application, note) as service:
         if workers_lack_token(application):
             note(f"The workers that run have no {TOKEN}, or another one: answers do not arrive.")

@@ -102,6 +102,16 @@ def workers(application: Application) -> DoctorFinding:
     return ok("workers", text)
 
 
+def unreached_brokers(application: Application) -> Iterator[DoctorFinding]:
+    """Workers that reach the log but not their broker, such as one whose `up` has ended."""
+    by_worker = statuses(application.log)
+    for worker in live_processes(application):
+        status = by_worker.get(worker.id)
+        if status is not None and status.no_broker:
+            text = f"{worker.id} does not reach its broker ({status.no_broker}): it takes no work"
+            yield warn("workers", text, "Start its broker, or stop that process; another worker relays.")
+
+
 def worker_settings(application: Application) -> Iterator[DoctorFinding]:
     """Processes that use older settings than the files of their home."""
     workers = statuses(application.log)
