@@ -6,6 +6,7 @@ Workers do it hourly, `send` after an answer when a day has passed; one process 
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ AGAIN = 2.0  # seconds until a cleanup is tried again that a reader of the log h
 TRIM_EVERY = 60.0  # seconds between two returns of free memory to the system
 POLL_SECONDS = 600.0  # for texts without a vector, and for finished conversations
 DAY = 86_400.0
+KEPT_DAYS = {"tmp": 2, "cache": 30, "quarantine": 90}
+"""By folder of the home, the days after its last use that something of a command is kept."""
 
 
 def maintain_home(application: Application) -> None:
@@ -76,8 +79,19 @@ def _maintain_home(application: Application) -> None:
             logger.info("deleted %d conversations that were not used for %d days", count, days)
     forgetter.clean()
     application.snapshots.prune_if_due(time.time())
+    _remove_unused(application)
     if application.settings.memory.curate == "apply":
         _curate(application)
+
+
+def _remove_unused(application: Application) -> None:
+    """Delete temporary files, caches and quarantined files of commands that nothing has used for long."""
+    is_running = bool(application.processes.running())
+    for kind, days in KEPT_DAYS.items():
+        folder = application.settings.paths.home / kind
+        for path in folder.iterdir() if folder.is_dir() and not is_running else ():
+            if time.time() - path.stat().st_mtime > days * DAY:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _curate(application: Application) -> None:

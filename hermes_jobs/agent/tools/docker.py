@@ -42,11 +42,19 @@ def container_name(call: str) -> str:
 
 
 def run_arguments(
-    options: DockerOptions, command: str, *, name: str, workdir: str, user: str, hidden: Sequence[str] = ()
+    options: DockerOptions,
+    command: str,
+    *,
+    name: str,
+    workdir: str,
+    user: str,
+    hidden: Sequence[str] = (),
+    locked: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """The command line that runs a shell command in the folder as `user` (`uid:gid`) and waits for it.
 
-    `hidden` are files and folders below `workdir` in whose place the container sees nothing.
+    `hidden` are files and folders below `workdir` in whose place the container sees nothing; it cannot write
+    `locked` ones.
     """
     environment = {"HOME": "/tmp", **options.environment, **NO_TERMINAL}
     return (
@@ -58,6 +66,7 @@ def run_arguments(
         *("--memory", options.memory, "--memory-swap", options.memory),
         *("--log-driver", "none"),  # the output is read as it comes; a copy would fill the disk
         *("--user", user, "--mount", _mount(workdir), "--workdir", workdir),
+        *(word for path in locked for word in ("--mount", _mount(path, "readonly"))),
         *(word for path in hidden for word in ("--mount", _cover(path))),
         *(word for pair in environment.items() for word in ("--env", "=".join(pair))),
         *("--entrypoint", options.shell, options.image, "-c", command),
@@ -78,9 +87,9 @@ def describe(options: DockerOptions) -> str:
     )
 
 
-def _mount(folder: str) -> str:
-    """The folder at its own path."""
-    return _csv("type=bind", f"source={folder}", f"target={folder}")
+def _mount(path: str, *options: str) -> str:
+    """The file or folder at its own path."""
+    return _csv("type=bind", f"source={path}", f"target={path}", *options)
 
 
 def _cover(path: str) -> str:

@@ -23,8 +23,10 @@ from typing import Literal
 
 from hermes_jobs.agent.tools import installation
 from hermes_jobs.agent.tools.environment import cache_variables, without_session
+from hermes_jobs.agent.tools.folder_guard import Guard, git_folders
+from hermes_jobs.agent.tools.folder_guard import places as guarded_places
 from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
-from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NONE, TEMPORARY, SandboxPlan
+from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, TEMPORARY, SandboxPlan
 from hermes_jobs.agent.tools.sensitive_paths import (
     paths_in,
     secret_places,
@@ -111,12 +113,14 @@ class Sandbox:
         *,
         scratch: str,
         places: Sequence[str] = (),
+        command: str = "",
         network: bool = True,
     ) -> Enclosure:
         """How a process with that working folder starts.
 
         `environ` is its environment outside of a sandbox. Processes with the same `scratch` (a session, an
         MCP server) share temporary files. It may also write `places`. Raises `ToolFailed`.
+        `command` is the text that a shell is to run.
         """
         home, real = self._checked(workdir)
         layer_name = self._layer(reach)
@@ -137,6 +141,12 @@ class Sandbox:
             variables.pop("TMPDIR", None)
         protected = installation.places() if reach.approved else self._protected(environ.get("PATH", ""))
         roots = self._roots(workdir, protected, declared)
+        if not reach.approved:
+            roots += [
+                path for path in git_folders(workdir) if not any(is_inside(path, root) for root in roots)
+            ]
+            if layer_name == NAMESPACE:
+                protected = (*protected, *guarded_places(roots, command))
         writable = [cache_folder] if reach.approved else [*roots, cache_folder]
         locked = [
             path for path in protected if reach.approved or any(is_inside(path, root) for root in roots)
@@ -168,6 +178,26 @@ class Sandbox:
         return tuple(
             path for path in inside if not any(is_inside(path, one) for one in inside if one != path)
         )
+
+    def locked_in(
+        self, workdir: str, reach: SandboxReach, environ: Mapping[str, str], command: str
+    ) -> tuple[str, ...]:
+        """The paths of the working folder that a container cannot write."""
+        real = os.path.realpath(workdir)
+        if reach.approved:
+            protected: Sequence[str] = installation.places()
+        else:
+            protected = (*self._protected(environ.get("PATH", "")), *guarded_places([real], command))
+        return tuple(dict.fromkeys(path for path in protected if is_inside(path, real) and path != real))
+
+    def guard(self, workdir: str, reach: SandboxReach) -> Guard | None:
+        """What undoes changes of files that run by themselves; None for a command that may make them."""
+        if reach.approved or self.mode == "off":
+            return None
+        roots = [os.path.realpath(workdir), *self.paths.real_roots(workdir), *git_folders(workdir)]
+        outermost = [path for path in roots if not any(is_inside(path, one) for one in roots if one != path)]
+        quarantine = os.path.join(os.path.realpath(self.paths.home), "quarantine")
+        return Guard(list(dict.fromkeys(outermost)), quarantine)
 
     def _layer(self, reach: SandboxReach) -> str:
         """The layer for a process. Raises `ToolFailed` if there is none and there has to be one."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.background import PROCESS_NAME, BackgroundProcesses
@@ -27,6 +28,7 @@ from hermes_jobs.agent.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.agent.tools.environment import filtered_environment
+from hermes_jobs.agent.tools.folder_guard import Guard
 from hermes_jobs.agent.tools.key_environment import applied
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
@@ -171,6 +173,7 @@ class Terminal:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         enclosure, keys = self._enclosure(command, context)
+        guard = self._guard(command, context)
         try:
             completed = run(
                 self._command(command, context),
@@ -185,7 +188,9 @@ class Terminal:
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
         in_container = self._options.docker is not None
-        return outcome(completed, seconds, in_container=in_container, note=keys.note)
+        undone = guard.restore() if guard is not None else ()
+        ended = outcome(completed, seconds, in_container=in_container, note=keys.note)
+        return replace_content(ended, undone) if undone else ended
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         """Start the command in the background; returns the answer after its start or its early end."""
@@ -226,7 +231,13 @@ class Terminal:
         shown = reach if reach.visible is None else SandboxReach()
         hidden = self._options.sandbox.hidden_in(context.workdir, shown)
         arguments = run_arguments(
-            docker, command, name=name, workdir=context.workdir, user=user, hidden=hidden
+            docker,
+            command,
+            name=name,
+            workdir=context.workdir,
+            user=user,
+            hidden=hidden,
+            locked=self._options.sandbox.locked_in(context.workdir, reach, self._environment, command),
         )
         return f"exec {shlex.join(arguments)}"
 
@@ -238,10 +249,26 @@ class Terminal:
         reach, keys = self._options.policy.reach(command, context)
         environ = applied(self._environment, keys.variables)
         scratch = context.lineage or context.session
-        return self._options.sandbox.enclose(context.workdir, reach, environ, scratch=scratch), keys
+        enclosure = self._options.sandbox.enclose(
+            context.workdir, reach, environ, scratch=scratch, command=command
+        )
+        return enclosure, keys
+
+    def _guard(self, command: str, context: ToolContext) -> Guard | None:
+        reach, _keys = self._options.policy.reach(command, context)
+        return self._options.sandbox.guard(context.workdir, reach)
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
+
+
+def replace_content(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
+    """The outcome, with a note on files that were moved away."""
+    note = (
+        f"[{', '.join(undone[:5])}: files that run by themselves later, which a command may write only with "
+        "an approval. The change was undone, and kept in the quarantine of hermes-jobs. Tell the user.]"
+    )
+    return msgspec.structs.replace(ended, content=f"{ended.content.rstrip()}\n{note}", ok=False)
 
 
 def check_workdir(workdir: str) -> None:
