@@ -17,6 +17,7 @@ import grimp
 import msgspec
 
 from hermes_jobs.agent.llm.providers import PROVIDERS
+from hermes_jobs.agent.tools.sandbox_overview import BACKENDS, overview
 from hermes_jobs.agent.tools.toolbox import ALWAYS
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.bootstrap import Application
@@ -330,9 +331,15 @@ def chat_commands() -> str:
     return table(("", "command", "what it does"), rows)
 
 
+def sandbox() -> str:
+    """What commands see and may write, by backend."""
+    return table(("", *(f"`{name}`" for name in BACKENDS)), overview())
+
+
 PARTS: Mapping[str, Callable[[], Any]] = {
     "chat_commands": chat_commands,
     "tools": tools,
+    "sandbox": sandbox,
     "help_exit_codes": topic("exit-codes"),
     "help_environment": topic("environment"),
     "help_files": topic("files"),

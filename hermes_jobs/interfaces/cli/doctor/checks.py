@@ -205,7 +205,7 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
     return ok("commands", "run, and leave no process behind")
 
 
-def sandbox(settings: Settings) -> DoctorFinding:
+def sandbox(settings: Settings, environ: Mapping[str, str]) -> DoctorFinding:
     """The sandbox that hides the user's keys and this home from commands."""
     from hermes_jobs.agent.tools.sandbox import layer
     from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NONE
@@ -222,10 +222,26 @@ def sandbox(settings: Settings) -> DoctorFinding:
         hint = "Allow user namespaces or Landlock, or use terminal.backend docker."
         status: Literal["warn", "fail"] = "fail" if settings.terminal.sandbox == "on" else "warn"
         return DoctorFinding(check="sandbox", status=status, message=text, hint=hint)
-    text = f"{detected.name}: commands see neither your keys nor this home"
-    if detected.name == LANDLOCK:
-        text += f"; they cannot make new files right in your home folder (no namespaces: {detected.why})"
-    return ok("sandbox", text)
+    text = detected.name if detected.name != LANDLOCK else f"{detected.name} (no namespaces: {detected.why})"
+    return _tried_sandbox(settings, environ, text)
+
+
+def _tried_sandbox(settings: Settings, environ: Mapping[str, str], name: str) -> DoctorFinding:
+    from hermes_jobs.interfaces.cli.doctor.sandbox_trial import try_sandbox
+
+    try:
+        num_keys, num_places, read, written = try_sandbox(settings, environ)
+    except (HermesJobsError, OSError, ValueError, IndexError) as error:
+        return fail("sandbox", f"{name}: it could not be tried: {error}")
+    tried = f"{name}: tried {pluralize(num_keys, 'key')} and {pluralize(num_places, 'protected place')}"
+    if not read and not written:
+        return ok("sandbox", f"{tried}; a command could read and write none of them")
+    text = "; ".join(
+        f"a command could {verb} {', '.join(paths[:5])}"
+        for verb, paths in (("read", read), ("write", written))
+        if paths
+    )
+    return fail("sandbox", f"{tried}; {text}", "See terminal.sandbox_visible and docs/security.md.")
 
 
 def disk(settings: Settings) -> DoctorFinding:

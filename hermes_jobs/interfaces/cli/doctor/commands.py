@@ -93,7 +93,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     yield process_checks.flower(settings)
     yield process_checks.traces(context.environ)
     yield checks.commands(context.environ)
-    yield checks.sandbox(settings)
+    yield checks.sandbox(settings, context.environ)
     yield checks.disk(settings)
 
 
