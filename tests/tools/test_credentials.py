@@ -7,6 +7,7 @@ import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,19 @@ EVERYTHING = tuple(f"~/{name}" for name in KEYS)
 def recorder() -> Iterator[Recorder]:
     with recording() as made:
         yield made
+
+
+@pytest.fixture
+def people() -> Iterator[Callable[..., Person]]:
+    made: list[Person] = []
+
+    def make(folder: Path, *arguments: Any, **options: Any) -> Person:
+        made.append(Person(folder, *arguments, **options))
+        return made[-1]
+
+    yield make
+    for person in made:
+        person.close()
 
 
 @pytest.fixture(params=LAYERS)
@@ -325,44 +339,48 @@ NO_CONTROL = {
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
 @pytest.mark.parametrize("attended", [True, False], ids=["attended", "unattended"])
 @pytest.mark.parametrize("name", ATTACKS)
-def test_no_key_arrives(tmp_path: Path, recorder: Recorder, layer: str, name: str, attended: bool) -> None:
+def test_no_key_arrives(
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, layer: str, name: str, attended: bool
+) -> None:
     """Given a folder that an attacker prepared, when the agent works in it and nobody approves anything, then
     no key arrives."""
     folder = tmp_path.resolve()
     path = f"{folder}/project/.venv/bin:{folder}/bin:{os.environ['PATH']}"
-    person = Person(folder, recorder.port, environ={"PATH": path} if name == "program_on_the_path" else {})
+    person = people(folder, recorder.port, environ={"PATH": path} if name == "program_on_the_path" else {})
     for command in ATTACKS[name](person):
         person.run(command, attended=attended)
         assert recorder.keys == [], command
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS.keys() - NO_CONTROL))
-def test_the_attacks_would_work_if_keys_were_visible(tmp_path: Path, recorder: Recorder, name: str) -> None:
+def test_the_attacks_would_work_if_keys_were_visible(
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, name: str
+) -> None:
     """Given the same folder without a sandbox, when everything is approved, then keys arrive."""
-    person = Person(tmp_path.resolve(), recorder.port, mode="off")
+    person = people(tmp_path.resolve(), recorder.port, mode="off")
     for command in ATTACKS[name](person):
         person.run(command, approved=True)
     assert "ssh" in recorder.keys
 
 
 def test_a_person_is_asked_with_the_code_named_and_it_then_sees_the_keys_of_that_program_only(
-    tmp_path: Path, recorder: Recorder, layer: str
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, layer: str
 ) -> None:
-    person = Person(tmp_path.resolve(), recorder.port)
+    person = people(tmp_path.resolve(), recorder.port)
     person.repository()
     person.thief(".git/hooks/pre-push")
     verdict = person.verdict("git push origin HEAD:new")
-    assert (verdict.decision, verdict.rule) == ("ask", "showing ~/.ssh to .git/hooks/pre-push")
+    assert (verdict.decision, verdict.rule) == ("ask", "showing ~/.ssh, $SSH_AUTH_SOCK to .git/hooks/pre-push")
     assert verdict.offer is None
     assert person.run("git push origin HEAD:new", approved=True).ok
-    assert recorder.keys == ["ssh"]
+    assert recorder.keys == ["ssh", "agent"]
 
 
 def test_code_that_was_not_named_sees_no_keys_after_an_approval(
-    tmp_path: Path, recorder: Recorder, layer: str
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, layer: str
 ) -> None:
     """Given an approved push, when another program is set before it runs, then that one sees nothing."""
-    person = Person(tmp_path.resolve(), recorder.port)
+    person = people(tmp_path.resolve(), recorder.port)
     person.repository()
     approved = person.verdict("git push --force").rule
     person.git("config", "core.sshCommand", person.thief("x"))
@@ -395,16 +413,18 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
     ],
 )
 def test_git_reaches_its_server_by_ssh_without_a_question(
-    tmp_path: Path, layer: str, command: str, attended: bool
+    tmp_path: Path, people: Callable[..., Person], layer: str, command: str, attended: bool
 ) -> None:
-    person = Person(tmp_path.resolve())
+    person = people(tmp_path.resolve())
     person.repository()
     done = person.run(command, attended=attended)
     assert done.ok, done.content
 
 
-def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
     person.repository()
     person.write("Makefile", "all:\n\ttrue\n")
     done = person.run("make && git push")
@@ -412,8 +432,10 @@ def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(tmp_path: 
     assert "[Hidden from this command: ~/.ssh, because `make` may run code of this folder." in done.content
 
 
-def test_usual_settings_of_a_repository_raise_no_question(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_usual_settings_of_a_repository_raise_no_question(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
     person.repository()
     for key, value in {
         "core.ignorecase": "true",
@@ -434,16 +456,20 @@ def test_usual_settings_of_a_repository_raise_no_question(tmp_path: Path, layer:
     assert done.ok, done.content
 
 
-def test_a_push_to_a_folder_needs_no_keys_and_no_question(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_a_push_to_a_folder_needs_no_keys_and_no_question(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
     person.repository()
     person.git("remote", "add", "backup", str(person.served / "r.git"))
     person.thief(".git/hooks/pre-push")
     assert person.verdict("git push backup HEAD:b").decision == "allow"
 
 
-def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(tmp_path: Path) -> None:
-    person = Person(tmp_path.resolve())
+def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(
+    tmp_path: Path, people: Callable[..., Person]
+) -> None:
+    person = people(tmp_path.resolve())
     person.repository()
     person.git("remote", "set-url", "origin", "https://example.org/r.git")
     keys = person.policy.reach("git push", person.context())[1]
@@ -475,17 +501,17 @@ def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(tmp_pat
         ("FOO=1 kubectl get pods", [], "", True),
         ("cd $X && kubectl get pods", [], "", True),
         ("kubectl get pods; ./x", [], "", True),
-        ("ssh host uptime", [".ssh"], "", False),
-        ("ssh -F x host", [".ssh"], "what `-F` names", False),
-        ("ssh -o ConnectTimeout=5 host", [".ssh"], "", False),
+        ("ssh host uptime", [".ssh", "$SSH_AUTH_SOCK"], "", False),
+        ("ssh -F x host", [".ssh", "$SSH_AUTH_SOCK"], "what `-F` names", False),
+        ("ssh -o ConnectTimeout=5 host", [".ssh", "$SSH_AUTH_SOCK"], "", False),
         ("rm -r build", [], "", False),
     ],
 )
 def test_programs_see_their_own_keys_by_what_they_are_told_to_do(
-    tmp_path: Path, command: str, places: list[str], code: str, hidden: bool
+    tmp_path: Path, people: Callable[..., Person], command: str, places: list[str], code: str, hidden: bool
 ) -> None:
     """All of these calls are approved, for another reason."""
-    person = Person(tmp_path.resolve())
+    person = people(tmp_path.resolve())
     (person.work / "build").mkdir()
     context = person.context(approved=True, approved_rule=f"showing them to {code}" if code else "")
     keys = person.policy.credentials
@@ -496,8 +522,10 @@ def test_programs_see_their_own_keys_by_what_they_are_told_to_do(
     assert bool(found.hidden) == hidden
 
 
-def test_kubectl_reads_a_plain_kubeconfig_without_a_question(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_kubectl_reads_a_plain_kubeconfig_without_a_question(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
     person.program("kubectl", '#!/bin/sh\ncat "$HOME/.kube/config"\n')
     done = person.run("kubectl -n prod get pods -o wide", attended=False)
     assert done.content == "NEEDLE-kube"
@@ -505,8 +533,10 @@ def test_kubectl_reads_a_plain_kubeconfig_without_a_question(tmp_path: Path, lay
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
-def test_npm_packs_for_publishing_with_the_scripts_of_the_project(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_npm_packs_for_publishing_with_the_scripts_of_the_project(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
     (person.folder / ".npmrc").write_text("fund=false\n")
     person.write(
         "package.json", '{"name": "x", "version": "1.0.0", "scripts": {"prepack": "echo packed > p"}}'
@@ -517,8 +547,8 @@ def test_npm_packs_for_publishing_with_the_scripts_of_the_project(tmp_path: Path
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-def test_make_runs_the_tests_of_a_project(tmp_path: Path, layer: str) -> None:
-    person = Person(tmp_path.resolve())
+def test_make_runs_the_tests_of_a_project(tmp_path: Path, people: Callable[..., Person], layer: str) -> None:
+    person = people(tmp_path.resolve())
     person.write("Makefile", "test:\n\t@echo tested; cat ~/.ssh/id_ed25519\n")
     done = person.run("make test", attended=False)
     assert "tested" in done.content

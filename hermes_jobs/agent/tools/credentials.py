@@ -204,7 +204,8 @@ class Credentials:
         return [
             place
             for place in named
-            if os.path.lexists(os.path.join(self.paths.user_home, place))
+            if place.removeprefix("$") in self.environ
+            or os.path.lexists(os.path.join(self.paths.user_home, place))
             or (AGENT in self.environ and place in SSH_PLACES)
         ]
 

@@ -114,7 +114,8 @@ class Repository:
         settings = list(chosen.items())
         if not (hooks or self.own_hooks):
             settings.append(("core.hooksPath", os.devnull))
-        helpers = self.values("credential.helper", trusted=True)
+        # `cache` has its socket in a folder that commands write: another process may listen there.
+        helpers = [each for each in self.values("credential.helper", trusted=True) if each[:5] != "cache"]
         settings += [("credential.helper", helper) for helper in ("", *helpers)]
         taken = environ.get("GIT_CONFIG_COUNT", "0")
         numbers = count(int(taken) if taken.isdigit() else 0)
