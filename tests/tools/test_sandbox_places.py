@@ -1,0 +1,90 @@
+"""What a command may write, by place, and which services of a session it reaches: each test tries the harm."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+import hermes_jobs
+from hermes_jobs.agent.tools import installation, sandbox
+from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
+
+from .test_sandbox import LAYERS, Person
+
+MISSING = (
+    ".bash_profile", ".config/autostart/x.desktop", ".config/systemd/user/x.service",
+    ".local/bin/git", ".local/share/dbus-1/services/x.service", ".local/share/uv/tools/x", ".local/pipx/x",
+    ".zshenv", "bin/git",
+)  # fmt: skip
+
+
+@pytest.fixture(params=LAYERS)
+def person(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Person:
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=request.param))
+    return Person(tmp_path.resolve())
+
+
+def test_nothing_is_made_where_programs_start_by_themselves_or_are_found(person: Person) -> None:
+    script = "\n".join(f'mkdir -p ~/"$(dirname {name})"; echo evil > ~/{name}' for name in MISSING)
+    (person.work / "build.sh").write_text(script)
+    before = sorted(person.folder.rglob("*"))
+    person.run("bash build.sh; (setsid bash build.sh &)")
+    made = {path for path in set(person.folder.rglob("*")) - set(before) if path.is_file()}
+    assert not {path for path in made if not path.is_relative_to(person.home)}
+
+
+def test_the_installation_is_not_written(person: Person) -> None:
+    package = Path(hermes_jobs.__file__)
+    before = package.read_bytes()
+    person.run(f"echo '# evil' >> {package}; echo evil > {package.parent}/evil.py")
+    assert package.read_bytes() == before
+    assert not (package.parent / "evil.py").exists()
+
+
+@pytest.mark.parametrize("approved", [False, True])
+def test_an_environment_in_the_working_folder_is_neither_written_nor_replaced(
+    person: Person, monkeypatch: pytest.MonkeyPatch, approved: bool
+) -> None:
+    """Given hermes-jobs installed in an environment of the project, a command cannot change or move it."""
+    packages = person.work / "tools" / "venv" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "module.py").write_text("ours")
+    monkeypatch.setattr(installation, "places", lambda: (str(person.work / "tools" / "venv"),))
+    person.run(
+        "echo evil > tools/venv/site-packages/module.py; mv tools/venv tools/old; mv tools old;"
+        "mkdir -p tools/venv/site-packages; echo evil > tools/venv/site-packages/module.py",
+        SandboxReach(approved=approved),
+    )
+    assert (packages / "module.py").read_text() == "ours"
+
+
+def test_an_agent_with_keys_is_reached_by_no_command_unless_it_is_named(person: Person) -> None:
+    folder = person.folder / "ssh-XXXX"
+    folder.mkdir()
+    agent = folder / "agent.1"
+    connect = f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{agent}'); print('in')\""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(agent))
+        listener.listen(8)
+        command = f'echo "<$SSH_AUTH_SOCK>"; {connect}'
+        hidden = person.run(command, SSH_AUTH_SOCK=str(agent)).output
+        named = SandboxReach(visible=("$SSH_AUTH_SOCK",))
+        shown = person.run(command, named, SSH_AUTH_SOCK=str(agent)).output
+    assert "<>\n" in hidden
+    assert "in\n" not in hidden
+    assert shown == f"<{agent}>\nin\n"
+
+
+def test_temporary_files_are_seen_by_later_commands_of_the_session(person: Person) -> None:
+    person.run("f=$(mktemp); echo kept > $f; echo $f > name")
+    assert person.run("cat $(cat name)").output == "kept\n"
+
+
+def test_declared_places_are_written(person: Person) -> None:
+    place = person.folder / "declared"
+    place.mkdir()
+    made = Sandbox(paths=person.paths, mode="on", writable=("~/declared",))
+    plan = made.enclose(str(person.work), SandboxReach(), {}, scratch="s1").plan
+    assert f"writable {place}" in plan.splitlines()
