@@ -1,4 +1,4 @@
-"""What a command may write, by place, and which services of a session it reaches: each test tries the harm."""
+"""What a command may write, by place, and the services of a session that it reaches: each tries the harm."""
 
 from __future__ import annotations
 

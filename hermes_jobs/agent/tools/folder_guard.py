@@ -97,11 +97,11 @@ class Guard:
         self._roots = roots
         self._quarantine = quarantine
         self._known = [folder for root in roots for folder in _folders(root)]
-        self._before = _guarded(roots)
+        self._before = _guarded(self._known)
 
     def restore(self) -> tuple[str, ...]:
         """Undo what came to be; returns the paths concerned."""
-        after = _guarded(self._roots)
+        after = _guarded([folder for root in self._roots for folder in _folders(root)])
         known = set(self._known)
         undone = []
         for path in sorted(after.keys() | self._before.keys()):
@@ -148,18 +148,17 @@ def _is_plain(line: bytes) -> bool:
     return not text or bool(_SECTION.fullmatch(text) or _SETTING.fullmatch(text))
 
 
-def _guarded(roots: Sequence[str]) -> Mapping[str, File]:
-    """The guarded files of the folders."""
+def _guarded(folders: Sequence[str]) -> Mapping[str, File]:
+    """The guarded files right in these folders."""
     files: dict[str, File] = {}
-    for root in roots:
-        for folder in _folders(root):
-            paths = [os.path.join(folder, name) for name in _names()]
-            git = os.path.join(folder, ".git")
-            for repository in _repositories(git, folder):
-                paths += [os.path.join(repository, name) for name in words("sensitive_paths", "git")]
-            paths += [git] if os.path.isfile(git) else []
-            for path in paths:
-                files.update(_files(path))
+    for folder in folders:
+        paths = [os.path.join(folder, name) for name in _names()]
+        git = os.path.join(folder, ".git")
+        for repository in _repositories(git, folder):
+            paths += [os.path.join(repository, name) for name in words("sensitive_paths", "git")]
+        paths += [git] if os.path.isfile(git) else []
+        for path in paths:
+            files.update(_files(path))
     return files
 
 
