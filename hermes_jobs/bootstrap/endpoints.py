@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec.structs import replace
@@ -305,13 +305,23 @@ def _manner(settings: Settings, choice: Choice) -> ApiOptions:
 
     model = settings.model
     return ApiOptions(
-        api=model.api,
+        api=_api(settings, choice),
         provider=choice.provider,
         reasoning_effort=model.reasoning_effort,
         tool_calling=model.tool_calling,
         prompt_cache=model.prompt_cache,
         cache_ttl=model.cache_ttl,
     )
+
+
+def _api(settings: Settings, choice: Choice) -> Literal["chat", "responses"]:
+    """The configured API; by itself, the one with which the provider at that address keeps reasoning."""
+    from hermes_jobs.agent.llm.dialect import OPENAI_URL
+    from hermes_jobs.agent.llm.providers import provider_at
+
+    if settings.model.api != "auto":
+        return settings.model.api
+    return "responses" if provider_at(choice.base_url or OPENAI_URL).responses else "chat"
 
 
 def endpoint_name(base_url: str | None) -> str:

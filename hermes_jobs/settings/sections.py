@@ -70,7 +70,12 @@ class ModelSettings(Section, frozen=True, kw_only=True):
         ),
     ] = "auto"
     base_url: Annotated[WebUrl | None, about("URL of the API; null: the provider's.")] = None
-    api: Annotated[Literal["chat", "responses"], about("Chat Completions or the Responses API.")] = "chat"
+    api: Annotated[
+        Literal["auto", "chat", "responses"],
+        about(
+            "Chat Completions or the Responses API; auto: the one with which the provider keeps reasoning."
+        ),
+    ] = "auto"
     context_length: Annotated[Count | None, about("Window in tokens; null: the model's known one.")] = None
     max_tokens: Annotated[Count | None, about("Output limit of a call in tokens; null: the provider's.")] = (
         None

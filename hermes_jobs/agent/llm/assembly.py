@@ -63,6 +63,7 @@ class ReplyAssembler:
 
     def _feed_text(self, delta: Mapping[str, object]) -> str:
         thought = next((text for field in _REASONING_FIELDS if (text := text_of(delta.get(field)))), "")
+        self.draft.attached.take_parts(delta.get("content"))
         answer, thought_parts = _parts(delta.get("content"))
         self.draft.think(thought or thought_parts or _details(delta.get("reasoning_details")))
         answer += text_of(delta.get("refusal"))

@@ -21,6 +21,7 @@ from hermes_jobs.agent.llm.errors import shortened
 from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.agent.llm.providers import Api
 from hermes_jobs.agent.llm.redaction import redact_request
+from hermes_jobs.agent.llm.transport import http_options
 from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Reply
 
 SECONDS = 10.0
@@ -73,7 +74,11 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: float = SECONDS) -> Listing:
     """Request the endpoint's models, with a timeout of `seconds` per request."""
     url = base_url.rstrip("/")
-    with httpx2.Client(timeout=seconds, follow_redirects=False) as client:
+    try:
+        options = http_options(url)
+    except ModelError as error:
+        return Listing(trouble="connection", problem=error.message, hint=error.hint)
+    with httpx2.Client(timeout=seconds, follow_redirects=False, **options) as client:
         response = _request(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
         if isinstance(response, Listing):
             return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -63,8 +64,9 @@ class EndpointModel:
         self._closed = False
 
     def warm(self) -> None:
-        """Import the client and create it ahead of the first call."""
-        self._model()
+        """Import the client and create it ahead of the first call, which reports what keeps it from that."""
+        with suppress(ModelError):
+            self._model()
 
     def close(self) -> None:
         """Close the connections; running calls fail, later ones raise RuntimeError."""

@@ -37,6 +37,12 @@ UNTRUSTED = (
 def unreachable(error: Exception, url: str) -> str:
     """A sentence about the reason why the endpoint cannot be reached."""
     error_chain = list(causes(error))
+    for cause in error_chain:
+        if isinstance(cause, aiohttp.ClientProxyConnectionError):
+            return (
+                f"Nothing answers at the proxy {cause.host}:{cause.port}, which the environment names "
+                "(HTTPS_PROXY, HTTP_PROXY or ALL_PROXY; NO_PROXY lists the hosts that need none)."
+            )
     if any(isinstance(cause, socket.gaierror) for cause in error_chain):
         return f"The name in {url} cannot be resolved."
     if any(isinstance(cause, ConnectionRefusedError) for cause in error_chain):

@@ -23,12 +23,14 @@ from hermes_jobs.agent.llm.dialect import (
     concerns_payloads,
     first_dialect,
 )
-from hermes_jobs.agent.llm.errors import ApiRefusal, shortened
+from hermes_jobs.agent.llm.errors import ApiRefusal, is_failed_generation, shortened
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
-from hermes_jobs.agent.llm.sse import DONE, drain, events_of
+from hermes_jobs.agent.llm.sse import DONE, Body, drain, events_of
+from hermes_jobs.agent.llm.transport import http_options
 from hermes_jobs.agent.llm.windows import learned_from
+from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
 
 _MOST_SESSIONS = 1000  # whose refused payloads are remembered
@@ -54,6 +56,11 @@ ABORTED = {
 """Finish reasons of incomplete answers, and the kind of failure of each. OpenAI, OpenRouter, Gemini, Bedrock,
 Zhipu (`sensitive`, `network_error`), DeepSeek (`insufficient_system_resource`), vLLM.
 """
+_LONGEST_GENERATED = 1000  # characters of a refused call that are sent back
+CALL_REFUSED = (
+    "[Your last message did not arrive: the endpoint refused the tool call in it. {message}{written} "
+    "Write the call again, with a name and arguments that fit the tool's schema, or answer without it.]"
+)
 _PLACEHOLDER_KEY = "no-key"  # local servers need none, the client does
 
 OnText = Callable[[str], None]
@@ -104,7 +111,9 @@ class CompletionsClient:
         self._learned: dict[str, Dialect] = {}
         self._payloads: dict[tuple[str, str], Payloads] = {}  # the payload mode of each session
         self._unconstrained: dict[tuple[str, str], None] = {}  # sessions whose schema was refused
-        http_client = openai.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
+        http_client = openai.DefaultAioHttpClient(  # costs less than half of httpx2's own per call
+            **http_options(options.base_url)
+        )
         if options.watch is not None:
             options.watch(http_client)
         self._client = openai.AsyncOpenAI(
@@ -130,6 +139,7 @@ class CompletionsClient:
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         tried: list[Dialect] = []
         notes: list[str] = []
+        corrected: ModelRequest | None = None
         dialect = self._dialect(request)
         while True:
             tried.append(dialect)
@@ -139,14 +149,25 @@ class CompletionsClient:
                 async with limit:
                     reply = await self._ask(request, dialect, answer, on_text)
                     return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
-            except openai.APIStatusError as error:
-                changed = adapt(
-                    dialect, error.status_code, f"{error.message} {error.body}", self._options.manner
+            except (openai.APIStatusError, _RefusedEarly) as error:
+                refusal = (
+                    self._failing.refusal(error)
+                    if isinstance(error, openai.APIStatusError)
+                    else error.refusal
                 )
-                if changed is None or changed in tried:
-                    raise self._failure(error, answer) from error
+                if is_failed_generation(refusal) and not corrected:
+                    notes.append(
+                        f"The endpoint refused a call that the model wrote: {shortened(refusal.message)}"
+                    )
+                    request = corrected = _with_correction(request, refusal)
+                    continue
+                changed = adapt(
+                    dialect, refusal.status, f"{refusal.code} {refusal.message}", self._options.manner
+                )
+                if changed is None or changed in tried or is_failed_generation(refusal):
+                    raise self._failing.refused(refusal, answer.draft.usage) from error
                 if concerns_payloads(dialect, changed):
-                    notes.append(_note(self._failing.refusal(error), changed))
+                    notes.append(_note(refusal, changed))
                 self._learn(request, changed)
                 dialect = changed
             except ModelError:
@@ -182,11 +203,11 @@ class CompletionsClient:
             stream_cls=ChunkStream,
         )
         async with stream:
-            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind in {"application/json", "text/html"}:
-                self._read_whole(await stream.response.aread(), answer, on_text)
+            body = Body(stream.response)
+            if await body.is_whole():
+                self._read_whole(await body.whole(), answer, on_text)
             else:
-                await self._read_stream(stream, answer, on_text)
+                await self._read_stream(body, answer, on_text)
         self._check_finish(answer)
         reply, text = answer.draft.finish()
         if text:
@@ -206,10 +227,10 @@ class CompletionsClient:
         idle = idle if dialect.streams else max(idle, UNSTREAMED_SECONDS)
         return httpx2.Timeout(idle, connect=min(idle, CONNECT_SECONDS))
 
-    async def _read_stream(self, stream: ChunkStream, answer: IncomingAnswer, on_text: OnText) -> None:
+    async def _read_stream(self, body: Body, answer: IncomingAnswer, on_text: OnText) -> None:
         """Read the events up to the end that the endpoint marks: a finish reason, or `[DONE]`."""
         is_done = False
-        async with aclosing(events_of(stream.response)) as events:
+        async with aclosing(events_of(body)) as events:
             async for data in events:
                 if data.startswith(DONE):
                     is_done = True
@@ -229,6 +250,8 @@ class CompletionsClient:
 
     def _take(self, chunk: object, answer: IncomingAnswer, on_text: OnText) -> None:
         if (refusal := answer.refusal(chunk)) is not None:
+            if not answer.draft.has_begun:
+                raise _RefusedEarly(refusal)
             raise self._failing.refused(refusal, answer.draft.usage)
         if not isinstance(chunk, dict):
             raise self._garbage("is not an object", answer, json.dumps(chunk))
@@ -241,6 +264,21 @@ class CompletionsClient:
     def _failure(self, error: Exception, answer: IncomingAnswer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
         return self._failing.error(error, has_begun=draft.has_begun, usage=draft.usage, expired=expired)
+
+
+class _RefusedEarly(Exception):
+    """A refusal with the status of an answer, before any part of one."""
+
+    def __init__(self, refusal: ApiRefusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+def _with_correction(request: ModelRequest, refusal: ApiRefusal) -> ModelRequest:
+    """The request with a note about the call that the endpoint refused: the same one may be written again."""
+    written = f" It was: {shortened(refusal.generated, _LONGEST_GENERATED)}" if refusal.generated else ""
+    text = CALL_REFUSED.format(message=shortened(refusal.message), written=written)
+    return replace(request, messages=(*request.messages, UserMessage(text)))
 
 
 def _keep(cache: dict[tuple[str, str], T], session: tuple[str, str], value: T) -> None:

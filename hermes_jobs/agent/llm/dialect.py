@@ -117,6 +117,7 @@ def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) 
         effort=manner.reasoning_effort,
         takes_effort=bool(manner.reasoning_effort or family.always),
         includes_reasoning=manner.api == "responses",
+        streams_usage=family.streams_usage,
         family=family,
         endpoint=host_and_port(base_url),
         api=manner.api,
@@ -163,12 +164,18 @@ _REFUSALS = re.compile(
 _TOO_LARGE = re.compile(r"too large|(?:above|over|beyond|exceeds|(?:more|greater|larger) than) \d")
 """Messages about the value of a limit, not about its name."""
 _STREAM = re.compile(r"\bstream(?:ing|ed)?\b")
-_NO_TOOLS = re.compile(
-    r"(?:does not|doesn't|not) support (?:tools|tool use|tool call|function)|support tool use"
-    r"|tools param requires --jinja|requires --enable-auto-tool-choice"
+_TOOLS = (
+    r"[`'\"]?(?:tools?|tool[ _-]?(?:use|call(?:s|ing)?)|functions?|function[ _-]?call(?:s|ing)?)\b[`'\"]?"
 )
-"""Messages of Ollama, OpenRouter, llama.cpp without `--jinja`, and vLLM without a parser for the model's
-calls.
+NO_TOOLS = re.compile(
+    rf"{_TOOLS}(?: param(?:eter)?s?)? (?:(?:is|are) )?(?:currently )?(?:disabled|unavailable|unsupported"
+    r"|not (?:\w+ )?(?:supported|enabled|available|allowed|implemented|permitted))"
+    rf"|(?:not|n't|cannot) (?:\w+ )?(?:support|accept|allow|take|handle|use) (?:\w+ )?{_TOOLS}"
+    r"|(?:unsupported|unknown|unrecognized|unexpected)(?: \w+){0,3}:? [`'\"]?tools?[`'\"]?(?![.\[\w])"
+    r"|support tool use|tools param requires --jinja|requires --enable-auto-tool-choice"
+)
+"""Messages of Ollama, OpenRouter, llama.cpp without `--jinja` or as a library, vLLM without a parser for the
+model's calls, and gateways.
 """
 _NO_SYSTEM = re.compile(
     r"system role (?:is )?not supported|developer instruction is not enabled"
@@ -185,7 +192,7 @@ class _Refusal(msgspec.Struct, frozen=True):
 
 
 def _without_tools(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
-    is_meant = dialect.tool_calls == "structured" and _NO_TOOLS.search(refusal.message)
+    is_meant = dialect.tool_calls == "structured" and NO_TOOLS.search(refusal.message)
     return replace(dialect, tool_calls="text") if is_meant else None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from hermes_jobs.agent.llm.dialect import NO_TOOLS
 from hermes_jobs.agent.llm.limits import find_limit
 from hermes_jobs.agent.llm.redaction import redact_request
 from hermes_jobs.agent.llm.retry import RETRYABLE, is_wait_too_long, retry_after
@@ -27,7 +28,8 @@ _READ = 8000  # characters of a message that are searched
 class ApiRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """An endpoint's error response. Header names in lower case; `status` is None inside a stream.
 
-    `at`: its arrival by this machine's clock, in seconds since the epoch; None if unknown.
+    `at`: its arrival by this machine's clock, in seconds since the epoch; None if unknown. `generated`: the
+    model's text that the endpoint could not accept (Groq); it is not searched for the kind.
     """
 
     message: str
@@ -35,6 +37,7 @@ class ApiRefusal(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     at: float | None = None
+    generated: str = ""
 
 
 class _Rule(msgspec.Struct, frozen=True):
@@ -204,8 +207,17 @@ HINTS = {
 }
 _RESETS = ("resets_in_seconds", "resets_at", "retry_after")
 """Fields of an error's body with a limit's reset time: ChatGPT's subscriptions, Azure."""
+_WRITTEN_WRONG_HINT = "The model writes calls that its endpoint refuses: try again, or with another model."
 _TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
-_NO_TOOLS = re.compile(r"(?:does not|doesn't|not) support (?:tools|tool use|function)|support tool use")
+_FAILED_GENERATION = re.compile(
+    r"tool_use_failed|output_parse_failed|json_validate_failed|failed to call a function"
+    r"|tool call validation failed|error parsing tool call|failed to parse (?:the )?tool call"
+)
+"""Groq (https://console.groq.com/docs/tool-use) and Ollama: about one generation, not about the request."""
+_QUOTED_NAMES = re.compile(
+    r"`[^`]{0,200}`|'/?[\w.\[\]/-]{1,60}'|(?<![\w.:/])/\w[\w/]*|\b(?:parameter|field) \w+"
+)
+"""Names of parameters in refusals of a request: they are no words about the refusal."""
 
 _REFUSED = frozenset({400, 413, 422})
 """Statuses of a well-formed request that is rejected."""
@@ -221,8 +233,11 @@ def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage =
     text = f"{refusal.code} {refusal.message}"[:_READ]
     lowered = text.lower()
     wait = retry_after(refusal.headers, text, refusal.at)
-    hint = _TEXT_CALLS_HINT if _NO_TOOLS.search(lowered) else ""
-    kind, limit = ("bad_request", None) if hint else _kind(refusal.status, lowered)
+    hint = _TEXT_CALLS_HINT if NO_TOOLS.search(lowered) else ""
+    if is_failed_generation(refusal):
+        kind, limit, hint = "garbage", None, _WRITTEN_WRONG_HINT
+    else:
+        kind, limit = ("bad_request", None) if hint else _kind(refusal.status, lowered)
     status = f"{refusal.status}: " if refusal.status else ""
     message = status + _one_line(refusal.message or refusal.code or "no message")
     error = model_error(
@@ -238,6 +253,11 @@ def classify(refusal: ApiRefusal, *, secrets: Iterable[str] = (), usage: Usage =
         kind == "bad_request" and refusal.status in _REFUSED and _EXPLAINED.search(lowered) is None
     )
     return error
+
+
+def is_failed_generation(refusal: ApiRefusal) -> bool:
+    """Whether the endpoint refuses what the model wrote this time: the request itself is right."""
+    return _FAILED_GENERATION.search(f"{refusal.code} {refusal.message}"[:_READ].lower()) is not None
 
 
 def model_error(  # noqa: PLR0913 - the fields of an error
@@ -303,6 +323,7 @@ def parse_refusal(
         status=inner,
         code=" ".join(str(word) for word in words if isinstance(word, str | int)),
         headers={**_headers_in_error(error), **(headers or {})},
+        generated=str(error.get("failed_generation") or ""),
     )
 
 
@@ -319,6 +340,8 @@ def _kind(status: int | None, text: str) -> tuple[str, int | None]:
             return rule.kind, None
     if (limit := find_limit(text, status)) is not None:
         return limit.kind, limit.tokens
+    if status in {400, 422}:
+        text = _QUOTED_NAMES.sub("", text)
     return next((rule.kind for rule in _RULES if rule.fits(status, text)), "unknown"), None
 
 

@@ -26,6 +26,10 @@ def _efforts(field: str = "reasoning_effort", **words: str) -> dict[str, Json]:
     return {effort: {field: words.get(effort, effort)} for effort in ("none", "low", "medium", "high", "max")}
 
 
+CONTENT_PARTS = "content_parts"
+"""The payload field for a message's content as parts, which replace its text."""
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """One family of endpoints.
 
@@ -37,6 +41,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     every request. `efforts`: parameters for reasoning effort, for the models in `efforts_of`. `call_ids`: the
     accepted form of call ids. `closes_rounds`: a user message must not follow tool results directly.
     `schema_beside_tools`: a schema constrains answers only, and tools may be called under it.
+    `streams_usage`: usage is requested of a stream; else the parameter is refused, and usage comes anyway.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     call_ids: str = ".+"
     closes_rounds: bool = False
     schema_beside_tools: bool = False
+    streams_usage: bool = True
 
     def effort(self, effort: Effort, model: str) -> Json:
         """The parameters for that effort; none if the model is not known to support any."""
@@ -85,8 +91,8 @@ FAMILIES = (
         schema_beside_tools=True,
     ),
     # https://api-docs.deepseek.com/guides/thinking_mode: turns with tool calls carry their reasoning_content
-    # in all later requests, others may; it must not be empty (NousResearch/hermes-agent#17341). Efforts below
-    # high are read as high.
+    # in all later requests, others may; it must not be empty (NousResearch/hermes-agent#17341). The efforts
+    # are low, high and max; medium is read as high.
     Family(
         name="deepseek",
         hosts=("api.deepseek.com",),
@@ -97,7 +103,8 @@ FAMILIES = (
         filler={"reasoning_content": " "},
         efforts={
             "none": _NO_THINKING,
-            **{effort: {**_THINKING, "reasoning_effort": "high"} for effort in ("low", "medium", "high")},
+            "low": {**_THINKING, "reasoning_effort": "low"},
+            **{effort: {**_THINKING, "reasoning_effort": "high"} for effort in ("medium", "high")},
             "max": {**_THINKING, "reasoning_effort": "max"},
         },
     ),
@@ -164,26 +171,28 @@ FAMILIES = (
             **{effort: {"enable_thinking": True} for effort in ("low", "medium", "high", "max")},
         },
     ),
-    # https://docs.mistral.ai/capabilities/reasoning: thinking is a part of the content; fields that
-    # it does not know are refused.
+    # https://docs.mistral.ai/capabilities/reasoning: thinking is a part of the content, sent back as it
+    # came, as in its SDK's example; fields that it does not know are refused, `stream_options` too.
+    # https://docs.mistral.ai/resources/cookbooks/mistral-reasoning
     # Ids and the order of roles: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py
     Family(
         name="mistral",
         hosts=("api.mistral.ai",),
         models=r"mistral|devstral|codestral|magistral|ministral",
+        fields=(CONTENT_PARTS,),
+        everywhere=True,
+        streams_usage=False,
         efforts=_efforts(low="high", medium="high", max="high"),
         call_ids=r"[a-zA-Z0-9]{9}",
         closes_rounds=True,
     ),
-    # https://docs.x.ai/docs/guides/reasoning: low and high; its reasoning is not taken back.
+    # https://docs.x.ai/developers/model-capabilities/text/best-practices: none to high; Chat Completions has
+    # no field for its reasoning, so the Responses API is the default (`Provider.responses`).
     Family(
         name="xai",
         hosts=("api.x.ai",),
-        efforts={
-            "low": {"reasoning_effort": "low"},
-            **{effort: {"reasoning_effort": "high"} for effort in ("medium", "high", "max")},
-        },
-        efforts_of=r"mini|multi-agent",
+        efforts=_efforts(max="high"),
+        efforts_of=r"mini|multi-agent|grok-4\.[3-9]|grok-[5-9]|grok-latest",
     ),
     # https://console.groq.com/docs/reasoning: unknown fields of a message are refused.
     Family(name="groq", hosts=("api.groq.com",), efforts=_efforts(max="high"), efforts_of=r"gpt-oss|qwen"),
@@ -217,6 +226,7 @@ def served_elsewhere(family: Family) -> Family:
         DEFAULT_FAMILY,
         name=family.name,
         everywhere=family.everywhere,
+        fields=(*DEFAULT_FAMILY.fields, *(name for name in family.fields if name == CONTENT_PARTS)),
         fills=family.fills,
         filler=family.filler,
         call_filler=family.call_filler,

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.llm.dialect import Dialect
+from hermes_jobs.agent.llm.families import CONTENT_PARTS
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 
 Json = dict[str, Any]
@@ -42,12 +43,53 @@ class Attachments:
             elif value is not None:
                 self._values[name] = value
 
+    def take_parts(self, parts: object) -> None:
+        """Add a content of typed parts, as Mistral sends it; pieces of one part become one."""
+        if CONTENT_PARTS not in self._fields or not isinstance(parts, Sequence) or isinstance(parts, str):
+            return
+        kept: list[Json] = self._values.setdefault(CONTENT_PARTS, [])
+        for part in map(mapping_of, parts):
+            if kept and kept[-1].get("type") == part.get("type") in {"text", "thinking"}:
+                _extend(kept[-1], part)
+            elif part:
+                kept.append(msgspec.to_builtins(part))
+
     def values(self) -> Json:
         """The non-empty fields; readable reasoning is left out if its entries are present."""
         values = {name: value for name, value in self._values.items() if value}
+        if not any(part.get("type") == "thinking" for part in values.get(CONTENT_PARTS, ())):
+            values.pop(CONTENT_PARTS, None)
         if "reasoning_details" in values:
             values.pop("reasoning", None)
         return values
+
+
+def _extend(part: Json, piece: Mapping[str, object]) -> None:
+    """Append a piece to a part: its text, its thinking, which is a list of texts, and its last fields."""
+    for name, value in piece.items():
+        before = part.get(name)
+        if name == "text" and isinstance(value, str) and isinstance(before, str):
+            part[name] = before + value
+        elif name == "thinking" and isinstance(value, list) and isinstance(before, list):
+            part[name] = _joined([*before, *value])
+        elif value is not None:
+            part[name] = value
+
+
+def _joined(texts: Sequence[Any]) -> list[Any]:
+    """The texts with neighbours of a plain form joined."""
+    joined: list[Any] = []
+    for text in texts:
+        last = joined[-1] if joined else None
+        if (
+            isinstance(last, dict)
+            and isinstance(text, dict)
+            and last.keys() == text.keys() == {"type", "text"}
+        ):
+            joined[-1] = {**last, "text": f"{last['text']}{text['text']}"}
+        else:
+            joined.append(text)
+    return joined
 
 
 def _merge(entries: list[Any], pieces: Sequence[object]) -> None:
@@ -113,10 +155,21 @@ def with_payload(rendered: Json, message: AssistantMessage, dialect: Dialect, mo
     if lacks and dialect.payloads != "omit" and family.wants_filler(model):
         fields = dict(family.filler)
         of_calls = {index: dict(family.call_filler) for index in range(len(calls))}
+    parts = fields.pop(CONTENT_PARTS, None)
     whole = {**rendered, **fields}
+    if parts:
+        whole["content"] = _with_thinking(parts, rendered.get("content") or "")
     if calls:
         whole["tool_calls"] = [{**call, **of_calls.get(index, {})} for index, call in enumerate(calls)]
     return whole
+
+
+def _with_thinking(parts: Sequence[Json], text: str) -> list[Json]:
+    """The content as it came; where the text has changed since, its thinking before the text."""
+    if "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text") == text:
+        return list(parts)
+    thinking = [part for part in parts if part.get("type") == "thinking"]
+    return [*thinking, *([{"type": "text", "text": text}] if text else [])]
 
 
 class WholeCharacters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
+from hermes_jobs.agent.llm.price import LISTED_BELOW
 from hermes_jobs.agent.llm.rehearsal import REHEARSAL
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import Clock
@@ -37,7 +38,7 @@ class PriceList:
         try:
             price = genai_prices.calc_price(
                 tokens,
-                model,
+                model.removeprefix(LISTED_BELOW),
                 provider_api_url=self._base_url,
                 genai_request_timestamp=datetime.fromtimestamp(self._clock.now(), UTC),
             )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -55,7 +57,9 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     `base_url` None: there is no common one. `keys`: variables of its key, the usual one first; empty: none is
     needed by default. `key_prefixes`: the beginnings of its keys. `lists_models` None: not documented.
     `caching`: automatic, by marks in the request, or unknown; `cache_note` has details. `models`: the
-    beginnings of its own models' names. `local`: it runs on the user's machine. `convention`: its name in the
+    beginnings of its own models' names. `family`: a pattern of the models that replace the default one where
+    the provider's list does not have it. `responses`: the Responses API is documented as the one that keeps
+    reasoning between calls. `local`: it runs on the user's machine. `convention`: its name in the
     semantic conventions for generative AI, if different.
     """
 
@@ -72,6 +76,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     caching: Caching = "unknown"
     cache_note: str = ""
     default_model: str | None = None
+    family: str = ""
+    responses: bool = False
     models: tuple[str, ...] = ()
     local: bool = False
     convention: str = ""
@@ -84,10 +90,26 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """
         return self.convention or (self.api if self.name == "custom" else self.name)
 
+    def usual_model(self, listed: Sequence[str]) -> str | None:
+        """The default model: that of the table if it is listed, else the newest listed one of its family.
+
+        An empty list says nothing: the table's model.
+        """
+        names = {name.removeprefix("models/"): name for name in listed}
+        if not names or self.default_model in names:
+            return self.default_model if not names else names[self.default_model or ""]
+        fitting = [name for name in names if self.family and re.fullmatch(self.family, name)]
+        return names[max(fitting, key=_version)] if fitting else None
+
     @property
     def needs_key(self) -> bool:
         """Whether every request needs a key."""
         return not self.local and self.name != "custom"
+
+
+def _version(name: str) -> tuple[tuple[int, ...], int]:
+    """The numbers in a name, for comparison; of equal ones the shorter name, without a date or a suffix."""
+    return tuple(int(number) for number in re.findall(r"\d{1,3}(?!\d)", name)), -len(name)
 
 
 _TABLE = (
@@ -103,6 +125,8 @@ _TABLE = (
         caching="automatic",
         cache_note="from 1,024 tokens on, for some minutes",
         default_model="gpt-5-mini",
+        family=r"gpt-\d[\d.]*-mini",
+        responses=True,
         models=("gpt-", "o1", "o3", "o4", "chatgpt"),
     ),
     Provider(
@@ -117,6 +141,7 @@ _TABLE = (
         hosts=("api.anthropic.com",),
         caching="marks",
         default_model="claude-sonnet-4-6",
+        family=r"claude-sonnet-\d[\d-]*",
         models=("claude",),
     ),
     Provider(
@@ -131,7 +156,8 @@ _TABLE = (
         hosts=("generativelanguage.googleapis.com",),
         caching="automatic",
         cache_note="Gemini 2.5 and later, from 1,024 to 4,096 tokens on by model",
-        default_model="gemini-2.5-flash",
+        default_model="gemini-3.8-flash",  # 2.5 ends on 2026-12-01
+        family=r"gemini-\d[\d.]*-flash",
         models=("gemini",),
     ),
     Provider(
@@ -156,7 +182,8 @@ _TABLE = (
         hosts=("api.deepseek.com",),
         caching="automatic",
         cache_note="on disk, for hours to days",
-        default_model="deepseek-chat",
+        default_model="deepseek-v4-flash",  # deepseek-chat was retired on 2026-07-24
+        family=r"deepseek-v\d[\d.]*-flash",
         models=("deepseek-",),
     ),
     Provider(
@@ -170,6 +197,7 @@ _TABLE = (
         hosts=("api.mistral.ai",),
         cache_note="documented for requests with a prompt_cache_key",
         default_model="mistral-medium-latest",
+        family=r"mistral-medium-[\w-]+",
         models=("mistral-", "ministral-", "magistral-", "codestral", "devstral", "open-mistral", "pixtral"),
     ),
     Provider(
@@ -195,6 +223,9 @@ _TABLE = (
         keys_at="https://console.x.ai",
         hosts=("api.x.ai",),
         caching="automatic",
+        default_model="grok-4.3",
+        family=r"grok-\d(?:\.\d)?",  # 4.20 came before 4.3
+        responses=True,
         models=("grok",),
     ),
     Provider(
@@ -306,7 +337,7 @@ def provider_at(base_url: str) -> Provider:
 
 def provider_of_model(model: str) -> Provider | None:
     """The provider whose own model has that name; None if the name is ambiguous."""
-    name = model.lower()
+    name = model.lower().removeprefix("models/")
     return next((entry for entry in _TABLE if entry.models and name.startswith(entry.models)), None)
 
 

@@ -1,5 +1,8 @@
 """Server-sent events: bytes in any pieces to the data of each event, from a response that may be cancelled.
 
+What a body holds is seen from its beginning: gateways send events as `application/json`, and JSON as
+`text/event-stream`. A byte-order mark at the beginning is skipped.
+
 Lines end with LF, CRLF or CR only; an event without a blank line at the end of the stream counts too, as
 endpoints omit it. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
@@ -8,11 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
 
 import httpx2
 
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 DONE = "[DONE]"
 """The data of the last event of a Chat Completions stream."""
@@ -24,9 +29,16 @@ class EventDecoder:
     def __init__(self) -> None:
         self._partial_line = b""
         self._data: list[str] = []
+        self._at_start = True
 
     def feed(self, piece: bytes) -> Iterator[str]:
         """The data of the events that this piece completes. Raises UnicodeDecodeError."""
+        if self._at_start:
+            piece, self._partial_line = self._partial_line + piece, b""
+            if len(piece) < len(BOM_UTF8) and BOM_UTF8.startswith(piece):
+                self._partial_line = piece
+                return
+            piece, self._at_start = piece.removeprefix(BOM_UTF8), False
         *lines, self._partial_line = _LINE_END.split(self._partial_line + piece)
         if self._partial_line == b"" and piece.endswith(b"\r") and lines:
             self._partial_line = lines.pop() + b"\r"  # the next piece may begin with its LF
@@ -49,13 +61,44 @@ class EventDecoder:
 _DRAIN_SECONDS = 1.0  # to read the rest of a stream, so that its connection can be reused
 
 
-async def events_of(response: httpx2.Response) -> AsyncGenerator[str, None]:
+class Body:
+    """The body of a response, of which the beginning has been read. For one task."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self._pieces = response.aiter_bytes()
+        self._read = b""
+
+    async def is_whole(self) -> bool:
+        """Whether the body is one document, JSON or a web page, and no stream of events."""
+        while not (start := self._read.removeprefix(BOM_UTF8).lstrip()) or BOM_UTF8.startswith(self._read):
+            piece = await anext(self._pieces, None)
+            if piece is None:
+                break
+            self._read += piece
+        is_json = "json" in self._response.headers.get("content-type", "")
+        is_stream = any(start[: len(field)] == field[: len(start)] for field in _FIELDS) and bool(start)
+        return start.startswith((b"{", b"[", b"<")) or (is_json and not is_stream)
+
+    async def whole(self) -> bytes:
+        """All of it, without a byte-order mark."""
+        rest = [piece async for piece in self._pieces]
+        return b"".join([self._read, *rest]).removeprefix(BOM_UTF8)
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        """All of it, as it arrives."""
+        yield self._read
+        async for piece in self._pieces:
+            yield piece
+
+
+async def events_of(body: Body) -> AsyncGenerator[str, None]:
     """The data of each event.
 
     The clients' own readers do not report whether the end was marked, and fail on empty data.
     """
     decoder = EventDecoder()
-    async for piece in response.aiter_bytes():
+    async for piece in body.pieces():
         for data in decoder.feed(piece):
             yield data
     for data in decoder.finish():

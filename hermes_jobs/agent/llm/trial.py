@@ -202,7 +202,8 @@ def _is_usable(call: ToolCall) -> bool:
 def _round_trip(first: Reply, second: Reply) -> TrialVerdict:
     accepted = f"; its {'call' if second.tool_calls else 'answer'} was accepted when it was sent back"
     if second.payload is not None:
-        message = "it was sent back with its tool call, and accepted"
+        what = "tool call" if second.tool_calls else "answer"
+        message = f"it was sent back with its {what}, and accepted"
     elif second.reasoning or second.usage.reasoning_tokens or first.usage.reasoning_tokens:
         message = "it thinks, and attaches nothing that has to be sent back" + accepted
     else:

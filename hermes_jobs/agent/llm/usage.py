@@ -47,6 +47,11 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
     reasoning = _count(_mapping(reported, "completion_tokens_details"), "reasoning_tokens")
     if reasoning and _count(reported, "total_tokens") == prompt + output + reasoning:
         output += reasoning  # xAI reports them separately: https://docs.x.ai/docs/guides/reasoning
+    beyond = _count(reported, "total_tokens") - prompt - output
+    if beyond > 0 and not reasoning and beyond not in {cached, cache_written, cached + cache_written}:
+        # Gemini's compatible endpoint counts thoughts in the total alone, and bills them as output:
+        # https://ai.google.dev/gemini-api/docs/thinking#pricing
+        output, reasoning = output + beyond, beyond
     return Usage(max(0, prompt - cached - cache_written), output, cached, cache_written, reasoning)
 
 

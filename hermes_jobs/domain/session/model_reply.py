@@ -14,6 +14,7 @@ from hermes_jobs.domain.session.synthetic_messages import (
     ASK_AGAIN,
     CONTINUE,
     NO_ANSWER,
+    REASONING_ONLY,
     STOPPED_WITHOUT_WORDS,
     is_unfinished,
     unfinished,
@@ -57,7 +58,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         if turn.finalizing:
             words = STOPPED_WITHOUT_WORDS[turn.finalizing_because]
             return _answer(session, turn, words, words, turn.finalizing_because)
-        return _ask_again(session, turn, cut=cut)
+        return _ask_again(session, turn, event.reasoning, cut=cut)
     stopped_by = turn.finalizing_because if turn.finalizing else "length" if cut else None
     return _answer(session, turn, event.content or NO_ANSWER, answer, stopped_by, event.payload)
 
@@ -82,11 +83,16 @@ def _answer(
     return append_messages(session, done, AssistantMessage(text, payload=payload))
 
 
-def _ask_again(session: Session, turn: Turn, *, cut: bool) -> Session:
+def _ask_again(session: Session, turn: Turn, reasoning: str, *, cut: bool) -> Session:
     """An empty answer that was cut off, as by long reasoning, is requested
     again with a higher output limit.
+
+    Servers with the wrong parser put the answer into the reasoning every time: in the end it is shown.
     """
     if turn.empty_replies >= turns.MAX_EMPTY_REPLIES:
+        if reasoning.strip():
+            words = f"{REASONING_ONLY}\n\n{reasoning.strip()}"
+            return _answer(session, turn, words, words, "length" if cut else None)
         message = f"The model gave an empty answer {turn.empty_replies + 1} times in a row."
         hint = "Try again with `hermes-jobs turns retry`, or with another model."
         return replace(session, current=turns.failed(turn, "empty_answer", message, hint))

@@ -7,6 +7,7 @@ from hermes_jobs.domain.session import references
 from hermes_jobs.domain.session.turn import FinalizingReason
 
 NO_ANSWER = "(no answer)"
+REASONING_ONLY = "(The model gave no answer, only this reasoning:)"
 UNFINISHED = "[interrupted here: the answer is unfinished]"
 ENDED_UNANSWERED = "(This request ended before it was answered.)"
 ACKNOWLEDGED = "(Noted.)"

@@ -58,6 +58,7 @@ _TABLE = (  # newest first
     _Row("haiku", (5, 5), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS, binds=True)),
     _Row("opus", (5, 5), Abilities(128_000, "adaptive", "never", _ALL_LEVELS, binds=True)),
     _Row("fable", (5, 1), Abilities(128_000, "adaptive", "never", _ALL_LEVELS, binds=True)),
+    _Row("mythos", (5, 1), Abilities(128_000, "adaptive", "never", _ALL_LEVELS, binds=True)),
     _Row("sonnet", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
     _Row("opus", (5, 0), Abilities(128_000, "adaptive", "disabled", _ALL_LEVELS)),
     _Row("", (5, 0), Abilities(128_000, "adaptive", "never", _ALL_LEVELS)),

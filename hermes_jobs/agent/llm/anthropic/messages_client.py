@@ -23,7 +23,8 @@ from hermes_jobs.agent.llm.anthropic.request import Prefix, RequestOptions, requ
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, parse_refusal, shortened
-from hermes_jobs.agent.llm.sse import drain, events_of
+from hermes_jobs.agent.llm.sse import Body, drain, events_of
+from hermes_jobs.agent.llm.transport import http_options
 from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.domain.session.messages import AssistantMessage, Payload
 from hermes_jobs.domain.usage import Usage
@@ -87,7 +88,9 @@ class MessagesClient:
         self._unconstrained: dict[str, None] = {}  # sessions whose schema was refused
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(url).netloc.rpartition("@")[2]
-        http_client = anthropic.DefaultAioHttpClient()  # costs less than half of httpx2's own per call
+        http_client = anthropic.DefaultAioHttpClient(  # costs less than half of httpx2's own per call
+            **http_options(options.base_url)
+        )
         if options.watch is not None:
             options.watch(http_client)
         self._client = anthropic.AsyncAnthropic(
@@ -212,14 +215,14 @@ class MessagesClient:
             options={"headers": {"content-type": "application/json"}},
         )
         async with stream:
-            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind in {"application/json", "text/html"}:
-                self._read_whole(await stream.response.aread(), message, on_text)
+            received = Body(stream.response)
+            if await received.is_whole():
+                self._read_whole(await received.whole(), message, on_text)
             else:
-                await self._read_stream(stream, message, on_text)
+                await self._read_stream(received, message, on_text)
 
-    async def _read_stream(self, stream: EventStream, message: MessageAssembler, on_text: OnText) -> None:
-        async with aclosing(events_of(stream.response)) as events:
+    async def _read_stream(self, body: Body, message: MessageAssembler, on_text: OnText) -> None:
+        async with aclosing(events_of(body)) as events:
             async for data in events:
                 event = json.loads(data)
                 self._take(event, message, on_text)

@@ -185,9 +185,7 @@ class ModelDialog:
     def _model(self, setup: ModelSetup, listing: Listing, name: str | None) -> ModelSetup:
         if name is not None:
             return self._checked(setup, listing, name)
-        default = setup.provider.default_model
-        if default is not None and listing.models and listing.find(default) is None:
-            default = None
+        default = setup.provider.usual_model([offered.name for offered in listing.models])
         if default is None and len(listing.models) == 1:
             default = listing.models[0].name
         if not self._ask.can_ask:

@@ -1,0 +1,53 @@
+"""How a client of an endpoint reaches it: certificates and proxies of the environment.
+
+The HTTP library reads SSL_CERT_FILE, SSL_CERT_DIR and the proxies' variables itself; only a certificate file
+that does not exist is looked up here, because the library's error names neither the variable nor the path. A
+server on this machine is reached without a proxy, and plain HTTP needs no certificates.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from ipaddress import ip_address
+from typing import TypedDict
+from urllib.parse import urlsplit
+
+from hermes_jobs.agent.llm.errors import model_error
+
+
+class HttpOptions(TypedDict):
+    """Arguments of an HTTP client."""
+
+    verify: ssl.SSLContext | bool
+    trust_env: bool
+
+
+def http_options(url: str) -> HttpOptions:
+    """The options for that address. Raises `ModelError` where a named certificate file does not exist."""
+    parts = urlsplit(url)
+    if parts.scheme == "http":
+        if _is_loopback(parts.hostname or ""):
+            return {"verify": True, "trust_env": False}
+        # OpenSSL's own default skips a missing file: for a redirect to https, nothing would be trusted.
+        return {"verify": ssl.create_default_context() if missing_certificates() else True, "trust_env": True}
+    if (problem := missing_certificates()) is not None:
+        hint = "Correct the variable, or unset it: then the system's certificates count."
+        raise model_error("connection", problem, hint=hint, lasting=True)
+    return {"verify": True, "trust_env": True}
+
+
+def missing_certificates() -> str | None:
+    """A sentence about a variable of certificates whose path does not exist; None where all is well."""
+    for name, exists in (("SSL_CERT_FILE", os.path.isfile), ("SSL_CERT_DIR", os.path.isdir)):
+        path = os.environ.get(name)
+        if path:
+            return None if exists(path) else f"{name} is set to {path}, which does not exist."
+    return None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,62 @@
+"""What the environment says about certificates and proxies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.agent.llm.catalogue import listing
+from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
+from hermes_jobs.engine.ports import ModelError
+from tests.llm.asking import ask
+from tests.model_script import Answer
+from tests.model_server import ModelServer
+
+DEAD = "http://127.0.0.1:9"  # the port `discard`: nothing listens there
+
+
+@pytest.mark.parametrize("kind", [OpenAIModel, AnthropicModel])
+@pytest.mark.parametrize("name", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_a_missing_certificate_file_is_named_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: type[OpenAIModel | AnthropicModel], name: str
+) -> None:
+    for each in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(each, raising=False)
+    path = str(tmp_path / "missing.pem")
+    monkeypatch.setenv(name, path)
+    model = kind(api_key="sk-test", base_url="https://127.0.0.1:9")
+    model.warm()
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    model.close()
+    assert f"{name} is set to {path}, which does not exist" in caught.value.message
+    assert not caught.value.retryable
+    assert path in listing("https://127.0.0.1:9", None).problem
+
+
+def test_plain_http_needs_no_certificates_and_a_server_on_this_machine_no_proxy(
+    monkeypatch: pytest.MonkeyPatch, model_server: ModelServer
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/missing/ca.pem")
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, DEAD)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    model_server.follow([Answer(text="Yes.")])
+    model = OpenAIModel(api_key="sk-test", base_url=model_server.base_url)
+    assert ask(model).content == "Yes."
+    model.close()
+
+
+def test_a_dead_proxy_is_named_in_place_of_the_models_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, DEAD)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    model = OpenAIModel(api_key="sk-test", base_url="http://models.invalid/v1")
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    model.close()
+    assert caught.value.kind == "connection"
+    assert "the proxy 127.0.0.1:9" in caught.value.message
