@@ -332,7 +332,8 @@ class Handler(BaseHTTPRequestHandler):
             self._report(seen, answer)
             self.wfile.write(b"0\r\n\r\n")
             return
-        if (seen.body.get("stream_options") or {}).get("include_usage"):
+        asked = (seen.body.get("stream_options") or {}).get("include_usage")
+        if asked or getattr(self.server.model.rules, "always_reports", False):
             self._report(seen, answer)
             self._send_event(json.dumps(usage_chunk(seen, answer)))
         self._send_event("[DONE]")

@@ -93,7 +93,7 @@ def test_its_reasoning_is_sent_back(model_server: ModelServer) -> None:
             "it called write_note({broken)",
         ),
         (
-            [Answer(text="1"), Refuse(status=400, message="tools are not allowed")],
+            [Answer(text="1"), Refuse(status=400, message="the schema of a tool is wrong")],
             "tools",
             "fail",
             "A request that offers a tool is refused (bad_request)",

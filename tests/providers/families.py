@@ -167,10 +167,12 @@ class Mistral(ChatRules):
     """Mistral, which refuses what it does not know.
 
     Source: https://github.com/mistralai/mistral-common, protocol/instruct/validator.py: ids of nine letters
-    and digits, no user message after results of tools, roles in order.
+    and digits, no user message after results of tools, roles in order. `stream_options` is refused (422
+    `extra_forbidden`); the last chunk has the usage in any case: https://docs.mistral.ai/api/
     """
 
     provider = "mistral"
+    always_reports = True
     model = "devstral-medium-latest"
 
     def call_id(self) -> str:
@@ -186,7 +188,6 @@ class Mistral(ChatRules):
             "max_tokens",
             "temperature",
             "stream",
-            "stream_options",
         }
         for name in body.keys() - known - {"reasoning_effort"}:
             raise Refused(f"body.{name}: Extra inputs are not permitted")
