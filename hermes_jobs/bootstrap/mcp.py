@@ -39,6 +39,7 @@ def create_mcp(
         variables=settings.variables,
         environ=environ,
         logins=Logins(settings.paths.mcp_logins),
+        home=settings.paths.home,
     )
     return McpSessions(
         servers=servers,

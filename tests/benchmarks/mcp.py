@@ -186,6 +186,7 @@ def show_turns(folder: Path, base_url: str) -> None:
         "command": sys.executable,
         "args": ["-I", "-S", str(SMALL)],
         "env": {"MCP_TEST": str(served)},
+        "writable": [str(served)],
         "trusted": True,
     }
     with crew_on(folder / "plain", find_server(), base_url, 2) as plain:

@@ -24,6 +24,7 @@ def served(home: WrittenHome, tmp_path: Path) -> Path:
         "command": sys.executable,
         "args": ["-I", "-S", str(SERVER)],
         "env": {"MCP_TEST": str(folder)},
+        "writable": [str(folder)],
         "tools": {"echo": {"ask": False}},
     }
     servers = {"test": test, "tracker": {"url": "https://tracker.example.com/mcp", "enabled": False}}

@@ -36,6 +36,7 @@ class McpHome:
             "command": sys.executable,
             "args": ["-I", "-S", str(SERVER)],
             "env": {"MCP_TEST": str(self.folder)},
+            "writable": [str(self.folder)],
             **more,
         }
         self.home.path.mkdir(exist_ok=True)

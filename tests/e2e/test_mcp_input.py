@@ -29,14 +29,14 @@ class AskingHome(McpHome):
     def configure(self, *, name: str = "test", **more: Any) -> None:
         old = {"command": sys.executable, "args": ["-I", "-S", str(OLD)], "trusted": True, **more}
         new = {"command": sys.executable, "args": [str(ASKING)], "trusted": True, **more}
-        env = {"MCP_TEST": str(self.folder)}
+        own = {"env": {"MCP_TEST": str(self.folder)}, "writable": [str(self.folder)]}
         tools = {
             each: {"ask": False}
             for each in ("book", "pay", "unlock", "nag", "wait", "count", "order", "visit")
         }
         servers = {
-            "old": {**old, "env": env, "tools": tools},
-            "new": {**new, "env": env, "tools": tools},
+            "old": {**old, **own, "tools": tools},
+            "new": {**new, **own, "tools": tools},
         }
         self.home.path.mkdir(exist_ok=True)
         (self.home.path / "config.yaml").write_text(json.dumps({"mcp_servers": servers}))

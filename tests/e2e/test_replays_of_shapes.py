@@ -31,6 +31,7 @@ class Scene:
             "command": sys.executable,
             "args": ["-I", "-S", str(SERVER)],
             "env": {"MCP_TEST": str(folder)},
+            "writable": [str(folder)],
         }
         (home.path / "config.yaml").write_text(
             json.dumps({"mcp_servers": {"test": server}, "skills": {"bundled": False}})

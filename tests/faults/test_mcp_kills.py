@@ -39,6 +39,7 @@ def test_a_call_is_made_once_at_most_and_nothing_is_left(tmp_path: Path, model_s
         "command": sys.executable,
         "args": ["-I", "-S", str(SERVER)],
         "env": {"MCP_TEST": str(server), "DEAF": "1"},
+        "writable": [str(server)],
         "tools": {"note": {"ask": False}},
     }
     (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"test": entry}}))
@@ -80,6 +81,7 @@ def test_a_question_survives_and_each_answer_makes_one_call_at_most(
         "command": sys.executable,
         "args": [str(ASKING)],
         "env": {"MCP_TEST": str(server)},
+        "writable": [str(server)],
         "tools": {"book": {"ask": False}},
     }
     (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"new": entry}}))

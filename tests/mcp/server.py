@@ -108,6 +108,20 @@ class Refused(Exception):
         self.error = error
 
 
+def reached(place):
+    """What can be done with a path: `+PATH` writes it, another one is read."""
+    try:
+        if place.startswith("+"):
+            os.makedirs(os.path.dirname(os.path.expanduser(place[1:])), exist_ok=True)
+            with open(os.path.expanduser(place[1:]), "a") as file:
+                file.write("written")
+            return "written"
+        with open(os.path.expanduser(place)) as file:
+            return file.read()
+    except OSError as error:
+        return f"failed: {error.strerror}"
+
+
 class AnsweredAlready(Exception):
     """The answer has been written."""
 
@@ -182,6 +196,8 @@ def called(name, given, number=0):
         case "result":
             with open(path("result")) as file:
                 return json.load(file)
+        case "try":
+            return text(json.dumps({each: reached(each) for each in given["paths"]}))
         case "environment":
             return text(json.dumps(dict(os.environ)))
         case _:

@@ -45,12 +45,17 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `idle_seconds` without a call it is stopped. `trusted`: its descriptions of its tools' effects are used;
     `effects` of single tools, by name, come before them and decide about a repetition after a worker's crash.
     `include` (all, where it is empty) and `exclude` are the tools to use, by name or with `*`. `required`: a
-    session waits for it. `cwd`: its working folder; None: the session's."""
+    session waits for it. `cwd`: its working folder; None: the session's. A server that is started here runs
+    in a sandbox, unless that is `off`: it writes only to folders of its own and to those in `writable`;
+    `readable` are those that are hidden otherwise."""
 
     command: Text | None = None
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: Text | None = None
+    sandbox: Literal["auto", "off"] = "auto"
+    readable: tuple[Text, ...] = ()
+    writable: tuple[Text, ...] = ()
     url: Annotated[str, Meta(pattern=SERVER_URL)] | None = None
     headers: dict[str, str] = {}
     oauth: McpOauth | None = None
@@ -69,8 +74,11 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if (self.command is None) == (self.url is None):
             raise ValueError("a server has a `command` or a `url`")
-        if self.command is None and (self.args or self.env or self.cwd):
-            raise ValueError("`args`, `env` and `cwd` are of servers with a `command`")
+        local = (self.args, self.env, self.cwd, self.readable, self.writable, self.sandbox == "off")
+        if self.command is None and any(local):
+            raise ValueError(
+                "`args`, `env`, `cwd`, `sandbox`, `readable` and `writable` are of servers with a `command`"
+            )
         if self.url is None and (self.headers or self.oauth):
             raise ValueError("`headers` and `oauth` are of servers with a `url`")
 
@@ -84,7 +92,8 @@ class McpServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """All texts in which `${NAME}` is replaced."""
         own = (self.command or "", self.url or "", self.cwd or "")
         oauth = (self.oauth.client_id or "", self.oauth.client_secret or "") if self.oauth else ()
-        return (*own, *self.args, *self.env.values(), *self.headers.values(), *oauth)
+        places = (*self.readable, *self.writable)
+        return (*own, *self.args, *places, *self.env.values(), *self.headers.values(), *oauth)
 
     @property
     def logs_in(self) -> bool:

@@ -51,8 +51,9 @@ OAUTH = {
     "scopes": "scope",
 }
 OFF = frozenset({"disabled"})
-NEVER_TAKEN = frozenset({"trusted", "effects"})
-"""Settings that would let a server's tools run without a question: a user gives these, no file."""
+NEVER_TAKEN = frozenset({"trusted", "effects", "sandbox", "readable", "writable"})
+"""Settings that would let a server's tools run without a question, or reach more: a user gives these, no
+file."""
 MAX_CHARACTERS = 4_000_000
 
 

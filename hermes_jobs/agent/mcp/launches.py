@@ -11,7 +11,7 @@ import msgspec
 
 from hermes_jobs.agent.mcp.config import McpOauth, McpServer, filled, secrets_named
 from hermes_jobs.agent.mcp.logins import LoginFile, Logins
-from hermes_jobs.agent.mcp.messages import Launch
+from hermes_jobs.agent.mcp.messages import Confinement, Launch
 from hermes_jobs.errors import Rejected
 
 INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
@@ -30,7 +30,7 @@ class Launches:
     """The enabled servers of one configuration.
 
     `secret(name)` is the value of a variable that is a secret, `variables` are others; `environ`:
-    servers inherit some of its variables.
+    servers inherit some of its variables. `home` is that of hermes-jobs, which no server reaches.
     """
 
     def __init__(
@@ -41,12 +41,14 @@ class Launches:
         variables: Mapping[str, str],
         environ: Mapping[str, str],
         logins: Logins,
+        home: Path,
     ) -> None:
         self.config = {name: server for name, server in config.items() if server.enabled}
         self.logins = logins
         self._secret = secret
         self._variables = variables
         self._environ = environ
+        self._home = home
 
     def launch(self, name: str, workdir: str) -> Launch:
         """How a server is started or reached for sessions in that folder.
@@ -74,13 +76,34 @@ class Launches:
         }
         home = self._environ.get("HOME", "/")
         folder = os.path.expanduser(filled(config.cwd or workdir or home, values))  # noqa: PTH111
+        folder = folder if Path(folder).is_dir() else home
         return _plain(
             name,
             command=filled(config.command or "", values),
             args=tuple(filled(arg, values) for arg in config.args),
             env={**inherited, **{key: filled(text, values) for key, text in config.env.items()}},
-            cwd=folder if Path(folder).is_dir() else home,
+            cwd=folder,
+            sandbox=None if config.sandbox == "off" else self._confinement(name, config, folder, values),
             **timing,
+        )
+
+    def _confinement(
+        self, name: str, config: McpServer, folder: str, values: Mapping[str, str]
+    ) -> Confinement:
+        """The sandbox of a server with that working folder; its relative places are in there."""
+        user_home = self._environ.get("HOME", "/")
+
+        def place(text: str) -> str:
+            path = filled(text, values)
+            path = user_home + path[1:] if path == "~" or path.startswith("~/") else path
+            return os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
+
+        return Confinement(
+            home=str(self._home),
+            user_home=user_home,
+            scratch=f"mcp:{name}",
+            readable=tuple(map(place, config.readable)),
+            writable=tuple(map(place, config.writable)),
         )
 
     def login_at(self, name: str) -> LoginPlace:

@@ -18,6 +18,17 @@ MAX_FRAME = 64 << 20
 LENGTH = struct.Struct("!I")
 
 
+class Confinement(msgspec.Struct, frozen=True, kw_only=True):
+    """The sandbox of a server: hermes-jobs' `home`, the user's, what it may see that is hidden otherwise, and
+    what it may write besides its own folders. Servers of one `scratch` share these."""
+
+    home: str
+    user_home: str
+    scratch: str
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+
+
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """How a server is started or reached; all `${NAME}` are replaced. Never stored.
 
@@ -33,6 +44,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: str = "/"
+    sandbox: Confinement | None = None
     url: str = ""
     headers: dict[str, str] = {}
     login: str = ""

@@ -19,7 +19,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from hermes_jobs.agent.mcp.messages import Launch
+from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import SHELLS, SUPERVISOR
+from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox, SandboxReach
+from hermes_jobs.agent.tools.tool import ToolFailed
 
 LOG_BYTES = 1 << 20
 LAST_SECONDS = 2.0  # seconds for a server to end by itself, and then after a signal
@@ -96,10 +99,11 @@ class ServerProcess:
         moved = f"exec <&{server_in} >&{server_out} {server_in}<&- {server_out}>&- && exec {command}"
         shell = next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
         limits = ["inf", str(os.getpid()), "-1"]
+        enclosure = _enclosed(launch)
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(SUPERVISOR), *limits, shell, moved, "", ""],
+            [sys.executable, "-I", "-S", str(SUPERVISOR), *limits, shell, moved, "", enclosure.plan],
             cwd=launch.cwd,
-            env=launch.env,
+            env={**enclosure.environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=server_err,
@@ -154,3 +158,26 @@ class ServerProcess:
             self._supervisor.kill()
             self._supervisor.wait()
         self._reader.join(1)
+
+
+def _enclosed(launch: Launch) -> Enclosure:
+    """How the server starts: it writes to folders of its own and to those that its entry names.
+
+    Raises `OSError` where its working folder is in the home.
+    """
+    confinement = launch.sandbox
+    if confinement is None:
+        return Enclosure(plan="", environment=launch.env)
+    sandbox = Sandbox(paths=PathPolicy(home=confinement.home, user_home=confinement.user_home, roots=()))
+    reach = SandboxReach(visible=(*confinement.readable, *confinement.writable))
+    try:
+        return sandbox.enclose(
+            launch.cwd,
+            reach,
+            launch.env,
+            scratch=confinement.scratch,
+            places=confinement.writable,
+            guest=True,
+        )
+    except ToolFailed as error:
+        raise OSError(str(error)) from error

@@ -115,12 +115,14 @@ class Sandbox:
         places: Sequence[str] = (),
         command: str = "",
         network: bool = True,
+        guest: bool = False,
     ) -> Enclosure:
         """How a process with that working folder starts.
 
         `environ` is its environment outside of a sandbox. Processes with the same `scratch` (a session, an
-        MCP server) share temporary files. It may also write `places`. Raises `ToolFailed`.
-        `command` is the text that a shell is to run.
+        MCP server) share temporary files. It may also write `places`. `command` is the text that a shell is
+        to run. A `guest` does not write its working folder, sees nothing of the home, and has a cache of its
+        `scratch`. Raises `ToolFailed`.
         """
         home, real = self._checked(workdir)
         layer_name = self._layer(reach)
@@ -129,7 +131,7 @@ class Sandbox:
         variables = dict(environ) if sees_all else without_session(environ, self._named(reach))
         if self.mode == "off":
             return Enclosure(plan="", environment=variables)
-        cache_folder = self._folder("cache", real)
+        cache_folder = self._folder("cache", scratch if guest else real)
         tmp = self._folder("tmp", scratch) if layer_name != NONE else ""
         declared = [self._real(place) for place in (*self.writable, *places)]
         variables |= cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
@@ -140,11 +142,10 @@ class Sandbox:
         else:
             variables.pop("TMPDIR", None)
         protected = installation.places() if reach.approved else self._protected(environ.get("PATH", ""))
-        roots = self._roots(workdir, protected, declared)
+        roots = self._roots(() if guest else (real, *self.paths.real_roots(workdir)), protected, declared)
         if not reach.approved:
-            roots += [
-                path for path in git_folders(workdir) if not any(is_inside(path, root) for root in roots)
-            ]
+            folders = () if guest else git_folders(workdir)
+            roots += [path for path in folders if not any(is_inside(path, root) for root in roots)]
             if layer_name == NAMESPACE:
                 protected = (*protected, *guarded_places(roots, command))
         writable = [cache_folder] if reach.approved else [*roots, cache_folder]
@@ -157,7 +158,7 @@ class Sandbox:
             layer_name,
             home,
             tmp=tmp,
-            shown=[os.path.join(home, name) for name in READABLE],
+            shown=[] if guest else [os.path.join(home, name) for name in READABLE],
             kept=_within_temporary((*roots, *seen, self.paths.user_home, *protected)),
             hidden=[path for path in hidden if not is_inside(real, path) and not is_inside(home, path)],
             writable=writable,
@@ -255,9 +256,9 @@ class Sandbox:
         folders = installation.program_folders(path)
         return tuple(dict.fromkeys((*installation.places(), *folders, *startup_places(self.paths.user_home))))
 
-    def _roots(self, workdir: str, protected: Sequence[str], declared: Sequence[str]) -> list[str]:
+    def _roots(self, folders: Sequence[str], protected: Sequence[str], declared: Sequence[str]) -> list[str]:
         """The places that can be written, outermost first."""
-        chosen = dict.fromkeys((os.path.realpath(workdir), *self.paths.real_roots(workdir)))
+        chosen = dict.fromkeys(folders)
         startup = [os.path.join(self.paths.user_home, place) for place in paths_in("startup")]
         closed = (*protected, *startup, *system_folders())
         roots = [

@@ -287,6 +287,8 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
     state = application.engine().state(mcp_servers.stream_of(name))
     assert isinstance(state, mcp_servers.ServerListings)
     text = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
+    if application.mcp.config[name].sandbox == "off":
+        text += ", not in a sandbox"
     if state.waiting is not None:
         hint = f"hermes-jobs mcp accept {name}"
         return warn(check, f"{text}; changed, and waits for you", hint)

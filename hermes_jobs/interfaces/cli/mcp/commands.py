@@ -84,6 +84,9 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
 @click.option(
     "--cwd", metavar="DIR", type=NonEmpty(), help="Folder to start the command in.  [default: the session's]"
 )
+@click.option(
+    "--write", metavar="DIR", multiple=True, type=NonEmpty(), help="Folder that it may write. Repeatable."
+)
 @click.option("--trust", is_flag=True, help="Trust the server's descriptions of its tools.")
 @click.option("--required", is_flag=True, help="Sessions wait while the server is unavailable.")
 @click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Time limit of a call.  [default: 300]")
@@ -99,6 +102,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     header: tuple[str, ...],
     oauth: tuple[str, ...],
     cwd: str | None,
+    write: tuple[str, ...],
     trust: bool,
     required: bool,
     timeout: float | None,
@@ -109,6 +113,8 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 
     Values of --env, --header and --oauth that may be secrets are saved in .env (mode 600); config.yaml refers
     to them as ${NAME}.
+
+    A command runs in a sandbox: it writes to folders of its own, and to those of --write.
     """
     from hermes_jobs.agent.mcp.imports import without_secrets
 
@@ -126,6 +132,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         "headers": _pairs(header, ":", "--header"),
         "oauth": _pairs(oauth, "=", "--oauth"),
         "cwd": cwd,
+        "writable": list(write),
         "trusted": trust,
         "required": required,
         "timeout": timeout,

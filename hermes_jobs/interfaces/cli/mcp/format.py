@@ -54,6 +54,17 @@ class ServerRow(NamedTuple):
         return shlex.join([self.config.command or "", *self.config.args])
 
     @property
+    def sandbox(self) -> str:
+        """The sandbox that its process runs in; "off" for none, "" for one that runs elsewhere."""
+        if self.config.command is None or self.config.sandbox == "off":
+            return "" if self.config.command is None else "off"
+        from hermes_jobs.agent.tools.sandbox import layer
+        from hermes_jobs.agent.tools.sandbox_plan import NONE
+
+        name = layer().name
+        return "off: this machine has none" if name == NONE else name
+
+    @property
     def stands(self) -> str:
         """Its last known state."""
         if not self.config.enabled:
@@ -168,6 +179,7 @@ def server_json(row: ServerRow) -> dict[str, Any]:
         "enabled": row.config.enabled,
         "trusted": row.config.trusted,
         "required": row.config.required,
+        "sandbox": row.sandbox or None,
         "kind": "http" if row.config.url is not None else "stdio",
         "where": row.where,
         "env": sorted(row.config.env),
@@ -284,6 +296,9 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
         ("env", ", ".join(row.config.env)),
         ("headers", ", ".join(row.config.headers)),
         ("login", _login_text(row.login) if row.login else ""),
+        ("sandbox", row.sandbox),
+        ("writable", ", ".join(row.config.writable)),
+        ("readable", ", ".join(row.config.readable)),
         ("trusted", "yes" if row.config.trusted else "no: its descriptions of effects are ignored"),
         ("required", "yes" if row.config.required else ""),
         ("specification", listed.protocol if listed else ""),
@@ -298,6 +313,7 @@ SERVERS: Resource[ServerRow] = Resource(
         Column("SERVER", lambda row: row.name),
         Column("STANDS", lambda row: row.stands, is_main=True),
         Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
+        Column("SANDBOX", lambda row: row.sandbox, rank=3),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),
     ),
     "No MCP servers. To add one, see: hermes-jobs mcp add --help",
