@@ -270,6 +270,8 @@ def mcp(application: Application) -> Iterator[DoctorFinding]:
 
 def _mcp_server(application: Application, name: str) -> DoctorFinding:
     from hermes_jobs.agent.mcp.messages import Failed
+    from hermes_jobs.agent.tools.sandbox import layer
+    from hermes_jobs.agent.tools.sandbox_plan import NONE
     from hermes_jobs.domain import mcp_servers
 
     check = f"mcp {name}"[:14]
@@ -287,7 +289,8 @@ def _mcp_server(application: Application, name: str) -> DoctorFinding:
     state = application.engine().state(mcp_servers.stream_of(name))
     assert isinstance(state, mcp_servers.ServerListings)
     text = f"{name}: {pluralize(len(listed.tools), 'tool')}, specification {listed.protocol}"
-    if application.mcp.config[name].sandbox == "off":
+    config = application.mcp.config[name]
+    if config.command is not None and (config.sandbox == "off" or layer().name == NONE):
         text += ", not in a sandbox"
     if state.waiting is not None:
         hint = f"hermes-jobs mcp accept {name}"

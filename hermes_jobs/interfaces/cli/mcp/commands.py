@@ -49,7 +49,9 @@ _NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=c
 
 
 @click.group(
-    epilog=example("hermes-jobs mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes")
+    epilog=example(
+        "hermes-jobs mcp add files --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes"
+    )
 )
 def mcp() -> None:
     """MCP servers whose tools the agent can use.

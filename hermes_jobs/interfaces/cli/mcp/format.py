@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.context import CliContext
 
 
+READ_ONLY = ("Read-only file system", "EROFS", "read-only file system")
+"""How programs say that they may not write."""
+
+
 class ServerRow(NamedTuple):
     """A server: its entry, and its data in the log, login, and stderr file, if
     any."""
@@ -247,6 +251,11 @@ def print_failure(name: str, config: McpServer, failed: Failed) -> None:
         note("The last lines of its stderr:")
         for line in failed.stderr.splitlines():
             note(f"  {printable(line)}")
+    if config.command is not None and any(mark in failed.stderr for mark in READ_ONLY):
+        note(
+            "It runs in a sandbox, and tried to write elsewhere. To let it: hermes-jobs config set "
+            f"mcp_servers.{name}.writable '[DIR]'"
+        )
     if config.command is not None:
         note(f"Try it by hand: {shlex.join([config.command, *config.args])}")
 
