@@ -105,7 +105,7 @@ class Sandbox:
     visible: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
 
-    def enclose(
+    def enclose(  # noqa: PLR0913 - what a process may differ in
         self,
         workdir: str,
         reach: SandboxReach,
@@ -144,7 +144,7 @@ class Sandbox:
         protected = installation.places() if reach.approved else self._protected(environ.get("PATH", ""))
         roots = self._roots(() if guest else (real, *self.paths.real_roots(workdir)), protected, declared)
         if not reach.approved:
-            folders = () if guest else git_folders(workdir)
+            folders = [] if guest else list(git_folders(workdir))
             roots += [path for path in folders if not any(is_inside(path, root) for root in roots)]
             if layer_name == NAMESPACE:
                 protected = (*protected, *guarded_places(roots, command))
