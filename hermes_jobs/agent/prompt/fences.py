@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.ports import Cancel, Model, ModelRequest, Reply
+from hermes_jobs.text.marks import without_marks
 from hermes_jobs.text.tags import Tags
 
 OPEN, CLOSE = "<memory-context>", "</memory-context>"
@@ -24,7 +25,7 @@ _TAGS = Tags(OPEN.strip("<>"))
 
 def with_recall(message: UserMessage, recall: str) -> UserMessage:
     """The request's copy of the message, with the recalled context in a fence; unchanged if there is none."""
-    recall = re.sub(rf"</?{OPEN[1:]}", "", recall, flags=re.IGNORECASE).strip()
+    recall = without_marks(re.sub(rf"</?{OPEN[1:]}", "", recall, flags=re.IGNORECASE)).strip()
     if not recall:
         return message
     return UserMessage(f"{message.content}\n\n{OPEN}\n{NOTE}\n\n{recall}\n{CLOSE}")

@@ -19,6 +19,7 @@ from hermes_jobs.domain.session.tool_results import preview_of, result_path
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.text.figures import money
+from hermes_jobs.text.marks import without_marks
 
 SOURCE = "child:"
 """Prefix of the source of a text about a child's end; the child's session follows."""
@@ -137,7 +138,7 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
         section(ref, ends[ref.session], f"{number}/{len(call.children)}")
         for number, ref in enumerate(call.children, 1)
     ]
-    content = "\n\n".join(answers)
+    content = without_marks("\n\n".join(answers))
     is_large = len(content) > turn.result_chars > 0
     shown = preview_of(content, result_path(call.id), turn.preview_chars) if is_large else content
     finished = e.ToolFinished(
@@ -153,7 +154,7 @@ def joined(turn: Turn, call: Call) -> tuple[e.ToolFinished, tuple[LargeResult, .
 
 def text_of_end(child: OpenChild, ended: e.ChildEnded) -> tuple[str, tuple[LargeResult, ...]]:
     """The text in its parent's session about the end of a child for which no call waited."""
-    text = section(child.ref, ended, f"session {ended.child}")
+    text = without_marks(section(child.ref, ended, f"session {ended.child}"))
     if not len(text) > child.parent_turn.result_chars > 0:
         return text, ()
     stored = LargeResult(call=child.ref.turn, content=text)

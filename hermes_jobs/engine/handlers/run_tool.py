@@ -21,6 +21,7 @@ from hermes_jobs.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.engine.live import DeltaStream, OnDelta, ignore_delta
 from hermes_jobs.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
+from hermes_jobs.text.marks import without_marks
 
 
 class RunTool(msgspec.Struct, frozen=True, eq=False):
@@ -66,7 +67,8 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         """The result; one that is too large for a message is stored separately and replaced by a preview."""
         large = outcome.source is None and len(outcome.content) > turn.result_chars
         path = result_path(call.id)
-        content = preview_of(outcome.content, path, turn.preview_chars) if large else outcome.content
+        foreign = without_marks(outcome.content)
+        content = preview_of(foreign, path, turn.preview_chars) if large else foreign
         finished = ToolFinished(
             turn=turn.id,
             call=call.id,

@@ -48,7 +48,7 @@ def search(
     It ends where a rule's words have occurred `most_words` times (None: at the text's end). What lies beyond
     is not worth its cost: only a text that is made for it is so full of one rule's words.
     """
-    low = _lower(text)
+    low = lower(text)
     characters = set(low)
     present = {word for word in rules.words if characters.issuperset(word) and word in low}
     applicable = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
@@ -104,7 +104,7 @@ def _in_part(text: str, searched: str, rule: ScanRule, part: Span) -> Iterator[M
                 yield Match(rule, start, done)
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """The text in lower case, with the same length."""
     low = text.lower()
     if len(low) == len(text):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from base64 import b64decode
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -15,6 +14,8 @@ from itertools import pairwise
 
 import msgspec
 
+from hermes_jobs.text.scan.acts import vocabulary
+from hermes_jobs.text.scan.encodings import decoded_edits, leet_edits, line_edits, spaced_edits
 from hermes_jobs.text.scan.hidden import is_invisible
 
 Edit = tuple[int, int, str]
@@ -65,7 +66,7 @@ def normalizations(text: str) -> tuple[Normalization, ...]:
     edits = list(_bare_edits(text))
     normalized = [_edited(plain, edits) if edits else plain]
     for edits_of, guessed in _DISGUISES:
-        for item in tuple(normalized):
+        for item in tuple(normalized[:1] if guessed else normalized):
             if edits := list(edits_of(item.text)):
                 other = _edited(item, edits, guessed=guessed or item.guessed)
                 if all(other.text != earlier.text for earlier in normalized):
@@ -220,32 +221,14 @@ _MIXED = re.compile(
 _DIGITS = str.maketrans("0134579@$", "oieastgas")
 
 
+def _leet_edits(text: str) -> Iterator[Edit]:
+    return leet_edits(text, vocabulary())
+
+
 def _digit_edits(text: str) -> Iterator[Edit]:
     """`1gn0re` read as it sounds."""
     for word in _MIXED.finditer(text):
         yield *word.span(), word[0].translate(_DIGITS)
-
-
-# --- what is encoded -------------------------------------------------------------------------
-
-_BASE64 = re.compile(r"(?<![\w+/])[A-Za-z0-9+/]{16,}(?![\w+/])")
-
-
-def _base64_edits(text: str) -> Iterator[Edit]:
-    """The texts that base64 encodes."""
-    for run in _BASE64.finditer(text):
-        decoded = _decoded(run[0])
-        if decoded:
-            yield *run.span(), decoded
-
-
-def _decoded(run: str) -> str:
-    """The text that the run encodes; empty if that cannot be read."""
-    try:
-        text = b64decode(run + "=" * (-len(run) % 4)).decode()
-    except ValueError:
-        return ""
-    return text if text.isprintable() and " " in text else ""
 
 
 _DISGUISES: tuple[tuple[Callable[[str], Iterator[Edit]], bool], ...] = (
@@ -253,7 +236,10 @@ _DISGUISES: tuple[tuple[Callable[[str], Iterator[Edit]], bool], ...] = (
     (_latin_edits, False),
     (_cyrillic_edits, False),
     (_spaced_edits, False),
+    (spaced_edits, False),
     (_digit_edits, True),
-    (_base64_edits, True),
+    (_leet_edits, True),
+    (decoded_edits, True),
+    (line_edits, True),
 )
 """What makes one normalization of another, and whether it guesses."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from hashlib import blake2b
 from itertools import accumulate
 
+from hermes_jobs.text.scan.acts import acts, lexicon
 from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, excerpt, hidden_characters
-from hermes_jobs.text.scan.matcher import BEFORE, merged, search
+from hermes_jobs.text.scan.matcher import BEFORE, Match, Span, lower, merged, search
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
 from hermes_jobs.text.scan.rules import ScanRule, compiled, fragment, scan_rules, skill_rules
 
@@ -17,13 +18,23 @@ LONGEST = 1 << 20
 
 NOT_SCANNED = "not scanned to its end"
 AROUND = 300  # characters around an edit that are searched once more
-_CACHED = 32_768  # characters; the findings of longer texts are not cached
 
 
 def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
     """Everything in the text that a rule of these kinds detects, in the text's order."""
-    findings = _scan_cached(text) if len(text) <= _CACHED else _scan(text)
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=20).digest()
+    findings = _findings.get(digest)
+    if findings is None:
+        findings = _scan(text)
+        if len(_findings) >= _MOST_REMEMBERED:
+            _findings.pop(next(iter(_findings)), None)
+        _findings[digest] = findings
     return tuple(finding for finding in findings if finding.kind in kinds or finding.kind == "unscanned")
+
+
+_MOST_REMEMBERED = 2_048
+_findings: dict[bytes, tuple[ScanFinding, ...]] = {}
+"""What was found in texts, by their digests, in the order of their first scan."""
 
 
 def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
@@ -37,11 +48,6 @@ def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
         if not warned_of.search(text[max(finding.start - BEFORE, 0) : finding.start])
     ]
     return tuple(sorted(findings, key=_order))
-
-
-@lru_cache(maxsize=512)
-def _scan_cached(text: str) -> tuple[ScanFinding, ...]:
-    return _scan(text)
 
 
 def _scan(text: str) -> tuple[ScanFinding, ...]:
@@ -63,22 +69,39 @@ def _matched(text: str) -> tuple[list[ScanFinding], int]:
     findings: dict[tuple[str, int, int], ScanFinding] = {}
     searched = len(text)
     for at, made in enumerate(normalizations(text) if text else ()):
-        for offset, part in _near_edits(made) if at else ((0, made.text),):
-            matches, end = search(part, scan_rules(), only=None if not made.guessed else _is_instruction)
-            if end < len(part):
-                searched = min(searched, made.original(offset + end, offset + end + 1)[0])
-            for match in matches:
-                start, stop = offset + match.start, offset + match.end
-                if at == 0 or made.is_edited(start, stop):
-                    finding = _finding(match.rule, text, *made.original(start, stop))
-                    findings[finding.rule, finding.start, finding.end] = finding
+        parts = list(_near_edits(made)) if at else [(0, len(made.text))]
+        joined = _BETWEEN.join(made.text[start:end] for start, end in parts)
+        starts = list(accumulate((end - start + len(_BETWEEN) for start, end in parts), initial=0))
+
+        def place(within: int, parts: list[Span] = parts, starts: list[int] = starts) -> int:
+            part = max(bisect_right(starts, within) - 1, 0)
+            return min(parts[part][0] + within - starts[part], parts[part][1])
+
+        matches, end = search(joined, scan_rules(), only=_is_instruction if made.guessed else None)
+        if end < len(joined):
+            searched = min(searched, made.original(place(end), place(end) + 1)[0])
+        for match in (*matches, *_acts(joined[:end])):
+            start, stop = place(match.start), place(match.end - 1) + 1
+            if at == 0 or made.is_edited(start, stop):
+                finding = _finding(match.rule, text, *made.original(start, stop))
+                findings[finding.rule, finding.start, finding.end] = finding
     return list(findings.values()), searched
 
 
-def _near_edits(made: Normalization) -> Iterator[tuple[int, str]]:
-    """The parts of a text around what was edited, each with its offset: the others are the parent's."""
-    for start, end in merged((max(start - AROUND, 0), end + AROUND) for start, end in made.after):
-        yield start, made.text[start:end]
+_BETWEEN = "\n\n"
+"""Between the parts of a text that are searched together: no sentence goes beyond it."""
+
+
+def _acts(text: str) -> Iterator[Match]:
+    """What the sentences of a text ask for."""
+    for found in acts(lower(text), lexicon()):
+        yield Match(ScanRule(name=found.act.name, pattern="", kind=found.act.kind), found.start, found.end)
+
+
+def _near_edits(made: Normalization) -> Iterator[Span]:
+    """The parts of a text around what was edited: the others are the parent's."""
+    length = len(made.text)
+    return merged((max(start - AROUND, 0), min(end + AROUND, length)) for start, end in made.after)
 
 
 def _is_instruction(rule: ScanRule) -> bool:

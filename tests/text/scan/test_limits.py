@@ -24,8 +24,9 @@ def test_a_text_beyond_the_limit_has_a_finding_for_the_rest() -> None:
 
 def test_a_text_that_is_full_of_one_rules_words_is_searched_to_a_point_and_says_which() -> None:
     text = f"{ATTACK}\n{DENSE}\n{ATTACK}"
-    first, rest = scan(text)
-    assert (first.rule, rest.rule) == ("overrides instructions", NOT_SCANNED)
+    *found, rest = scan(text)
+    assert {finding.rule for finding in found} == {"overrides instructions"}
+    assert rest.rule == NOT_SCANNED
     assert rest.start < rest.end == len(text)
     assert search(text, scan_rules()).end == rest.start
 

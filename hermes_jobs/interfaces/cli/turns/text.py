@@ -17,6 +17,7 @@ from typing import BinaryIO
 import click
 
 from hermes_jobs.interfaces.cli.output import note, one_line
+from hermes_jobs.text.marks import without_marks
 
 STDIN = "-"
 MAX_BYTES = 1_000_000  # of all files and the piped input of one turn
@@ -107,8 +108,8 @@ def _decoded(content: bytes, name: str) -> str:
 
 
 def fenced(name: str, content: str) -> str:
-    """The file under its name, in a fence longer than any in it."""
-    return f"{_printed(name)}:\n{in_fence(content)}"
+    """The file under its name, in a fence longer than any in it, and without marks of ours."""
+    return f"{_printed(name)}:\n{in_fence(without_marks(content))}"
 
 
 def in_fence(content: str) -> str:
