@@ -11,7 +11,6 @@ import re
 from base64 import b32decode, urlsafe_b64decode
 from collections.abc import Iterator
 from itertools import product
-from urllib.parse import unquote
 
 Edit = tuple[int, int, str]
 
@@ -65,6 +64,11 @@ def _from_escapes(run: str) -> str:
     return "".join(chr(int(digits, 16)) for digits in _ESCAPE.findall(run))
 
 
+def _from_percent(run: str) -> str:
+    data = re.sub(rb"%([0-9a-fA-F]{2})", lambda digits: bytes.fromhex(digits[1].decode()), run.encode())
+    return data.decode(errors="replace")
+
+
 def _from_base64(run: str) -> str:
     data = re.sub(r"\\n|\s|=", "", run).replace("+", "-").replace("/", "_")
     return urlsafe_b64decode(data + "=" * (-len(data) % 4)).decode()
@@ -79,7 +83,7 @@ _DECODERS = {
     "entity": html.unescape,
     "escape": _from_escapes,
     "octal": lambda run: bytes(int(digits, 8) % 256 for digits in run.split("\\")[1:]).decode(),
-    "percent": unquote,
+    "percent": _from_percent,
     "binary": lambda run: bytes(int(digits, 2) for digits in re.findall("[01]{8}", run)).decode(),
     "decimal": lambda run: bytes(map(int, re.findall(r"\d+", run))).decode(),
     "hex": lambda run: bytes.fromhex("".join(_HEX_BYTE.findall(run))).decode(),
