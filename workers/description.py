@@ -13,11 +13,12 @@ from hermes_jobs.domain.events import (
     Event,
     ModelCallFailed,
     ReferenceFailed,
+    TitleEnded,
     TurnFailed,
 )
 from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule
 from hermes_jobs.domain.session import reviews
-from hermes_jobs.domain.session.session import Session
+from hermes_jobs.domain.session.session import Session, is_session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.domain.streams import StreamState
@@ -77,6 +78,18 @@ def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str]
     return redact(next(failures, ""))[:MAX_ERROR_CHARS]
 
 
+def command_for(engine: Engine, stream: str | None, step_id: str) -> str:
+    """The command that shows more of the step: of its turn, or else of its session or stream."""
+    turn = step_id.partition("-")[0]
+    if stream is None:
+        return "hermes-jobs events"
+    session = engine.sessions.cached(stream) if is_session(stream) else None
+    if session is None:
+        return f"hermes-jobs events --stream {stream}"
+    is_turn = session.find(turn) is not None or turn in session.ended
+    return f"hermes-jobs turns show {turn}" if is_turn else f"hermes-jobs sessions show {session.id}"
+
+
 def _of_session(step: Step, session: Session) -> str:
     turn = session.find(root_of_step(step)) or session.current
     place = session.delegation_of(turn.id if turn is not None else None)
@@ -104,6 +117,8 @@ def _failure(event: Event, turn: str, step_id: str) -> str:
         case ModelCallFailed(step=step) | ReferenceFailed(step=step) | CompressionFailed(step=step) if (
             step == step_id
         ):
+            return f"{event.kind}: {_first_line(event.message)}"
+        case TitleEnded(step=step) if step == step_id and event.kind:
             return f"{event.kind}: {_first_line(event.message)}"
         case TurnFailed(turn=failed) if failed == turn:
             return f"{event.kind}: {_first_line(event.message)}"

@@ -15,7 +15,7 @@ from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from workers.description import failure_of
+from workers.description import command_for, failure_of
 from workers.dispatch import CeleryDispatcher
 
 RESERVED_THREADS = 8  # threads that model calls and tools cannot take
@@ -71,7 +71,7 @@ RESULTS: dict[StepResult, str] = {
 
 
 class StepFailed(Exception):
-    """A step has failed for good: Flower shows that state, with the error's kind and its first line."""
+    """An attempt of a step has failed: Flower shows that state, with the error's kind and its first line."""
 
 
 class TaskRunner:
@@ -109,10 +109,9 @@ class TaskRunner:
         return RESULTS[performed]
 
     def _failure(self, step_id: str) -> str:
-        turn = step_id.split("-", 1)[0]
-        stream = self._streams.get(turn)
+        stream = self._stream_of(step_id)
         text = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
-        return f"{text or 'it failed'} (hermes-jobs turns show {turn})"
+        return f"{text or 'it failed'} ({command_for(self.engine, stream, step_id)})"
 
     def _run_step(self, task: Task, step_id: str) -> StepResult:
         if not self.open or not self._lease.is_valid:

@@ -90,18 +90,18 @@ def failure_outcome(session: Session, step: Step, error: str) -> c.SessionComman
 
 
 def is_failure(command: c.SessionCommand) -> bool:
-    """Whether its step has failed for good; the result of a tool is not a failure, even if it reports an
-    error."""
+    """Whether this attempt of its step has failed, for good or until the next one; the result of a tool is
+    not a failure, even if it reports an error."""
     match command:
         case c.FailTurn():
             return True
-        case c.FinishModelCall(outcome=ModelCallFailed(kind=kind, retry_at=None)):
+        case c.FinishModelCall(outcome=ModelCallFailed(kind=kind)):
             return kind != CANCELLED
-        case c.FinishReference(outcome=ReferenceFailed(kind=kind, retry_at=None)):
+        case c.FinishReference(outcome=ReferenceFailed(kind=kind)):
             return kind != CANCELLED
-        case c.FinishCompression(outcome=CompressionFailed(kind=kind, retry_at=None)):
+        case c.FinishCompression(outcome=CompressionFailed(kind=kind)):
             return kind != CANCELLED
-        case c.FinishTitle(title=None, kind=kind, retry_at=None):
+        case c.FinishTitle(title=None, kind=kind):
             return kind not in {"", CANCELLED}
         case _:
             return False

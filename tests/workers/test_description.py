@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.abnormal_outcomes import is_failure
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.log import EventLog
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
-from workers.description import failure_of, from_state, from_step, root_of
+from workers.description import command_for, failure_of, from_state, from_step, root_of
 
 SECRET = "my-secret-words"
 
@@ -92,3 +94,14 @@ def test_a_failure_is_shown_by_its_kind_and_the_first_line_without_secrets(engin
     shown = failure_of(engine, "session-s1", "t1-1", lambda text: text.replace(SECRET, "[REDACTED]"))
     assert shown == "model_not_found: No model for [REDACTED]."
     assert failure_of(engine, "session-s1", "t2-1", str) == ""
+    assert command_for(engine, "session-s1", "t1-1") == "hermes-jobs turns show t1"
+    assert command_for(engine, "session-s1", "s1-title") == "hermes-jobs sessions show s1"
+    assert command_for(engine, "verification-v1", "v1-plan") == "hermes-jobs events --stream verification-v1"
+
+
+def test_a_failed_attempt_is_a_failure_also_when_it_is_tried_again() -> None:
+    failed = e.ModelCallFailed(turn="t1", step="t1-1", attempt=1, kind="timeout", message="No answer.")
+    for outcome in (failed, replace(failed, retry_at=7.0)):
+        assert is_failure(c.FinishModelCall(step="t1-1", outcome=outcome))
+    assert is_failure(c.FinishTitle(step="s1-title", title=None, kind="timeout", retry_at=7.0))
+    assert not is_failure(c.FinishModelCall(step="t1-1", outcome=replace(failed, kind="cancelled")))

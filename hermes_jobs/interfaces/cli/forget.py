@@ -74,7 +74,8 @@ class Request:
         self.forgetter: Forgetter = Forgetter(context.application)
         self._wish = wish
         self._force = force
-        self.forgetter.clean()
+        if not wish.dry_run:
+            self.forgetter.clean()
 
     def find(self, removal: Removal) -> Matches:
         """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
@@ -249,7 +250,8 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     from hermes_jobs.domain.patterns import Pattern, exact_texts
 
     memory = context.application.memory
-    memory.sync()
+    if not wish.dry_run:
+        memory.sync()
     writes = memory.writes()
     if number > len(writes):
         raise Rejected(
@@ -308,7 +310,8 @@ def redact(
         raise click.UsageError(f"PATTERN is not a regular expression: {error}.") from error
     replace = Pattern(compiled)
     removal = Removal(text=replace, found=replace.found)
-    context.application.sync_files()
+    if not wish.dry_run:
+        context.application.sync_files()
     request = Request(context, wish, force=force)
     matches = request.find(removal)
     files = request.forgetter.files_with(removal)
