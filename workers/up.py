@@ -250,7 +250,7 @@ class Supervisor:
         self._print("hermes-jobs is up.")
         for name, status in lines:
             self._print(f"  {name:<10}{status}")
-        self._print("Ctrl-C stops it warmly, a second one at once.")
+        self._print("Ctrl-C stops it after the running steps, a second one at once.")
 
     def _report_processes(self) -> None:
         """Print the background processes that still run; those without a keeper are ended."""

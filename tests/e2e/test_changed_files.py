@@ -100,7 +100,7 @@ def test_a_rewind_restores_is_recorded_and_is_taken_back(home: Home, edited: str
     ran = home.run("turns", "rewind", edited)
     assert ran.code == 0, ran
     assert ran.out.splitlines() == [
-        f"Taken back: 2 files of turn {edited}",
+        f"Undone: 2 files of turn {edited}",
         "  restored  app.py",
         "  removed   new/notes.md",
     ]
@@ -123,7 +123,7 @@ def test_a_second_rewind_changes_nothing_and_leaves_the_first_to_be_taken_back(
     assert (again.code, again.out) == (0, "Nothing to do: all 2 files are as they were before the turn.\n")
     assert "--undo" not in again.err
     assert home.run("turns", "rewind", edited, "new/notes.md", "--undo").out.splitlines()[0] == (
-        f"Put there again: 1 file of turn {edited}"
+        f"Redone: 1 file of turn {edited}"
     )
     assert home.run("turns", "rewind", edited, "--undo").code == 0
     assert (home.work / "app.py").read_text() == AFTER

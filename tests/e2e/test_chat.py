@@ -162,7 +162,7 @@ def test_commands_change_the_session(home: Home, model_server: ModelServer) -> N
         screen.shows("You said: two")
         happened(home, e.TurnCompleted, 2)
         say(screen, "/undo")
-        screen.shows("Taken back: two")
+        screen.shows("Undone: two")
         say(screen, "/approve")
         screen.shows("Nothing waits for you in this session.")
         say(screen, "three")

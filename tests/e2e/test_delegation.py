@@ -246,7 +246,7 @@ def test_a_session_that_moved_without_its_sub_agents_rests_and_can_be_retried_an
     told = there.run("import", str(file))
     (turn,) = conversations(there)
     assert turn["status"] == "cancelled"
-    assert f"At rest, turns: {turn['turn']}" in told.err
+    assert f"Paused, turns: {turn['turn']}" in told.err
     assert there.run("turns", "retry", turn["turn"], "-q").out == "Nobody knows.\n"
     assert there.run("sessions", "delete", turn["session"], "--yes").code == 0
 

@@ -107,8 +107,8 @@ def test_a_copy_rests_while_its_original_continues(
         assert lived.run("backup", str(backup)).code == 0
         told = there.run("import", str(backup), "--yes")
         assert told.code == 0, told
-        assert "At rest, turns" in told.err
-        assert "At rest, schedules" in told.err
+        assert "Paused, turns" in told.err
+        assert "Paused, schedules" in told.err
         assert there.run("events", "verify").code == 0
         with there.open_log() as log:
             assert_all_is_done_once(log, [])

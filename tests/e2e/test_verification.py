@@ -163,7 +163,7 @@ def test_skills_why_shows_the_origin_and_the_verdict(home: Home, learned: Any) -
     [row] = own_skills(home)
     assert (row["status"], row["provisional"]) == ("active", "")
     taken = home.run("reviews", "apply", review, "--only", "1")
-    assert (taken.code, "Taken back: skill weather." in taken.err) == (0, True), taken
+    assert (taken.code, "Undone: skill weather." in taken.err) == (0, True), taken
     assert own_skills(home) == []
     assert "taken back" in home.run("skills", "why", "weather").out
     unknown = home.run("skills", "why", "nosuch")

@@ -106,4 +106,6 @@ def _is_quota(error: ModelError) -> bool:
 
 
 def _hours(seconds: float) -> str:
+    if 0 < seconds < 60:
+        return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if 0 < seconds < 3600 else f"{seconds / 3600:.3g} h"

@@ -105,7 +105,7 @@ def undo(chat: ChatContext, rest: str) -> None:
             chat.print_line(line)
     text = chat.conversation.undo()
     copy = chat.conversation.session
-    chat.print_line(f"Taken back: {cut(one_line(text), 60)}")
+    chat.print_line(f"Undone: {cut(one_line(text), 60)}")
     chat.print_line(f"Now in {copy.id if copy else ''}, a copy from before that turn; nothing was erased.")
     if turn_files.files and not rest:
         files = pluralize(len(turn_files.files), "file")

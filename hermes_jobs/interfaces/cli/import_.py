@@ -247,4 +247,4 @@ def _print_rested(came: ImportResult, rested: QuiesceReport) -> None:
         if ids:
             text = f"{', '.join(ids[:MAX_IDS])}{' …' * (len(ids) > MAX_IDS)}"
             again = f" ({RESUME_HINTS[what]})" if what in RESUME_HINTS else ""
-            note(f"At rest, {what}: {text}{again}.")
+            note(f"Paused, {what}: {text}{again}.")

@@ -320,7 +320,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
 SERVERS: Resource[ServerRow] = Resource(
     (
         Column("SERVER", lambda row: row.name),
-        Column("STANDS", lambda row: row.stands, is_main=True),
+        Column("STATUS", lambda row: row.stands, is_main=True),
         Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
         Column("SANDBOX", lambda row: row.sandbox, rank=3),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),

@@ -172,6 +172,6 @@ def _decide(
 
     def print_text() -> None:
         for thing in things:
-            note(f"{'Kept' if keep else 'Taken back'}: {thing}.")
+            note(f"{'Kept' if keep else 'Undone'}: {thing}.")
 
     print_result(lambda: details_json(context, review), print_text, as_json=as_json)

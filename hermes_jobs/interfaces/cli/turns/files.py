@@ -104,7 +104,7 @@ def rewound_lines(rewind: TurnRewind, rewound: Rewound, *, undo: bool = False) -
 
     if rewound.is_nothing:
         return [f"Nothing to do: {_all_are(rewind, rewound)} before the {'rewind' if undo else 'turn'}."]
-    would = "Would restore" if rewound.dry_run else "Put there again" if undo else "Taken back"
+    would = "Would restore" if rewound.dry_run else "Redone" if undo else "Undone"
     lines = [f"{would}: {pluralize(len(rewound.files), 'file')} of turn {rewound.turn}"]
     for judged in (*rewound.files, *rewound.skipped):
         was_left = judged in rewound.skipped
