@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import heapq
+import re
 from dataclasses import dataclass
 
 from hermes_jobs.errors import Rejected
@@ -25,12 +26,17 @@ class Patched:
 def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
     """Replace `old`, which must stand in the text exactly once unless `replace_all`.
 
-    In a text with CRLF line endings both may be written with plain newlines. Raises `Rejected`.
+    In a text with CRLF line endings, or some of them, both may be written with plain newlines: each line
+    keeps its own ending. Raises `Rejected`.
     """
     if old == new:
         raise Rejected("old_string and new_string are the same: there is nothing to change.")
     old, new = _as_written_there(text, old, new)
     places = _places(text, old)
+    pattern = None
+    if not places and "\n" in old:
+        pattern = re.compile(r"\r?\n".join(map(re.escape, _plain(old).split("\n"))))
+        places = [match.start() for match in pattern.finditer(text)]
     if not places:
         raise Rejected(f"old_string does not occur in the file. {_nearest(text, old)}")
     if len(places) > 1 and not replace_all:
@@ -38,8 +44,23 @@ def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
             f"old_string occurs {len(places):,} times, in the lines {_lines_of(text, places)}. "
             "Give more of the text around the one that is meant, or set replace_all."
         )
-    changed = text.replace(old, new)
-    return Patched(text=changed, count=text.count(old), diff=short_diff(text, changed))
+    if pattern is None:
+        changed, count = text.replace(old, new), text.count(old)
+    else:
+        changed, count = pattern.subn(lambda match: _with_endings_of(match[0], new), text)
+    return Patched(text=changed, count=count, diff=short_diff(text, changed))
+
+
+def _plain(block: str) -> str:
+    return block.replace("\r\n", "\n")
+
+
+def _with_endings_of(there: str, new: str) -> str:
+    """The new block with the line endings of the old one, line by line; further lines have its last one."""
+    endings = re.findall(r"\r?\n", there)
+    first, *lines = _plain(new).split("\n")
+    ends = [*endings, *endings[-1:] * len(lines)]
+    return first + "".join(f"{end}{line}" for end, line in zip(ends, lines, strict=False))
 
 
 def _as_written_there(text: str, old: str, new: str) -> tuple[str, str]:

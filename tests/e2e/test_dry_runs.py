@@ -1,4 +1,4 @@
-"""A dry run writes nothing: neither the log, nor a file of the home or of the working folder.
+"""A dry run writes nothing: neither to the log, nor to a file of the home or of the working folder.
 
 Only what is derived may change: the views, which every reader brings up to date, and `run/`.
 """
@@ -17,10 +17,8 @@ DRY_RUNS = (
     "redact --regex te. --dry-run",
     "memory forget 1 --dry-run",
     "sessions delete {session} --dry-run",
-    "turns forget {turn} --dry-run",
     "turns rewind {turn} --dry-run",
     "mcp import servers.json --dry-run",
-    "update-check --help",
 )
 READS = (
     "turns list",

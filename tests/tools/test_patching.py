@@ -143,3 +143,25 @@ def test_replacing_one_place_changes_that_place_alone(parts, data):
     assert len(changed.text) - len(text) == len(changed.text[len(before) :]) - len(after) - 1
     with pytest.raises(Rejected):
         patched(text + "§", "§", new, replace_all=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "after"),
+    [
+        ("four\nfive", "FOUR\nFIVE", b"one\ntwo\nthree\nFOUR\r\nFIVE\r\nsix\n"),
+        ("three\nfour\n", "3\n4\n", b"one\ntwo\n3\n4\r\nfive\r\nsix\n"),
+        ("four\nfive\nsix", "4\n4a\n4b\n5", b"one\ntwo\nthree\n4\r\n4a\r\n4b\r\n5\n"),
+        ("four\nfive", "", b"one\ntwo\nthree\n\r\nsix\n"),
+    ],
+)
+def test_in_a_file_of_mixed_line_endings_each_line_keeps_its_own(desk, old, new, after):
+    (desk.work / "mixed.txt").write_bytes(b"one\ntwo\nthree\nfour\r\nfive\r\nsix\n")
+    assert desk.patch("mixed.txt", old, new).startswith("Changed mixed.txt in 1 place")
+    assert (desk.work / "mixed.txt").read_bytes() == after
+
+
+def test_a_complete_file_written_over_one_with_crlf_keeps_them_and_says_so(desk):
+    (desk.work / "dos.txt").write_bytes(b"one\r\ntwo\r\n")
+    told = desk.write("dos.txt", "1\n2\n3\n")
+    assert told == "Replaced dos.txt: 9 bytes, 3 lines. Its lines end with CRLF, as before."
+    assert (desk.work / "dos.txt").read_bytes() == b"1\r\n2\r\n3\r\n"

@@ -33,6 +33,7 @@ from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.patch import patched
 
 LISTED = 40  # names shown of a folder
+CRLF_BYTES = 65_536  # of a file, read to see how its lines end
 MAX_PATCHED_BYTES = 20 * 1024 * 1024
 
 
@@ -128,11 +129,13 @@ class Files:
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
-        data = content.encode()
+        keeps_crlf = "\n" in content and "\r" not in content and _has_crlf(real)
+        data = (content.replace("\n", "\r\n") if keeps_crlf else content).encode()
         replaced = self._replace(path, real, data, context)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         what = "Created" if replaced.change.before is None else "Replaced"
         answer = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
+        answer += " Its lines end with CRLF, as before." * keeps_crlf
         return ToolOutcome(content=answer, events=(self._written(replaced, data, path, context),))
 
     def patch_file(
@@ -301,3 +304,13 @@ def _names(folder: str) -> list[str] | None:
             return sorted(entry.name + "/" * entry.is_dir(follow_symlinks=False) for entry in entries)
     except OSError:
         return None
+
+
+def _has_crlf(real: str) -> bool:
+    """Whether the lines at the beginning of that file end with CRLF; false where it cannot be read."""
+    try:
+        with os.fdopen(_opened(real, real), "rb") as file:
+            head = file.read(CRLF_BYTES)
+    except (OSError, ToolFailed):
+        return False
+    return b"\r\n" in head and head.count(b"\r\n") == head.count(b"\n")
