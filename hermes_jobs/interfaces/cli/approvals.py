@@ -167,8 +167,11 @@ def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
 @click.argument("pattern", type=NonEmpty())
 @workdir_option("Folder that the rule applies to, with everything below.  [default: this one]")
 @click.option("--anywhere", is_flag=True, help="Apply the rule in every folder.")
+@json_option
 @pass_context
-def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool) -> None:
+def add_rule(
+    context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool, as_json: bool
+) -> None:
     """Add a rule for commands, or for TOOL:PATTERN.
 
     As the last word, `*` matches any arguments; within a word, any part of it. A pattern without `*` matches
@@ -182,7 +185,12 @@ def add_rule(context: CliContext, ruling: Ruling, pattern: str, workdir: str | N
     result = context.application.engine().change(
         approval_rules.add_rule(ruling, calls, by=BY), "approvals add"
     )
-    note(f"Rule {result.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}.")
+    text = f"Rule {result.answer}: {ruling} {approval_rules.pattern_text(calls)}, {_place(folder)}."
+    print_result(
+        lambda: next(rule for rule in _rules(context) if str(rule.number) == result.answer),
+        lambda: note(text),
+        as_json=as_json,
+    )
 
 
 @approvals.command("accept", epilog=example("hermes-jobs approvals accept 3"))
@@ -218,13 +226,15 @@ def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool
 
 @approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))
 @click.argument("number", type=ListedParam("hermes-jobs approvals list"), shell_complete=complete_rule)
+@json_option
 @pass_context
-def remove_rule(context: CliContext, number: int) -> None:
+def remove_rule(context: CliContext, number: int, as_json: bool) -> None:
     """Remove a rule."""
     from hermes_jobs.domain import approval_rules
 
+    removed = [rule for rule in _rules(context) if rule.number == number]
     context.application.engine().change(approval_rules.remove_rule(number, by=BY), "approvals remove")
-    note(f"Rule {number} is removed.")
+    print_result(lambda: removed[0], lambda: note(f"Rule {number} is removed."), as_json=as_json)
 
 
 def _rules(context: CliContext) -> list[RuleJson]:
