@@ -251,8 +251,8 @@ FORMATS = (
     # Also written by models that have read transcripts of Claude.
     Format(
         name="invoke",
-        opens=("<invoke name=", "<function_calls>", "<invoke name=", "<function_calls>"),
-        marks=("</function_calls>", "</function_calls>"),
+        opens=("<invoke name=", "<function_calls>"),
+        marks=("</function_calls>",),
         readers=(read_elements, read_python),
     ),
     Format(

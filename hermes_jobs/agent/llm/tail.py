@@ -137,6 +137,8 @@ class TailFilter:
                 self._quoted = self._quoted and match[0] != "`"
             elif before.endswith("`"):
                 self._quoted = True
+            elif not self._may_begin(line, at):
+                continue
             elif self._tagged or not self._is_tagged(before, match[0]):
                 self._open = True
                 return at
@@ -144,9 +146,13 @@ class TailFilter:
             return None
         for at in range(max(0, len(line) - LONGEST + 1), len(line)):
             before = line[at - 1] if at else self._before[-1:]
-            if line[at] in _FIRST and before != "`" and may_open(line[at:]):
+            if line[at] in _FIRST and before != "`" and self._may_begin(line, at) and may_open(line[at:]):
                 return at
         return None
+
+    def _may_begin(self, line: str, at: int) -> bool:
+        """Whether an opening may stand there: one that is a word only at the beginning of a line."""
+        return not line[at].isalpha() or not (self._line + line[:at]).strip()
 
     @staticmethod
     def _is_tagged(before: str, opening: str) -> bool:
