@@ -410,7 +410,6 @@ git merge-base main HEAD
 git name-rev HEAD
 git notes list
 bundle install
-cargo add serde
 go get ./...
 composer install
 python3 -c "import numpy as np; print(np.arange(10).sum())"

@@ -70,7 +70,7 @@ def decision(command: str, *written: tuple[Ruling, str], mode: Mode = "ask") -> 
         ("rm -r *", "rm -r build dist"),
         ("rm *", "rm -r build"),
         ("npm install *", "npm install left-pad"),
-        ("npm install *", "npm install"),
+        ("npm install *", "npm install -g a"),
         ("npm install *", "cd web && npm install left-pad | tail -5"),
         ("npm install *", "npm install a; npm install b 2>&1"),
         ("npm inst* *", "npm install a"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import dropwhile
 
 from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.agent.tools.shell_words import NUMBER, UNKNOWN, ShellRedirect, SimpleCommand, WordReader
@@ -19,6 +20,7 @@ _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
+_ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _COMPARES = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 _RESERVED = frozenset(
     ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "coproc", "esac")
@@ -85,6 +87,8 @@ class _Reader(WordReader):
                 self._read_redirect(match)
             elif self.text.startswith("((", self.at) and self.is_arithmetic(self.at):
                 self.skip_arithmetic()
+            elif self.text[self.at] == "(" and self._begins_array():
+                self._read_array()
             elif match := _OPERATORS.match(self.text, self.at):
                 self.at = match.end()
                 self._flush(keep_pipe=match.group() == "(")
@@ -99,6 +103,30 @@ class _Reader(WordReader):
             raise Unparsable("a parenthesis is not closed")
         self._flush()
         return self._finish()
+
+    def _begins_array(self) -> bool:
+        return (
+            bool(self._words)
+            and self.text[self.at - 1] == "="
+            and _ARRAY.fullmatch(self._words[-1]) is not None
+        )
+
+    def _read_array(self) -> None:
+        """Read `(…)` behind `name=`: its words are data, which become the value."""
+        self.at += 1
+        words: list[str] = []
+        while not self.text.startswith(")", self.at):
+            if self.at >= len(self.text):
+                raise Unparsable("a parenthesis is not closed")
+            start = self.at
+            if not self._skip_blank():
+                words.extend(self.read_word())
+                self.at += self.text.startswith("\n", self.at)
+            if start == self.at:
+                raise Unparsable("an array holds more than words")
+        self.at += 1
+        self.budget.words(len(words))
+        self._words[-1] += " ".join(words)
 
     def _closes(self, operator: str, outside: tuple[int, ...]) -> bool:
         """Whether the operator is the parenthesis that closes the list; subshells in it are followed."""
@@ -171,11 +199,15 @@ class _Reader(WordReader):
 
     def _assign(self, words: list[str]) -> None:
         """Store what the command assigns: `x=…`, `declare x=…`, and unknown values of `read` and the like."""
-        if words and words[0] in _TAKERS:
-            for word in words[1:]:
+        plain = list(dropwhile(ASSIGNMENT.fullmatch, words))
+        if plain and plain[0] in _TAKERS:
+            for word in plain[1:]:
                 if _VARIABLE.fullmatch(word):
                     self.variables[word] = UNKNOWN
             return
+        if words[:1] and words[0] in _DECLARERS and "-A" in words:
+            names = (word.partition("=")[0] for word in words[1:] if word[:1] != "-")
+            self.variables |= {f"{name}[]": "associative" for name in names}
         declares = words[:1] and words[0] in _DECLARERS
         values = [word for word in words[1:] if word[:1] != "-"] if declares else words
         if declares or all(map(ASSIGNMENT.fullmatch, values)):

@@ -276,7 +276,7 @@ class WordReader(ABC):
             self.evaluates()
         if match["indirect"] and not match["rest"] and match["subscript"] is None:
             self._check_value(match["name"], r"\w*")
-        if match["subscript"] not in (None, "@", "*"):
+        if match["subscript"] not in (None, "@", "*") and f"{match['name']}[]" not in self.variables:
             self.check_computed(match["subscript"])
         if _OFFSETS.match(match["rest"]):
             self.check_computed(match["rest"])

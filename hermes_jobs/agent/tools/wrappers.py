@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 import msgspec
 
@@ -53,9 +53,25 @@ def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
         return [] if index is None else [(*arguments[index + 1 :], UNKNOWN)]
     if text_for_shell(name, arguments) is not None:
         return []
+    if name in ("docker", "podman", "docker-compose"):
+        return [composed(arguments if name != "docker-compose" else ("compose", *arguments))]
     words = _after_own(name, arguments)
     replaced = _replaced_by_xargs(arguments) if name == "xargs" else ""
     return [tuple(word.replace(replaced, UNKNOWN) for word in words) if replaced else words]
+
+
+def composed(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """The program that `docker compose exec SERVICE` or `run` starts; empty for others, and for a shell."""
+    if arguments[:1] != ("compose",):
+        return ()
+    options = Wrapper(
+        valued="fpuweT", long_valued=("--file", "--profile", "--user", "--workdir", "--env", "--name")
+    )
+    rest = _after_options(options, arguments[1:])
+    if rest[:1] not in (("exec",), ("run",)):
+        return ()
+    inner = _after_options(options, rest[1:])[1:]
+    return () if inner[:1] and inner[0].rpartition("/")[2] in ("sh", "bash", "ash", "zsh", "dash") else inner
 
 
 def _replaced_by_xargs(arguments: tuple[str, ...]) -> str:
@@ -77,6 +93,8 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
         if name == "parallel":
             return " ".join(words).replace("{}", UNKNOWN) + ("" if "{}" in words else f" {UNKNOWN}")
         return " ".join(words) if wrapper.joins else "\n".join(word for word in words if word[:1] != "-")
+    if name == "nodemon":
+        return next((text for option, text in pairwise(arguments) if option in ("-x", "--exec")), None)
     return after_c(words) if name == "flock" else None
 
 
@@ -93,7 +111,7 @@ def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
         if not rest or rest[0] not in wrapper.verbs.split():
             return ()
         rest = _after_options(wrapper, rest[1:])
-    if name in ("env", "sudo"):
+    if name in ("env", "sudo", "cross-env", "cross-env-shell"):
         rest = tuple(dropwhile(ASSIGNMENT.fullmatch, rest))
     rest = rest[wrapper.operands :]
     return rest[1:] if wrapper.operands and rest[:1] == ("--",) else rest

@@ -9,6 +9,7 @@ from dataclasses import replace
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
+from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.tables import pattern, words
 
 _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")
@@ -54,6 +55,16 @@ def _sets_program(setting: str) -> bool:
     return not (key.endswith("pager") and _QUIET_VALUE.match(value))
 
 
+def git_in_scratch(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it works in a folder for scratch files, where anybody may have written git's settings."""
+    folders = (invocation.path(folder) for folder in split_verb(invocation)[2])
+    return any(
+        folder is not None
+        and any(is_inside(context.real(folder), scratch) for scratch in words("outside_code", "scratch"))
+        for folder in folders
+    )
+
+
 def git_configures_program(verb: Invocation, _context: CommandContext) -> bool:
     """Whether `git config` changes a setting that names a program, or settings beyond the repository's."""
     reads = ("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--show-origin")
@@ -93,4 +104,4 @@ def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
     return adds and any(invocation.name == "push" for invocation in verbs)
 
 
-CHECKS = (git_sets_program, git_configures_program, git_clones_with_program)
+CHECKS = (git_sets_program, git_in_scratch, git_configures_program, git_clones_with_program)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.sensitive_paths import paths_in
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
@@ -38,9 +39,22 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
         return any(_sed_acts(script) for script in _sed_scripts(invocation))
     if name in ("ed", "ex"):
         return _ED_ACTS.search(invocation.input + invocation.echoed) is not None
+    if any(_may_act(language, code) for language, code in _framework_codes(name, invocation)):
+        return True
     return name in words("interpreters", "languages") and any(
         _may_act(name, code) for code in _codes(invocation)
     )
+
+
+def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, str]]:
+    """The code that a framework's own command runs, with its language."""
+    operands = invocation.operands
+    if name == "rails" and operands[:1] in (("runner",), ("r",)):
+        yield from (("ruby", code) for code in operands[1:2])
+    if name in ("python", "django-admin") and "shell" in operands[:2]:
+        yield from (("python", code) for code in values(invocation, "c", "--command"))
+    if name == "php" and operands[:2] == ("artisan", "tinker"):
+        yield from (("php", code) for code in values(invocation, "", "--execute"))
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:

@@ -17,9 +17,34 @@ _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]
 
 def asks_with_substitution(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it sends the output of a command substitution to another machine."""
-    if not context.substitutes or invocation.name not in words("network", "askers"):
-        return False
-    return any(UNKNOWN in argument for argument in invocation.arguments)
+    unseen = (
+        [argument for argument in invocation.arguments if UNKNOWN in argument] if context.substitutes else []
+    )
+    if invocation.name in words("network", "address_askers"):
+        return any("://" in argument for argument in unseen)
+    return bool(unseen) and invocation.name in words("network", "askers")
+
+
+_LONG_LABEL = re.compile(r"(?:^|\.)(?=[^.]*\d)[a-z0-9_-]{30,}\.", re.IGNORECASE)
+
+
+def asks_by_name(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether a name that is looked up carries data: a part of it known only at run time, or a long one."""
+    return any(
+        (UNKNOWN in word and re.fullmatch(r"\W*", word.replace(UNKNOWN, "")) is None)
+        or _LONG_LABEL.search(word)
+        or (word.startswith("@") and not re.fullmatch(r"@[\d.:a-f]+", word) and not word.endswith(_RESOLVERS))
+        for word in invocation.arguments
+    ) or (
+        invocation.name == "nslookup"
+        and any(
+            re.fullmatch(r"[\d.:a-f]+", word) is None and not word.endswith(_RESOLVERS)
+            for word in invocation.operands[1:]
+        )
+    )
+
+
+_RESOLVERS = ("dns.google", "one.one.one.one", "localhost", "resolver1.opendns.com", "dns.quad9.net")
 
 
 def names_metadata_service(invocation: Invocation, _context: CommandContext) -> bool:
@@ -62,7 +87,7 @@ def _openssl_sends(openssl: Invocation) -> bool:
 
 
 def _httpie_sends(http: Invocation) -> bool:
-    verbs = {operand for operand in http.operands if re.fullmatch(r"[A-Z]+", operand)}
+    verbs = {operand.upper() for operand in http.operands[:1] if operand.isalpha() and operand != "localhost"}
     return bool(verbs - {"GET", "HEAD", "OPTIONS"}) or any(
         re.match(r"[\w-]+(?::?=@?|@)", operand) for operand in http.operands[1:]
     )
@@ -78,15 +103,16 @@ def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
     )  # fmt: skip
     hosts = [
         match["host"].strip("[]").lower()
-        for operand in invocation.operands
+        for operand in (re.sub(r"^:(?=\d|/|$)", "localhost:", operand) for operand in invocation.operands)
         if operand not in skipped
         and (match := _HOST.match(operand))
         and re.search(r"[.:/]|localhost", operand)
     ]
-    return bool(hosts) and all(map(_is_loopback, hosts))
+    return bool(hosts) and all(map(is_loopback, hosts))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -103,4 +129,4 @@ _SENDS: Mapping[str, Callable[[Invocation], bool]] = {
     "openssl": _openssl_sends,
 }
 
-CHECKS = (asks_with_substitution, names_metadata_service, sends_data, is_this_machine)
+CHECKS = (asks_with_substitution, asks_by_name, names_metadata_service, sends_data, is_this_machine)

@@ -81,7 +81,7 @@ def program_is_outside(invocation: Invocation, context: CommandContext) -> bool:
     if name not in SHELLS | words("interpreters", "languages") or _has_code(name, invocation):
         return False
     read = [redirect.target for redirect in invocation.redirects if redirect.operator == "<"]
-    return not invocation.operands and names_outside(invocation, context, read)
+    return not set(invocation.operands) - {"-"} and names_outside(invocation, context, read)
 
 
 def script_is_outside(invocation: Invocation, context: CommandContext) -> bool:
@@ -140,19 +140,29 @@ def _assignments(invocation: Invocation, *, exports: bool) -> Iterator[str]:
         yield from invocation.arguments
 
 
-def _is_launching(
+def _is_launching(  # noqa: PLR0911
     name: str, value: str, invocation: Invocation, context: CommandContext, *, exports: bool
 ) -> bool:
     launching = words("interpreters", "launching_variables")
-    if name in launching or name.startswith(("GIT_CONFIG_KEY_", "BASH_FUNC_")):
+    if name in launching or pattern("interpreters", "launching_names").fullmatch(name):
         return bool(value)
+    if name in words("interpreters", "place_variables") and not _is_own_program(invocation, context):
+        return bool(value) and value not in (".git", "/dev/null", context.paths.user_home)
+    if pattern("interpreters", "source_names").fullmatch(name) and not _is_own_program(invocation, context):
+        return _names_other_source(value)
     if name in words("interpreters", "program_variables"):
         return pattern("interpreters", "harmless_programs").fullmatch(value) is None
     if name in words("interpreters", "option_variables"):
         return pattern("interpreters", "options_that_load").search(value) is not None
+    if pattern("interpreters", "option_names").fullmatch(name):
+        return pattern("interpreters", "options_that_load").search(value) is not None
     if name in words("interpreters", "tool_variables"):
-        first = value.split(" ", maxsplit=1)[0]
+        first, *others = value.split(" ")
+        if os.path.basename(first) in SHELLS and others:
+            return True
         return "/" in first and names_outside(invocation, context, (first,))
+    if pattern("interpreters", "file_names").fullmatch(name) and not _is_own_program(invocation, context):
+        return "://" not in value and names_outside(invocation, context, (value,))
     entries = value.split(":")
     if name == "LD_LIBRARY_PATH" and _loads_for_others(entries, invocation, context, exports=exports):
         return True
@@ -160,6 +170,23 @@ def _is_launching(
         return True
     files = [f"{entry}/file" for entry in entries if entry]
     return name in words("interpreters", "loading_variables") and names_outside(invocation, context, files)
+
+
+def _is_own_program(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether the program is a file of the project: what its variables mean is the project's affair.
+
+    Programs that are installed in the project, as in `.venv/bin`, are none of these."""
+    path = invocation.path(invocation.program) if "/" in invocation.program else None
+    if not words("outside_code", "environments").isdisjoint((path or "").split("/")):
+        return False
+    roots = context.paths.real_roots(context.workdir)
+    return path is not None and any(is_inside(context.real(path), root) for root in roots)
+
+
+def _names_other_source(value: str) -> bool:
+    """Whether a registry or proxy is another machine than this one, or than the usual ones."""
+    hosts = [part for part in re.split(r"[,|;\s]", value) if part not in ("", "direct", "off", "none", "*")]
+    return any(pattern("interpreters", "usual_sources").match(host) is None for host in hosts)
 
 
 def _loads_for_others(

@@ -1,9 +1,14 @@
 """Checks for unseen code, killed processes, and the target of `pip`."""
 
+# Paths are compared as text, which pathlib hides; a path that is too long is not there.
+# ruff: noqa: PTH110, PTH118
+
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
@@ -11,7 +16,7 @@ from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import SHELLS, Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_words import SUBSTITUTED, UNKNOWN, ShellRedirect
-from hermes_jobs.agent.tools.tables import words
+from hermes_jobs.agent.tools.tables import load, pattern, words
 
 _CODE_FOLLOWS = re.compile(r"-[a-z]*[ce]")  # at the end: what is given is the code
 _GLOB = re.compile(r"[*?\[{]")
@@ -102,6 +107,12 @@ def kills_by_number(invocation: Invocation, _context: CommandContext) -> bool:
 
 def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
     """Whether `pip` is that of an environment in the session's folder."""
+    if any(
+        "://" in word or pattern("software", "beyond_declared").match(word) is not None
+        for word in invocation.arguments
+        if not word.startswith(("--target", "--prefix", "-t"))
+    ):
+        return False
     if context.venv:
         return True
     path = invocation.path(invocation.program) if "/" in invocation.program else None
@@ -109,17 +120,104 @@ def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
     return path is not None and any(is_inside(path, root) for root in roots)
 
 
-def is_in_project(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether `npx` or the like runs an installed program of the project, without a download."""
-    if invocation.has("-c", "--call", "-p", "--package", "--yes", "-y") or not invocation.operands:
+def runs_fetched_program(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether `npx` or the like runs a program that is neither the project's nor a well-known tool."""
+    words_of_it = list(invocation.arguments)
+    if invocation.name in words("software", "fetching_managers"):
+        operands = invocation.operands
+        if operands[:1] and operands[0] in words("software", "fetching_verbs"):
+            words_of_it = words_of_it[words_of_it.index(operands[0]) + 1 :]
+        else:
+            return False
+    elif invocation.name == "pipx":
+        if invocation.operands[:1] != ("run",):
+            return False
+        words_of_it = words_of_it[words_of_it.index("run") + 1 :]
+    options = list(takewhile(lambda word: word.startswith("-"), words_of_it))
+    if not words_of_it[len(options) :]:
+        return bool(options) and options[0] not in ("--version", "-v", "--help", "-h")
+    if not set(options) <= words("software", "fetching_options"):
+        return True
+    name = words_of_it[len(options)]
+    if re.sub(r"@[\w.^~-]+$", "", name) in words("software", "known_tools"):
         return False
-    name, roots = invocation.operands[0], context.paths.real_roots(context.workdir)
-    folders = [invocation.folder, *map(str, Path(invocation.folder).parents)]
+    return not _is_installed(name, invocation.folder, context)
+
+
+def _is_installed(name: str, folder: str, context: CommandContext) -> bool:
+    """Whether the project has the program in its `node_modules`."""
+    roots = context.paths.real_roots(context.workdir)
+    folders = [folder, *map(str, Path(folder).parents)]
     return "/" not in name and any(
-        Path(folder, "node_modules", ".bin", name).exists()
+        os.path.exists(os.path.join(folder, "node_modules", ".bin", name))
         for folder in folders
         if any(is_inside(context.real(folder), root) for root in roots)
     )
 
 
-CHECKS = (runs_unseen, packs_with_program, kills_by_number, is_in_environment, is_in_project)
+def installs_declared(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it installs only what the project declares, into the project's own environment."""
+    roots = context.paths.real_roots(context.workdir)
+    if not any(is_inside(context.real(invocation.folder), root) for root in roots):
+        return False
+    if any(pattern("software", "beyond_declared").match(argument) for argument in invocation.arguments):
+        return False
+    files = values(invocation, "rfe", "--requirement", "--file", "--editable")
+    others = values(invocation, "j", *load("software")["tables"]["grouping_options"].split())
+    rest = [word for word in invocation.operands if word not in (*files, *others)]
+    declared = words("software", "declared")
+    verbs = 2 if " ".join(rest[:2]) in load("software")["declared_lines"] else 1
+    if verbs == 1 and rest[:1] and rest[0] not in declared:
+        return " ".join(rest) in load("software")["declared_lines"]
+    return all(re.fullmatch(r"\.(?:\[[\w,-]+\])?", word) for word in rest[verbs:]) and all(
+        "://" not in file
+        and (path := invocation.path(file)) is not None
+        and any(is_inside(context.real(path), root) for root in roots)
+        for file in files
+    )
+
+
+_ATTACHES = frozenset(
+    [
+        "-x",
+        "--command",
+        "-p",
+        "--pid",
+        "-S",
+        "-s",
+        "--source",
+        "-n",
+        "--attach-name",
+        "-ix",
+        "-iex",
+        "--init-command",
+    ]
+)
+
+
+def debugs_own_program(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether a debugger runs a program of the session's folders, with commands that only look."""
+    commands = values(invocation, "", "--eval-command", "--one-line")
+    for option, following in pairwise(invocation.arguments):
+        if option in ("-ex", "-o", "-O", "--ex"):
+            commands.append(following)
+    operands = [word for word in invocation.operands if word not in commands]
+    path = invocation.path(operands[0]) if operands else None
+    if path is None or not _ATTACHES.isdisjoint(
+        argument.partition("=")[0] for argument in invocation.arguments
+    ):
+        return False
+    roots = context.paths.real_roots(context.workdir)
+    own = any(is_inside(context.real(path), root) for root in roots)
+    return own and all(map(pattern("interpreters", "looking_in_debugger").fullmatch, commands))
+
+
+CHECKS = (
+    debugs_own_program,
+    runs_unseen,
+    packs_with_program,
+    kills_by_number,
+    is_in_environment,
+    runs_fetched_program,
+    installs_declared,
+)

@@ -22,6 +22,7 @@ from hermes_jobs.agent.tools.command_rules import (
     paths,
     programs,
     services,
+    unlisted,
 )
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
@@ -31,7 +32,7 @@ from hermes_jobs.system.struct_types import described
 
 FILES = (
     "privileges", "deletions", "interpreters", "outside_code", "software", "secrets", "writes", "network",
-    "services", "system",
+    "services", "system", "known",
 )  # fmt: skip
 """In this order: the first matching rule names the question."""
 
@@ -40,7 +41,7 @@ Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
 
 CHECKS: Mapping[str, Check] = {
     check.__name__: check
-    for module in (paths, programs, outside_code, inline_code, git, network, services)
+    for module in (paths, programs, outside_code, inline_code, git, network, services, unlisted)
     for check in module.CHECKS
 }
 """Conditions that need code, by the name that a rule calls them."""

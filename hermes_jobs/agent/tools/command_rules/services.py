@@ -10,7 +10,8 @@ from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
-from hermes_jobs.agent.tools.tables import pattern, words
+from hermes_jobs.agent.tools.tables import load, pattern, words
+from hermes_jobs.agent.tools.wrappers import composed
 
 
 def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
@@ -30,6 +31,8 @@ def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
         methods = values(invocation, "X", "--method")
         sends = invocation.has("-f", "-F", "--field", "--input")
         return sends or any(method.upper() != "GET" for method in methods)
+    if operands[0] in load("services")["works_here"].get(name, "").split():
+        return any("://" in operand or operand in ("new", "delete") for operand in operands[1:])
     looking = words("services", "looking")
     return (name, *operands[:2]) not in _TO_THE_FOLDER and not any(
         operand in looking or pattern("services", "looking_verbs").match(operand) for operand in operands[:4]
@@ -57,8 +60,31 @@ def changes_containers(invocation: Invocation, _context: CommandContext) -> bool
         re.match("secrets?(?:/|$)", operand) for operand in operands[1:]
     ):
         return True
-    looks = (["rollout", "status"], ["rollout", "history"], ["auth", "can-i"])
+    if operands[0] == "config":
+        return (
+            invocation.name not in ("docker", "docker-compose", "podman")
+            and operands[1:2] not in _CONFIG_LOOKS
+        )
+    if operands[0] in ("apply", "create", "replace", "delete", "patch", "label", "annotate", "scale") and any(
+        argument.startswith("--dry-run") and not argument.endswith("=none")
+        for argument in invocation.arguments
+    ):
+        return any("://" in word for word in operands)
+    looks = (
+        ["rollout", "status"], ["rollout", "history"], ["auth", "can-i"], ["dependency", "list"],
+        ["dependency", "build"], ["repo", "list"], ["compose", "config"], ["plugin", "list"],
+    )  # fmt: skip
     return operands[0] not in words("services", "containers_look") and operands[:2] not in looks
+
+
+_CONFIG_LOOKS: tuple[list[str], ...] = (
+    ["view"],
+    ["get-contexts"],
+    ["current-context"],
+    ["get-clusters"],
+    ["get-users"],
+    [],
+)
 
 
 def _without_general_options(arguments: Sequence[str]) -> list[str]:
@@ -87,6 +113,57 @@ def builds_image(invocation: Invocation, context: CommandContext) -> bool:
     return inside and not any("://" in operand or operand.startswith("git@") for operand in operands)
 
 
+def works_on_own_containers(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it builds an image from a folder of the session, or runs containers of the project."""
+    return builds_image(invocation, context) or _composes(invocation, context)
+
+
+def _composes(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether `docker compose` starts or stops the project's containers, which see nothing else of
+    this machine, or runs a program in one."""
+    arguments = invocation.arguments
+    if invocation.name == "docker-compose":
+        arguments = ("compose", *arguments)
+    if arguments[:1] != ("compose",) or invocation.has(*_BEYOND_COMPOSING):
+        return False
+    operands = _without_general_options(arguments)
+    verb = next(iter(operands), "")
+    if verb not in words("services", "composing") or (verb in ("exec", "run") and not composed(arguments)):
+        return False
+    roots = context.paths.real_roots(context.workdir)
+    named = values(invocation, "f", "--file") if verb not in ("exec", "run") else []
+    files = [invocation.path(name) for name in (*named, *words("services", "compose_files"))]
+    return not any("://" in name or name == "-" for name in named) and all(
+        path is not None and any(is_inside(context.real(path), root) for root in roots) and _is_confined(path)
+        for path in files
+    )
+
+
+_BEYOND_COMPOSING = (
+    "--project-directory",
+    "--volume",
+    "--privileged",
+    "--entrypoint",
+    "--env-file",
+    "-v",
+    "--volumes",
+    "--rmi",
+    "-H",
+)
+
+
+def _is_confined(path: str) -> bool:
+    """Whether a file of containers, if there is one, gives them nothing of this machine but its folder."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            text = file.read(_MAX_COMPOSE + 1)
+    except OSError:
+        return True
+    return len(text) <= _MAX_COMPOSE and pattern("services", "beyond_the_folder").search(text) is None
+
+
+_MAX_COMPOSE = 100_000
+
 # --- databases ------------------------------------------------------------------------------------
 
 
@@ -95,6 +172,8 @@ def resets_database(invocation: Invocation, _context: CommandContext) -> bool:
     tasks = set(invocation.operands[:4])
     if without_version(invocation.name) in words("services", "cleaners"):
         tasks.discard("clean")
+    if invocation.name == "dotnet":
+        tasks.discard("publish")  # into a folder
     return any(pattern("services", "resetting_tasks").match(task) for task in tasks)
 
 
@@ -160,4 +239,11 @@ def _acts(statement: str, *, local: bool) -> bool:
     return acting.search(statement) is not None or not all(map(reading.match, parts))
 
 
-CHECKS = (controls_service, changes_containers, builds_image, resets_database, changes_redis, changes_sql)
+CHECKS = (
+    controls_service,
+    changes_containers,
+    works_on_own_containers,
+    resets_database,
+    changes_redis,
+    changes_sql,
+)
