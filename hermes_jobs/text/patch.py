@@ -8,10 +8,11 @@ import re
 from dataclasses import dataclass
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.text.diff import DIFF_CHARS, SHOWN_LINE, cut_line, short_diff
+from hermes_jobs.text.diff import SHOWN_LINE, cut_line, short_diff
 
 NEAREST_LINES = 20_000  # of a longer file the rest is not compared
 LISTED = 20
+COMPARED = 50  # lines of two blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
         raise Rejected(f"old_string does not occur in the file. {_nearest(text, old)}")
     if len(places) > 1 and not replace_all:
         raise Rejected(
-            f"old_string occurs {len(places):,} times, in the lines {_lines_of(text, places)}. "
+            f"old_string occurs {_number(places)} times, in the lines {_lines_of(text, places)}. "
             "Give more of the text around the one that is meant, or set replace_all."
         )
     if pattern is None:
@@ -72,13 +73,19 @@ def _as_written_there(text: str, old: str, new: str) -> tuple[str, str]:
 
 
 def _places(text: str, old: str) -> list[int]:
-    """Where it begins, overlapping places too: of those, neither is the one that is meant."""
-    places = []
+    """Where it begins, overlapping places too: of those, neither is the one that is meant.
+
+    At most one more than are listed: each may take as long as reading the text."""
+    places: list[int] = []
     at = text.find(old)
-    while at >= 0:
+    while at >= 0 and len(places) <= LISTED:
         places.append(at)
         at = text.find(old, at + 1)
     return places
+
+
+def _number(places: list[int]) -> str:
+    return str(len(places)) if len(places) <= LISTED else f"more than {LISTED}"
 
 
 def _lines_of(text: str, places: list[int]) -> str:
@@ -100,11 +107,10 @@ def _nearest(text: str, old: str) -> str:
 
 
 def _same_but_for_blanks(lines: list[str], old_lines: list[str]) -> int | None:
-    plain = [" ".join(line.split()) for line in lines]
-    sought = [" ".join(line.split()) for line in old_lines]
-    size = len(sought)
-    starts = range(len(plain) - size + 1)
-    return next((i for i in starts if any(sought) and plain[i : i + size] == sought), None)
+    plain = "\n".join(["", *(" ".join(line.split()) for line in lines), ""])
+    sought = "\n".join(["", *(" ".join(line.split()) for line in old_lines), ""])
+    at = plain.find(sought) if sought.strip() else -1
+    return plain.count("\n", 0, at) if at >= 0 else None
 
 
 def _most_like(lines: list[str], old_lines: list[str]) -> int | None:
@@ -117,15 +123,23 @@ def _most_like(lines: list[str], old_lines: list[str]) -> int | None:
         return 0.0 if matcher.real_quick_ratio() < 0.5 else matcher.quick_ratio()
 
     candidates = heapq.nlargest(LISTED, range(len(lines)), key=likeness)
-    sought = "\n".join(old_lines)[: DIFF_CHARS // 2]
     best, best_ratio = None, 0.5
     for index in candidates:
         start = max(0, index - anchor)
-        block = "\n".join(lines[start : start + len(old_lines)])[: DIFF_CHARS // 2]
-        ratio = difflib.SequenceMatcher(None, block, sought, autojunk=False).ratio()
+        ratio = _ratio(lines[start : start + len(old_lines)], old_lines)
         if ratio > best_ratio:
             best, best_ratio = start, ratio
     return best
+
+
+def _ratio(block: list[str], sought: list[str]) -> float:
+    """How much two blocks are alike, from 0 to 1: line by line, by their letters, in linear time."""
+    pairs = list(zip(block[:COMPARED], sought[:COMPARED], strict=False))
+    likenesses = [
+        difflib.SequenceMatcher(None, some[:SHOWN_LINE], other[:SHOWN_LINE], autojunk=False).quick_ratio()
+        for some, other in pairs
+    ]
+    return sum(likenesses) / max(len(sought[:COMPARED]), 1)
 
 
 def _numbered(lines: list[str], start: int, count: int) -> str:

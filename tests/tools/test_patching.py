@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,21 @@ def test_a_complete_file_written_over_one_with_crlf_keeps_them_and_says_so(desk)
     told = desk.write("dos.txt", "1\n2\n3\n")
     assert told == "Replaced dos.txt: 9 bytes, 3 lines. Its lines end with CRLF, as before."
     assert (desk.work / "dos.txt").read_bytes() == b"1\r\n2\r\n3\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        ("a" * 1_000_000, "a" * 500_000),
+        ("a" * 1_000_000, "a" * 500_000 + "b"),
+        ("a\n" * 500_000, "a\n" * 250_000 + "b"),
+        (("a" * 99 + "\n") * 10_000, ("a" * 98 + "b\n") * 100),
+        (("ab" * 150 + "\n") * 3_000, ("ba" * 150 + "\n") * 40),
+    ],
+    ids=["one letter", "one letter and another", "short lines", "like lines", "mirrored lines"],
+)
+def test_a_text_that_is_not_there_once_is_told_in_proportion_to_the_file(text, old):
+    began = time.thread_time()
+    with pytest.raises(Rejected, match=r"does not occur|occurs more than 20 times"):
+        patched(text, old, "x", replace_all=False)
+    assert time.thread_time() - began < 5, "seconds, where reading the file takes a tenth of one"
