@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import heapq
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from hermes_jobs.errors import Rejected
@@ -34,10 +35,10 @@ def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
         raise Rejected("old_string and new_string are the same: there is nothing to change.")
     old, new = _as_written_there(text, old, new)
     places = _places(text, old)
-    pattern = None
+    spans: list[tuple[int, int]] = []
     if not places and "\n" in old:
-        pattern = re.compile(r"\r?\n".join(map(re.escape, _plain(old).split("\n"))))
-        places = [match.start() for match in pattern.finditer(text)]
+        spans = _spans(text, _plain(old))
+        places = [start for start, _ in spans]
     if not places:
         raise Rejected(f"old_string does not occur in the file. {_nearest(text, old)}")
     if len(places) > 1 and not replace_all:
@@ -45,11 +46,34 @@ def patched(text: str, old: str, new: str, *, replace_all: bool) -> Patched:
             f"old_string occurs {_number(places)} times, in the lines {_lines_of(text, places)}. "
             "Give more of the text around the one that is meant, or set replace_all."
         )
-    if pattern is None:
+    if not spans:
         changed, count = text.replace(old, new), text.count(old)
     else:
-        changed, count = pattern.subn(lambda match: _with_endings_of(match[0], new), text)
+        changed, count = _with_spans_replaced(text, spans, new), len(spans)
     return Patched(text=changed, count=count, diff=short_diff(text, changed))
+
+
+def _spans(text: str, old: str) -> list[tuple[int, int]]:
+    """Where a block with plain newlines stands in a text, whatever its line endings; without overlaps."""
+    plain = _plain(text)
+    ends = [match.start() - count for count, match in enumerate(re.finditer("\r\n", text))]
+    starts: list[int] = []
+    at = plain.find(old)
+    while at >= 0:
+        starts.append(at)
+        at = plain.find(old, at + len(old))
+    return [
+        (start + bisect_left(ends, start), start + len(old) + bisect_left(ends, start + len(old)))
+        for start in starts
+    ]
+
+
+def _with_spans_replaced(text: str, spans: list[tuple[int, int]], new: str) -> str:
+    pieces, done = [], 0
+    for start, end in spans:
+        pieces += [text[done:start], _with_endings_of(text[start:end], new)]
+        done = end
+    return "".join([*pieces, text[done:]])
 
 
 def _plain(block: str) -> str:

@@ -27,37 +27,37 @@ class Budget:
         self._depth = 0
 
     def characters(self, number: int) -> None:
-        """Characters to read, or those that an expansion makes."""
+        """Characters to read, or those that an expansion makes. Raises `Unparsable`."""
         self._characters -= number
         if self._characters < 0:
             raise Unparsable("it expands to too much text")
 
     def words(self, number: int) -> None:
-        """Words of commands, also of those that wrappers run, and parts of words that may be paths."""
+        """Words of commands and of those that wrappers run; parts that may be paths. Raises `Unparsable`."""
         self._words -= number
         if self._words < 0:
             raise Unparsable("it holds too many words")
 
     def command(self) -> None:
-        """One more command."""
+        """One more command. Raises `Unparsable`."""
         self._commands -= 1
         if self._commands < 0:
             raise Unparsable("it holds too many commands")
 
     def path(self) -> None:
-        """One more path to look up."""
+        """One more path to look up. Raises `Unparsable`."""
         self._paths -= 1
         if self._paths < 0:
             raise Unparsable("it names too many files")
 
     def deep(self, depth: int) -> None:
-        """A depth of nesting that a caller counts."""
+        """A depth of nesting that a caller counts. Raises `Unparsable`."""
         if depth > MAX_DEPTH:
             raise Unparsable("it is nested too deeply")
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
-        """One more level of nesting."""
+        """One more level of nesting. Raises `Unparsable`."""
         self._depth += 1
         self.deep(self._depth)
         try:
