@@ -74,3 +74,13 @@ def is_unknown(found: list[Invocation]) -> bool:
 def test_a_here_document_with_indented_end_runs_its_substitutions():
     found = invocations("cat <<-E\n\t$(m1 x)\n\tE", "/w", {})
     assert [each.name for each in found] == ["m1", "cat"]
+
+
+@pytest.mark.parametrize("text", ["a=(m1 m2)do m1", "a=(m1 m2)then m3", "a=(m1 m2)m2"])
+def test_a_word_behind_an_array_cannot_be_read(text):
+    with pytest.raises(Unparsable, match="without a blank"):
+        invocations(text, "/w", {})
+
+
+def test_the_words_of_an_array_are_data_but_for_their_substitutions():
+    assert [each.name for each in invocations("a=(m1 $(m2 x)); m3", "/w", {"IFS": " "})] == ["m2", "", "m3"]

@@ -125,6 +125,8 @@ class _Reader(WordReader):
             if start == self.at:
                 raise Unparsable("an array holds more than words")
         self.at += 1
+        if self.text[self.at : self.at + 1] not in ("", " ", "\t", "\n", ";", "&", "|", ")"):
+            raise Unparsable("a word follows an array without a blank")
         self.budget.words(len(words))
         self._words[-1] += " ".join(words)
 
