@@ -707,6 +707,21 @@ EVALUATED = [
 ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "[[ -f x ]] && rm -r src",
+        "[[ -f x && -f y ]] || rm -r src",
+        '"[[" || rm -r src',
+        "echo [[ || rm -r src",
+        '"if" [[ || rm -r src',
+        "[[ -f x || $(rm -r src) ]]",
+    ],
+)
+def test_what_stands_behind_a_test_is_judged(command):
+    assert verdict(command).rule == "deleting folders or many files"
+
+
 @pytest.mark.parametrize("command", EVALUATED)
 def test_values_that_bash_evaluates_are_unseen_text(command):
     assert verdict(command).rule == "running downloaded or unseen text"
@@ -723,6 +738,8 @@ def test_values_that_bash_evaluates_are_unseen_text(command):
         "[[ $# -eq 0 ]] && echo none",
         "x=5; echo ${a[$x]} ${a:0:3} ${#a} ${x:-5} ${x%.y}",
         "for i in 1 2 3; do echo $((i * 2)); done",
+        "if [[ -n ${x:-} && ${#x} -gt 3 ]]; then echo long; fi",
+        "[[ $a == b || ( $c == d && -f $e ) ]] && echo yes",
     ],
 )
 def test_computing_with_numbers_is_free(command):

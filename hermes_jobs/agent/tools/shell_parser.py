@@ -20,6 +20,8 @@ _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
+_LOGIC = frozenset(("&&", "||", "(", ")"))
+_BEFORE_TESTS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _COMPARES = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 _RESERVED = frozenset(
@@ -61,6 +63,7 @@ class _Reader(WordReader):
         self._in_case = False
         self._closing = ""
         self._start = start
+        self._only_keywords, self._in_test = True, False
 
     def read_nested(self, text: str, start: int, closing: str) -> tuple[list[SimpleCommand], int]:
         """The commands of a substitution; their assignments stay known, unlike in the shell."""
@@ -89,20 +92,33 @@ class _Reader(WordReader):
                 self.skip_arithmetic()
             elif self.text[self.at] == "(" and self._begins_array():
                 self._read_array()
-            elif match := _OPERATORS.match(self.text, self.at):
+            elif (
+                (match := _OPERATORS.match(self.text, self.at)) and self._in_test and match.group() in _LOGIC
+            ):
+                self.at = match.end()
+                self._words.append(match.group())
+            elif match:
                 self.at = match.end()
                 self._flush(keep_pipe=match.group() == "(")
                 if self._closes(match.group(), outside):
                     return self._finish()
             else:
-                self._start = self._start if self._words else self.at
-                words = self.read_word()
-                self.budget.words(max(1, len(words)))
-                self._words.extend(words)
+                self._read_argument()
         if closing or self._subshell != outside:
             raise Unparsable("a parenthesis is not closed")
         self._flush()
         return self._finish()
+
+    def _read_argument(self) -> None:
+        """Read one word of the current command, and note whether it begins or ends `[[ … ]]`."""
+        begin = self.at
+        self._start = self._start if self._words else begin
+        words = self.read_word()
+        self.budget.words(max(1, len(words)))
+        self._words.extend(words)
+        written = self.text[begin : min(self.at, begin + 10)]
+        self._in_test = written == "[[" if self._only_keywords else self._in_test and written != "]]"
+        self._only_keywords = self._only_keywords and written in _BEFORE_TESTS
 
     def _begins_array(self) -> bool:
         return (
@@ -187,6 +203,7 @@ class _Reader(WordReader):
             self.commands.append(command)
             keep_pipe = False
         self._words, self._redirects, self._input = [], [], ""
+        self._only_keywords, self._in_test = True, False
         self._piped = self._piped and keep_pipe
 
     def _check_comparisons(self, words: list[str]) -> None:

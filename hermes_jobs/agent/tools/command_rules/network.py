@@ -21,7 +21,7 @@ def asks_with_substitution(invocation: Invocation, context: CommandContext) -> b
         [argument for argument in invocation.arguments if UNKNOWN in argument] if context.substitutes else []
     )
     if invocation.name in words("network", "address_askers"):
-        return any("://" in argument for argument in unseen)
+        return any("://" in argument or argument.startswith("mailto:") for argument in unseen)
     return bool(unseen) and invocation.name in words("network", "askers")
 
 

@@ -169,7 +169,7 @@ def evaluates_value(invocation: Invocation, _context: CommandContext) -> bool:
     if name == "let" or (name in ("declare", "typeset", "local") and invocation.has("-i")):
         return any(_is_unseen(word) or "$(" in word for word in arguments)
     if name in ("read", "unset", "mapfile", "readarray") and any(
-        word.startswith(UNKNOWN) and _is_unseen(word) for word in invocation.operands
+        re.match(rf"\w*\[?{UNKNOWN}", word) and _is_unseen(word) for word in invocation.operands
     ):
         return True
     named = [following for word, following in pairwise(arguments) if word == "-v"]
