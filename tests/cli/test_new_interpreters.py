@@ -100,6 +100,7 @@ OTHERS = """
     approvals add allow "make *"
     approvals list
     approvals remove 9
+    approvals accept 9
     approvals test "make it"
     backup {home}.zip
     bench learning --person nosuch

@@ -131,11 +131,12 @@ DELIVERY = {
     "requested_at": str,
     "changed_at": str,
 }
+PROCESS = {"name": str, "queues": list, "running": int, "seen_seconds_ago": NUMBER, "kind": str}
 QUEUES = {
     "queues": [
         {"name": str, "waiting": int, "running": int, "later": int, "oldest_seconds": (*NUMBER, None)}
     ],
-    "workers": [{"name": str, "queues": list, "running": int, "seen_seconds_ago": NUMBER}],
+    **{key: [PROCESS] for key in ("workers", "others")},
 }
 WAITED = {
     "period": str,
@@ -212,6 +213,7 @@ VERIFIED = {
 FORGOTTEN = {
     "forgetting": MAYBE_TEXT,
     "dry_run": bool,
+    "is_complete": bool,
     "streams": dict,
     **dict.fromkeys(("num_events", "num_results", "num_keys", "num_names"), int),
 }

@@ -319,6 +319,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("backup home.zip", out=""),
     Row("backup --force again.zip", out=""),
     Row("import own.jsonl --resume --sessions --json", shape=shapes.IMPORTED),
+    Row("import own.jsonl --yes --anyway --json", shape=shapes.IMPORTED),
+    Row("import own.jsonl -y", out=""),
     Row("import hi.txt", 2, out=""),
     Row("import nosuch.jsonl", 2, out=""),
     # --- inbox

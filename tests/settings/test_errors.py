@@ -115,7 +115,7 @@ BROKER_URL = "a URL such as redis://127.0.0.1:6379/0 or null"
         ("agent.max_iterations", "null", COUNT, "null"),
         ("agent.max_iterations", "{a: 1}", COUNT, "a mapping with a"),
         ("session.if_busy", "wait", IF_BUSY, "'wait'"),
-        ("model.api", "completions", "one of chat, responses", "'completions'"),
+        ("model.api", "completions", "one of auto, chat, responses", "'completions'"),
         ("model.model", "[a]", f"{TEXT} or null", "a list: 'a'"),
         ("model.model", "''", f"{TEXT} or null", "''"),
         ("model.base_url", "localhost", MODEL_URL, "'localhost'"),

@@ -388,7 +388,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
     context = person.context(approved=True, approved_rule=approved)
     keys = person.policy.reach("git push --force", context)[1]
     assert keys.places == ()
-    assert keys.hidden == (".ssh",)
+    assert keys.hidden == (".ssh", "$SSH_AUTH_SOCK")
 
 
 # --- everyday work ----------------------------------------------------------------------------------
