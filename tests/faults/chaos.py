@@ -64,7 +64,7 @@ class Chaos:
         self, seed: int, folder: Path, log_url: str, server: ModelServer, broker: RedisServer
     ) -> None:
         self.random = random.Random(seed)
-        self.effects = folder / "effects"
+        self.effects = folder / "work" / "effects"
         self.server = server
         self._broker = broker
         environ = {

@@ -48,8 +48,8 @@ def rng() -> random.Random:
 
 @pytest.fixture
 def effects(tmp_path: Path) -> Path:
-    """Each line an effect."""
-    return tmp_path / "effects"
+    """Each line an effect; it is in the working folder of the home's turns, where commands may write."""
+    return tmp_path / "work" / "effects"
 
 
 @pytest.fixture

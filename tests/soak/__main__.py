@@ -59,7 +59,7 @@ class Soak:
     """One home and everything that happens to it."""
 
     def __init__(self, folder: Path, server: ModelServer, minutes: float) -> None:
-        self.effects = folder / "effects"
+        self.effects = folder / "work" / "effects"
         self.home = Home(folder, {**endpoint(server.base_url), **CALM})
         (self.home.work / NOTE).write_text("Water the roses.")
         self._server = server
