@@ -35,6 +35,6 @@ def test_a_home_that_cannot_be_written_can_be_read_exported_and_backed_up(tmp_pa
             assert refused.code == 2, (words, refused)
             assert "cannot be written" in refused.err
     other = Home(tmp_path / "other", {"HERMES_JOBS_MODEL": "rehearsal"})
-    assert other.run("import", str(tmp_path / "all.zip")).code == 0
+    assert other.run("import", "--yes", str(tmp_path / "all.zip")).code == 0
     assert "Likes tea." in other.run("memory", "show").out
     assert not list(copies.glob("hermes-jobs-*")), "no copy is left"
