@@ -118,6 +118,7 @@ def test_the_tool_of_a_worker_that_is_parted_from_the_log_ends_before_others_go_
     tmp_path: Path, tools: ModelServer, effects: Path, alive: Path, how: str
 ) -> None:
     """Two hosts: the first one's way to the log leads through the proxy, and no lock file tells of it."""
+    effects.parent.mkdir()
     with postgres_schema() as url, RedisServer(find_server(), tmp_path) as broker:
         there = make_url(url)
         with Proxy(there.host or "127.0.0.1", there.port or 5432) as proxy:
@@ -125,6 +126,7 @@ def test_the_tool_of_a_worker_that_is_parted_from_the_log_ends_before_others_go_
             environ = {
                 **endpoint(tools.base_url),
                 **LONGER_LEASE,
+                "HERMES_JOBS_TERMINAL__SANDBOX_WRITABLE": f'["{effects.parent}"]',
                 "HERMES_JOBS_LOG_URL": url,
                 "HERMES_JOBS_BROKER_URL": broker.url,
             }

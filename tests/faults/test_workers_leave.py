@@ -219,10 +219,12 @@ def test_the_steps_of_a_dead_worker_of_another_host_go_on_when_its_lease_has_run
     tmp_path: Path, acts: ModelServer, effects: Path
 ) -> None:
     """Two homes are two hosts: neither sees the other's lock files. They share the log and the broker."""
+    effects.parent.mkdir()
     with postgres_schema() as url, RedisServer(find_server(), tmp_path) as broker:
         environ = {
             **endpoint(acts.base_url),
             **SHORT_LEASE,
+            "HERMES_JOBS_TERMINAL__SANDBOX_WRITABLE": f'["{effects.parent}"]',
             "HERMES_JOBS_LOG_URL": url,
             "HERMES_JOBS_BROKER_URL": broker.url,
         }
