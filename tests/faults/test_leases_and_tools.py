@@ -48,7 +48,7 @@ def tools(model_server: ModelServer, effects: Path) -> ModelServer:
 @pytest.fixture
 def alive(tmp_path: Path) -> Path:
     """Holds the moments at which `going_on` continued."""
-    return tmp_path / "alive"
+    return tmp_path / "work" / "alive"
 
 
 def going_on(alive: Path) -> str:
