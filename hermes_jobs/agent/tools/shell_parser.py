@@ -20,6 +20,7 @@ _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
+REDIRECTION = 10  # words that one counts for: every rule about paths looks at its file
 _LOGIC = frozenset(("&&", "||", "(", ")"))
 _BEFORE_TESTS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -255,6 +256,7 @@ class _Reader(WordReader):
     # --- redirections ----------------------------------------------------------------------------
 
     def _read_redirect(self, match: re.Match[str]) -> None:
+        self.budget.words(REDIRECTION)
         self.at = match.end()
         while self.at < len(self.text) and (
             self.text[self.at] in " \t" or self.text.startswith("\\\n", self.at)
