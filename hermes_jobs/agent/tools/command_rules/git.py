@@ -56,12 +56,14 @@ def _sets_program(setting: str) -> bool:
 
 
 def git_in_scratch(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it works in a folder for scratch files, where anybody may have written git's settings."""
+    """Whether it works in a folder for scratch files that is none of the session's: anybody may have written there."""
     folders = (invocation.path(folder) for folder in split_verb(invocation)[2])
+    places = (context.real(folder) for folder in folders if folder is not None)
+    roots = context.paths.real_roots(context.workdir)
     return any(
-        folder is not None
-        and any(is_inside(context.real(folder), scratch) for scratch in words("outside_code", "scratch"))
-        for folder in folders
+        any(is_inside(place, scratch) for scratch in words("outside_code", "scratch"))
+        and not any(is_inside(place, root) for root in roots)
+        for place in places
     )
 
 
