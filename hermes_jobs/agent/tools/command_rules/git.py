@@ -56,7 +56,7 @@ def _sets_program(setting: str) -> bool:
 
 
 def git_in_scratch(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it works in a folder for scratch files that is none of the session's: anybody may have written there."""
+    """Whether it works in a folder for scratch files, where anybody may write, outside the session's."""
     folders = (invocation.path(folder) for folder in split_verb(invocation)[2])
     places = (context.real(folder) for folder in folders if folder is not None)
     roots = context.paths.real_roots(context.workdir)
