@@ -3,7 +3,7 @@
 Nothing else in the project reads the environment: the starting process passes its variables to `load`.
 """
 
-from hermes_jobs.settings.choices import SETUP, Choice, missing_key
+from hermes_jobs.settings.choices import SETUP, Choice, is_same_host, missing_key
 from hermes_jobs.settings.edit import Draft, Shown, render, set_up, set_value, unset_value, value_of
 from hermes_jobs.settings.env_file import (
     is_secret_variable,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -97,18 +98,36 @@ class ModelChooser(msgspec.Struct, frozen=True):
         return self._choice(provider_at(base_url), base_url, name, keys)
 
     def _choice(self, at: Provider, url: str | None, name: str | None, keys: Sequence[str]) -> Choice:
-        candidates = [*keys, *at.keys]
+        """A provider's key is sent to the provider's host, or to the address configured with the provider.
+
+        The address of OPENAI_BASE_URL is that of OPENAI_API_KEY alone: another provider whose own key is set
+        is called at its own address.
+        """
+        is_shared = self.shared_url and url is not None and url == self.model.base_url
+        own_keys = at.keys
         if at.api == "anthropic":
-            url = (None if self.shared_url and url == self.model.base_url else url) or self.anthropic_url
+            url = (None if is_shared else url) or self.anthropic_url
             url = (url or at.base_url or "").rstrip("/").removesuffix("/v1")
-        elif url is not None:
-            candidates.append(MAIN_KEY)  # other programs use it for any such endpoint
-        elif at.name != "openai":
+        elif is_shared and url is not None and provider_at(url) != at:
+            if at.base_url is not None and self._has_key(at) and MAIN_KEY not in at.keys:
+                url = at.base_url
+            else:
+                own_keys = (MAIN_KEY,)
+        elif url is None and at.name != "openai":
             url = at.base_url
-        key = next(
-            (candidate for candidate in candidates if self.secrets.get(candidate)), candidates[len(keys)]
-        )
+        if at.api == "openai":
+            own_keys = self._with_main_key(at, url, own_keys)
+        candidates = [*keys, *own_keys]
+        unset = own_keys[0] if own_keys else keys[0]
+        key = next((candidate for candidate in candidates if self.secrets.get(candidate)), unset)
         return Choice(name or _usual_model(at), url, key, at.name)
+
+    def _with_main_key(self, at: Provider, url: str | None, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys, with OPENAI_API_KEY only where that one is for the address."""
+        if url is not None and is_same_host(url, self.model.base_url):
+            return (*keys, MAIN_KEY)
+        is_for_another = self.shared_url or at.name == "custom"
+        return tuple(key for key in keys if not (is_for_another and key == MAIN_KEY))
 
     def _prefixed(self, name: str | None) -> tuple[Provider | None, str]:
         """The provider prefix of a name. `mistral:7b` is a model of Ollama if that is the endpoint."""
@@ -140,6 +159,11 @@ class ModelChooser(msgspec.Struct, frozen=True):
 
     def _has_key(self, provider: Provider) -> bool:
         return any(self.secrets.get(key) for key in provider.keys)
+
+
+def is_same_host(url: str, other: str | None) -> bool:
+    """Whether both addresses are of one host and port, so that a key for one is for the other, too."""
+    return other is not None and urlsplit(url).netloc.lower() == urlsplit(other).netloc.lower()
 
 
 def _usual_model(at: Provider) -> str:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.agent.llm.providers import Provider
 from hermes_jobs.agent.mcp.config import secrets_named
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser
+from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser, is_same_host
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
@@ -139,10 +139,11 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     def _auxiliary(self, purpose: str, model: str | None = None) -> Choice:
         own, general = self._task(purpose), self.auxiliary
+        keys: tuple[str, ...] = (f"AUXILIARY_{purpose.upper()}_API_KEY", "AUXILIARY_API_KEY")
+        if own.base_url and general.base_url and not is_same_host(own.base_url, general.base_url):
+            keys = keys[:1]  # the other one is for the other address
         return self._chosen(
-            model or own.model or general.model or self.model.model,
-            own.base_url or general.base_url,
-            (f"AUXILIARY_{purpose.upper()}_API_KEY", "AUXILIARY_API_KEY"),
+            model or own.model or general.model or self.model.model, own.base_url or general.base_url, keys
         )
 
     def _task(self, purpose: str) -> AuxiliaryTask:

@@ -22,7 +22,11 @@ def config(home, text: str):
         ("auxiliary: {model: small}", "review", Choice("small")),
         ("auxiliary: {model: small, review: {model: own}}", "review", Choice("own")),
         ("auxiliary: {model: small, review: {model: own}}", "session_search", Choice("small")),
-        (f"auxiliary: {{base_url: '{LOCAL}'}}", "review", Choice("gpt-5-mini", LOCAL, provider="custom")),
+        (
+            f"auxiliary: {{base_url: '{LOCAL}'}}",
+            "review",
+            Choice("gpt-5-mini", LOCAL, "AUXILIARY_REVIEW_API_KEY", "custom"),
+        ),
         (
             f"model: {{base_url: '{LOCAL}', model: main}}",
             "compression",
@@ -56,7 +60,7 @@ def test_where_nothing_is_configured_a_purpose_is_rehearsed_unless_it_names_a_mo
         (
             f"model: {{model: big}}\nauxiliary: {{base_url: '{LOCAL}'}}",
             {},
-            Choice("big", LOCAL, provider="custom"),
+            Choice("big", LOCAL, "AUXILIARY_COMPRESSION_API_KEY", "custom"),
         ),
         ("", {"AUXILIARY_API_KEY": "sk-aux"}, Choice("gpt-5-mini", None, "AUXILIARY_API_KEY")),
         (
@@ -82,7 +86,8 @@ def test_a_key_without_the_main_one_serves_its_purpose_alone(tmp_path):
 def test_an_auxiliary_endpoint_of_its_own_needs_no_key(tmp_path):
     config(tmp_path, f"auxiliary: {{session_search: {{base_url: '{LOCAL}', model: small}}}}")
     settings = load({}, home=tmp_path)
-    assert settings.auxiliary_model("session_search") == Choice("small", LOCAL, provider="custom")
+    key = "AUXILIARY_SESSION_SEARCH_API_KEY"
+    assert settings.auxiliary_model("session_search") == Choice("small", LOCAL, key, "custom")
     assert settings.rehearsal
 
 

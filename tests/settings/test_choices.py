@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_jobs.agent.llm.dialect import OPENAI_URL
 from hermes_jobs.agent.llm.providers import (
     PROVIDERS,
     provider_at,
@@ -118,6 +119,81 @@ def test_auto_goes_by_the_address_then_the_name_and_the_keys(tmp_path, environ, 
 def test_a_choice_says_where_it_is_asked_and_with_which_key(tmp_path, environ, name, base_url, key):
     choice = chosen(tmp_path, name, environ)
     assert (choice.base_url, choice.key) == (base_url, key)
+
+
+GROQ = {"HERMES_JOBS_MODEL__PROVIDER": "groq", "GROQ_API_KEY": "gsk_1"}
+GATEWAY = {"OPENAI_BASE_URL": LOCAL, "OPENAI_API_KEY": "sk-gateway"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "name", "base_url", "key"),
+    [
+        (GROQ | {"OPENAI_BASE_URL": LOCAL}, None, OWN["groq"], "GROQ_API_KEY"),
+        (GROQ | GATEWAY, None, OWN["groq"], "GROQ_API_KEY"),
+        (GROQ | GATEWAY, "groq:x", OWN["groq"], "GROQ_API_KEY"),
+        (GROQ | GATEWAY, "openai:x", LOCAL, "OPENAI_API_KEY"),
+        (GROQ | GATEWAY | {"GROQ_API_KEY": ""}, None, LOCAL, "OPENAI_API_KEY"),
+        (GROQ | {"OPENAI_BASE_URL": OWN["groq"]}, None, OWN["groq"], "GROQ_API_KEY"),
+        (GROQ | {"HERMES_JOBS_MODEL__BASE_URL": LOCAL}, None, LOCAL, "GROQ_API_KEY"),
+        (
+            {"HERMES_JOBS_MODEL__PROVIDER": "azure", "AZURE_OPENAI_API_KEY": "a"} | GATEWAY,
+            None,
+            LOCAL,
+            "OPENAI_API_KEY",
+        ),
+        (
+            {"HERMES_JOBS_MODEL__PROVIDER": "ollama", "OLLAMA_API_KEY": "o"} | GATEWAY,
+            "qwen3",
+            OWN["ollama"],
+            "OLLAMA_API_KEY",
+        ),
+    ],
+)
+def test_the_address_of_other_programs_gets_the_key_of_other_programs_alone(
+    tmp_path, environ, name, base_url, key
+):
+    choice = chosen(tmp_path, name, environ)
+    assert (choice.base_url, choice.key) == (base_url, key)
+
+
+OTHER = "http://127.0.0.1:2/v1"
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "review", "vectors"),
+    [
+        (OPENAI, "", "AUXILIARY_REVIEW_API_KEY", "EMBEDDINGS_API_KEY"),
+        (GATEWAY, "", "AUXILIARY_REVIEW_API_KEY", "EMBEDDINGS_API_KEY"),
+        (OPENAI, f"model: {{base_url: '{OTHER}'}}", "OPENAI_API_KEY", "OPENAI_API_KEY"),
+        (OPENAI | {"AUXILIARY_API_KEY": "a"}, "", "AUXILIARY_API_KEY", "EMBEDDINGS_API_KEY"),
+        (
+            OPENAI | {"AUXILIARY_API_KEY": "a", "HERMES_JOBS_AUXILIARY__BASE_URL": LOCAL},
+            "",
+            "AUXILIARY_REVIEW_API_KEY",
+            "EMBEDDINGS_API_KEY",
+        ),
+    ],
+)
+def test_an_auxiliary_or_embedding_address_gets_a_key_that_is_for_it(
+    tmp_path, environ, config, review, vectors
+):
+    of = {
+        "HERMES_JOBS_AUXILIARY__REVIEW__BASE_URL": OTHER,
+        "HERMES_JOBS_EMBEDDINGS__BASE_URL": OTHER,
+        "HERMES_JOBS_EMBEDDINGS__MODEL": "m",
+    }
+    (tmp_path / "config.yaml").write_text(config)
+    settings = load(environ | of, home=tmp_path)
+    assert settings.auxiliary_model("review").key == review
+    assert settings.embedding_model is not None
+    assert settings.embedding_model.key == vectors
+
+
+def test_the_key_of_a_gateway_is_not_sent_to_openai_by_an_embedding_address(tmp_path):
+    of = {"HERMES_JOBS_EMBEDDINGS__BASE_URL": OPENAI_URL, "HERMES_JOBS_EMBEDDINGS__MODEL": "m"}
+    settings = load(GATEWAY | of, home=tmp_path)
+    assert settings.embedding_model is not None
+    assert settings.embedding_model.key == "EMBEDDINGS_API_KEY"
 
 
 def test_an_alias_can_be_used_for_a_model_everywhere(tmp_path):

@@ -89,7 +89,8 @@ class MessagesClient:
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(url).netloc.rpartition("@")[2]
         http_client = anthropic.DefaultAioHttpClient(  # costs less than half of httpx2's own per call
-            **http_options(options.base_url)
+            **http_options(options.base_url),
+            follow_redirects=False,  # the key would go along to another host
         )
         if options.watch is not None:
             options.watch(http_client)

@@ -19,8 +19,9 @@ from hermes_jobs.agent.llm.providers import (
 )
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.setup.choice import ModelSetup, found_providers, save, settings_with
+from hermes_jobs.interfaces.cli.setup.choice import MAIN_KEY, ModelSetup, found_providers, save, settings_with
 from hermes_jobs.interfaces.cli.setup.questions import Questions
+from hermes_jobs.settings import is_same_host
 
 UNCHANGED = "Nothing was written."
 TRIES = 3  # attempts to type a key or a model
@@ -96,7 +97,16 @@ class ModelDialog:
     def _key(self, setup: ModelSetup) -> ModelSetup:
         """The choice with the existing key, else a typed one if required."""
         provider, secrets = setup.provider, self._settings.secrets
-        variable = next((name for name in setup.key_variables if secrets.get(name)), None)
+        shared = self._settings.url_variable(PROVIDERS["openai"])
+        is_for_another = shared is not None and not is_same_host(setup.endpoint_address, shared[1])
+        variable = next(
+            (
+                name
+                for name in setup.key_variables
+                if secrets.get(name) and not (is_for_another and name == MAIN_KEY)
+            ),
+            None,
+        )
         if variable is not None:
             return self._known_key(setup, variable)
         misplaced = next(
