@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from itertools import dropwhile, pairwise
 
 import msgspec
 
-from hermes_jobs.agent.tools.judging_budget import MAX_WORDS, Unparsable
+from hermes_jobs.agent.tools.judging_budget import MAX_CHARACTERS, MAX_WORDS, Unparsable
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import load
@@ -91,11 +92,26 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     words = _after_own(name, arguments)
     if wrapper is not None and (wrapper.joins or wrapper.texts):
         if name == "parallel":
-            return " ".join(words).replace("{}", UNKNOWN) + ("" if "{}" in words else f" {UNKNOWN}")
+            return _in_parallel(words)
         return " ".join(words) if wrapper.joins else "\n".join(word for word in words if word[:1] != "-")
     if name == "nodemon":
         return next((text for option, text in pairwise(arguments) if option in ("-x", "--exec")), None)
     return after_c(words) if name == "flock" else None
+
+
+def _in_parallel(words: tuple[str, ...]) -> str:
+    """The lines that `parallel` runs: one for each value behind `:::`, and one for unseen values."""
+    marks = [index for index, word in enumerate(words) if word in (":::", ":::+", "::::", "::::+")]
+    command = " ".join(words[: marks[0]] if marks else words)
+    given = words[marks[0] + 1 :] if marks else ()
+    if len(given) * max(len(command), 1) > MAX_CHARACTERS:
+        raise Unparsable("it expands to too much text")
+    if not command:
+        return "\n".join(given)
+    values = (UNKNOWN, *(shlex.quote(word) for word in given if not word.startswith(":::")))
+    return "\n".join(
+        command.replace("{}", value) if "{}" in command else f"{command} {value}" for value in values
+    )
 
 
 def _after_own(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]:

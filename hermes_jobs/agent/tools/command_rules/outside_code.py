@@ -146,9 +146,9 @@ def _is_launching(  # noqa: PLR0911
     launching = words("interpreters", "launching_variables")
     if name in launching or pattern("interpreters", "launching_names").fullmatch(name):
         return bool(value)
-    if name in words("interpreters", "place_variables") and not _is_own_program(invocation, context):
+    if name in words("interpreters", "place_variables") and not is_own_program(invocation, context):
         return bool(value) and value not in (".git", "/dev/null", context.paths.user_home)
-    if pattern("interpreters", "source_names").fullmatch(name) and not _is_own_program(invocation, context):
+    if pattern("interpreters", "source_names").fullmatch(name) and not is_own_program(invocation, context):
         return _names_other_source(value)
     if name in words("interpreters", "program_variables"):
         return pattern("interpreters", "harmless_programs").fullmatch(value) is None
@@ -161,7 +161,7 @@ def _is_launching(  # noqa: PLR0911
         if os.path.basename(first) in SHELLS and others:
             return True
         return "/" in first and names_outside(invocation, context, (first,))
-    if pattern("interpreters", "file_names").fullmatch(name) and not _is_own_program(invocation, context):
+    if pattern("interpreters", "file_names").fullmatch(name) and not is_own_program(invocation, context):
         return "://" not in value and names_outside(invocation, context, (value,))
     entries = value.split(":")
     if name == "LD_LIBRARY_PATH" and _loads_for_others(entries, invocation, context, exports=exports):
@@ -172,7 +172,7 @@ def _is_launching(  # noqa: PLR0911
     return name in words("interpreters", "loading_variables") and names_outside(invocation, context, files)
 
 
-def _is_own_program(invocation: Invocation, context: CommandContext) -> bool:
+def is_own_program(invocation: Invocation, context: CommandContext) -> bool:
     """Whether the program is a file of the project: what its variables mean is the project's affair.
 
     Programs that are installed in the project, as in `.venv/bin`, are none of these."""

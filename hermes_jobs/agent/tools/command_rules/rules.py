@@ -21,6 +21,7 @@ from hermes_jobs.agent.tools.command_rules import (
     outside_code,
     paths,
     programs,
+    servers,
     services,
     unlisted,
 )
@@ -41,7 +42,7 @@ Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
 
 CHECKS: Mapping[str, Check] = {
     check.__name__: check
-    for module in (paths, programs, outside_code, inline_code, git, network, services, unlisted)
+    for module in (paths, programs, outside_code, inline_code, git, network, servers, services, unlisted)
     for check in module.CHECKS
 }
 """Conditions that need code, by the name that a rule calls them."""
@@ -185,9 +186,12 @@ class CommandRuleSet:
 
 
 def _views(invocation: Invocation) -> Iterator[Invocation]:
-    """The invocation, a verb of git as the program `git-VERB`, a module of Python as `python-m-MODULE`."""
+    """The invocation, a verb of git as the program `git-VERB`, a module of Python as `python-m-MODULE`, a
+    build tool behind its wrapper in the project."""
     yield invocation
-    if invocation.name == "git":
+    if invocation.name in _WRAPPERS_OF_BUILDS:
+        yield replace(invocation, name=_WRAPPERS_OF_BUILDS[invocation.name])
+    elif invocation.name == "git":
         verb = git.split_verb(invocation)[0]
         yield replace(verb, name=f"git-{verb.name}")
     elif without_version(invocation.name) == "python":
@@ -199,6 +203,7 @@ def _views(invocation: Invocation) -> Iterator[Invocation]:
                 return
 
 
+_WRAPPERS_OF_BUILDS = {"gradlew": "gradle", "mvnw": "mvn"}
 _MODULE = re.compile(r"-\w*m(?P<name>.*)", re.DOTALL)
 
 

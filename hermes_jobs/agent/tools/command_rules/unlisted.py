@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
 from hermes_jobs.agent.tools.command_rules.network import is_loopback
-from hermes_jobs.agent.tools.command_rules.outside_code import names_outside
+from hermes_jobs.agent.tools.command_rules.outside_code import is_own_program, names_outside
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
@@ -36,7 +36,7 @@ _SCRIPT = re.compile(
     r"|wasm)",
     re.IGNORECASE,
 )
-_OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w-]{0,60})(?:[=:](?P<value>.*))?", re.DOTALL)
+_OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w.-]{0,60})(?:[=:](?P<value>.*))?", re.DOTALL)
 
 
 def is_unlisted(invocation: Invocation, context: CommandContext) -> bool:
@@ -93,7 +93,7 @@ def names_other_machine(word: str) -> bool:
 
 def loads_from_outside(invocation: Invocation, context: CommandContext) -> bool:
     """Whether an option that names settings, plugins or a project names one outside the folders."""
-    if _takes_paths(invocation):
+    if _takes_paths(invocation, context):
         return False
     options = [
         value
@@ -103,25 +103,30 @@ def loads_from_outside(invocation: Invocation, context: CommandContext) -> bool:
     return names_outside(invocation, context, options)
 
 
-def _takes_paths(invocation: Invocation) -> bool:
+def _takes_paths(invocation: Invocation, context: CommandContext) -> bool:
     """Whether the program runs nothing that its options name: it reads or packs, or is the project's."""
     name = without_version(invocation.name)
-    return "/" in invocation.program or name in (
+    return is_own_program(invocation, context) or name in (
         words("reading", "programs") | words("known", "takes_paths") | words("interpreters", "languages")
     )
 
 
 def _own_arguments(invocation: Invocation) -> tuple[str, ...]:
-    """The arguments up to `--`, behind which those of another program stand."""
+    """The arguments that are not another program's: up to `--`, and up to what `run` or `exec` starts."""
     arguments = invocation.arguments
-    first = arguments[:1]
-    if first in (("run",), ("exec",)):
-        return ()
+    if arguments[:1] in (("run",), ("exec",)):
+        return tuple(following for word, following in takewhile(_is_before_operand, pairwise(arguments)))
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
+def _is_before_operand(words_of_it: tuple[str, str]) -> bool:
+    """Whether the second of two words is an option, or the value of the option before it."""
+    before, word = words_of_it
+    return word != "--" and (word.startswith("-") or (before.startswith("-") and "=" not in before))
+
+
 def _options(arguments: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Each option with its value: behind `=`, or the next word."""
+    """Each option with its value: behind `=`, or the next word; also those in `-o NAME=VALUE`."""
     found = []
     for argument, following in pairwise((*arguments, "")):
         if match := _OPTION.fullmatch(argument):
@@ -129,9 +134,19 @@ def _options(arguments: tuple[str, ...]) -> list[tuple[str, str]]:
                 match["value"] if match["value"] is not None else "" if following[:1] == "-" else following
             )
             found.append((match["name"], value))
+            inner = _SETTING.fullmatch(value)
+            if match["name"][:2] in _SETTING_LETTERS and len(match["name"]) > 2:
+                found.append((f"--{match['name'][2:]}", inner["value"] if inner else value))
+            elif inner:
+                found.append((f"--{inner['name']}", inner["value"]))
         elif argument[:1] == "@" and len(argument) > 1:
             found.append(("--config", argument[1:]))  # a file of arguments
     return found
+
+
+_SETTING = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60})(?::[A-Z]{1,20})?=(?P<value>.*)", re.DOTALL)
+_SETTING_LETTERS = ("-D", "-P", "-o", "-O", "-X")
+"""Options that a setting may follow without a blank."""
 
 
 def sends_through(invocation: Invocation, _context: CommandContext) -> bool:
@@ -147,6 +162,16 @@ def sends_through(invocation: Invocation, _context: CommandContext) -> bool:
 
 def _names_host(value: str) -> bool:
     return names_other_machine(value) if "://" in value else _HOST.fullmatch(value) is not None
+
+
+def names_launcher(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether an option names the program that is started to show, edit or send something."""
+    return any(
+        pattern("known", "launcher_options").fullmatch(option)
+        and value
+        and pattern("interpreters", "harmless_programs").fullmatch(value) is None
+        for option, value in _options(_own_arguments(invocation))
+    )
 
 
 def opens_address(invocation: Invocation, _context: CommandContext) -> bool:
@@ -191,6 +216,7 @@ CHECKS = (
     does_more_than_work_here,
     loads_from_outside,
     sends_through,
+    names_launcher,
     opens_address,
     evaluates_value,
 )
