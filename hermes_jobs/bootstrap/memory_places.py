@@ -35,6 +35,11 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         """The places in a session of that lineage; empty: in a new one. Raises `LogUnavailable`."""
         return self._of(self.files.sync(), lineage)
 
+    def preview(self) -> Placement:
+        """The places in a new session, with users' edits of the files, which are not imported."""
+        preview = self.files.preview()
+        return self._placed(preview.entries(), preview.memory)
+
     def of_session(self, lineage: str) -> Placement:
         """The same for the prompt of a session, which needs no uses if prompts have all entries: then the
         views, which a worker would have to bring up to date, are not read."""
@@ -49,12 +54,19 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
     def proposed(self) -> tuple[int, tuple[MemoryProposal, ...]]:
         """The memory's version, and the curator's proposals for it. Raises `LogUnavailable`."""
         memory = self.files.sync()
+        return memory.version, self._proposals(self._of(memory, ""))
+
+    def previewed_proposals(self) -> tuple[MemoryProposal, ...]:
+        """The curator's proposals, with users' edits of the files, which are not imported."""
+        return self._proposals(self.preview())
+
+    def _proposals(self, places: Placement) -> tuple[MemoryProposal, ...]:
         harmful = {
             int(verification.name): verification.why
             for verification in self.views.verifications()
             if verification.kind == "memory" and verification.is_proposal
         }
-        return memory.version, proposals(self._of(memory, ""), harmful)
+        return proposals(places, harmful)
 
     def _fits(self, memory: Memory) -> bool:
         """Whether prompts have all entries."""
@@ -63,7 +75,12 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         return all(chars(memory.entries(target)) <= self.limits.of(target) for target in TARGETS)
 
     def _of(self, memory: Memory, lineage: str, *, uses: bool = True) -> Placement:
-        entries = with_uses(self.files.entries(memory), self.views.memory_uses() if uses else {})
+        return self._placed(self.files.entries(memory), memory, lineage, uses=uses)
+
+    def _placed(
+        self, entries: tuple[Entry, ...], memory: Memory, lineage: str = "", *, uses: bool = True
+    ) -> Placement:
+        entries = with_uses(entries, self.views.memory_uses() if uses else {})
         since = Since(self._ago(self.settings.episodic_days), self._ago(self.settings.working_days))
         return placed(entries, self.limits, allowed=memory.allowed, lineage=lineage, since=since)
 

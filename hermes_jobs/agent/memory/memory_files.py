@@ -18,7 +18,8 @@ from hermes_jobs.domain.events import MemoryEvent, MemoryTarget
 from hermes_jobs.domain.hand_edits import Content
 from hermes_jobs.domain.memory.entries import Entry, Recorded, entries_with_history
 from hermes_jobs.domain.memory.import_edits import Entries, digest_of, import_edits
-from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, states_at, text_of
+from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Memory, entries_of, fold, states_at, text_of
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.engine import Engine
 
 EMPTY = "\n"  # reads of an empty file cannot be detected
@@ -32,6 +33,20 @@ class RecordedWrite(msgspec.Struct, frozen=True):
     event: MemoryEvent
     at: str
     worker: str
+
+
+class MemoryPreview(msgspec.Struct, frozen=True):
+    """The memory as the next `sync` leaves it; its last `num_pending` writes are not in the log yet."""
+
+    memory: Memory
+    writes: tuple[RecordedWrite, ...]
+    num_pending: int = 0
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The data on each entry."""
+        return entries_with_history(
+            self.memory, (Recorded(write.version, write.event, write.at) for write in self.writes)
+        )
 
 
 class SyncedMemory(SyncedFolder):
@@ -66,6 +81,20 @@ class SyncedMemory(SyncedFolder):
         except OSError as error:
             self._problem(f"the memory's folder cannot be used: {error.strerror}")
         return self._load()
+
+    def preview(self) -> MemoryPreview:
+        """The memory with users' edits of the files, for commands that only read; writes nothing."""
+        memory, writes = self._load(), list(self.writes())
+        del writes[memory.version :]
+        with self._threads:
+            try:
+                self._history.load()
+                if self._history.forgotten == self._forgotten():
+                    for target in TARGETS:
+                        memory = self._with_edits(memory, target, writes)
+            except (OSError, UnusableFile) as error:
+                self._problem(f"the memory's files cannot be read: {error}")
+        return MemoryPreview(memory, tuple(writes), len(writes) - self._load().version)
 
     def writes(self) -> tuple[RecordedWrite, ...]:
         """All writes, in order."""
@@ -157,13 +186,29 @@ class SyncedMemory(SyncedFolder):
         def change(load: StateLoader) -> DecisionResult:
             memory: Memory = load(STREAM)
             events = [write.event for write in self.writes()[: memory.version]]
-            contents = self._contents(target, events)
-            followed = self._history.of(target)[-1].version if contents else 0
-            edits = import_edits(memory, target, saved, contents=contents, followed=followed, events=events)
+            edits = self._edits(memory, target, saved, events)
             return DecisionResult(writes=(StreamEvents(STREAM, edits),) if edits else ())
 
         self._engine.change(change, HAND_EDIT)
         return self._load()
+
+    def _edits(
+        self, memory: Memory, target: MemoryTarget, saved: Content[Entries], events: Sequence[MemoryEvent]
+    ) -> tuple[MemoryEvent, ...]:
+        contents = self._contents(target, events)
+        followed = self._history.of(target)[-1].version if contents else 0
+        return import_edits(memory, target, saved, contents=contents, followed=followed, events=events)
+
+    def _with_edits(self, memory: Memory, target: MemoryTarget, writes: list[RecordedWrite]) -> Memory:
+        """The memory with a user's edits of that target's file, which are added to `writes`."""
+        text = self._files.read(target)
+        if text is None or entries_of(text.text) == memory.entries(target):
+            return memory
+        saved = Content(entries_of(text.text), text.at)
+        edits = self._edits(memory, target, saved, [write.event for write in writes])
+        at, version = iso(text.at / 1e9), len(writes)
+        writes += (RecordedWrite(version + n, edit, at, "") for n, edit in enumerate(edits, start=1))
+        return fold(memory, edits)
 
     def _contents(self, target: MemoryTarget, events: Sequence[MemoryEvent]) -> tuple[Content[Entries], ...]:
         past = states_at(events, (stored.version for stored in self._history.of(target)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 
 import msgspec
@@ -94,6 +95,12 @@ class SkillCatalog:
         self.machine = machine or Available()
 
     # --- reading --------------------------------------------------------------------------------
+
+    def preview(self) -> SkillCatalog:
+        """The skills for commands that only read: users' edits are shown, and not imported."""
+        reading = copy(self)
+        reading._home = self._home.preview()  # noqa: SLF001 - it is one of these
+        return reading
 
     def read_entries(self) -> tuple[tuple[SkillEntry, ...], tuple[Problem, ...]]:
         """Every skill by name, and the problems of unusable folders."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import reduce
 from pathlib import Path
 from typing import cast
 
@@ -12,8 +14,9 @@ from hermes_jobs.agent.skills import front_matter
 from hermes_jobs.agent.skills.disk import Disk, OnDisk, Problem, SkillPlace
 from hermes_jobs.agent.skills.file_history import SkillFileHistory, SyncedVersions
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.domain.events import SkillEvent
 from hermes_jobs.domain.skill.import_edits import FolderFiles, import_edits, is_stale
-from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, history, stream_of
+from hermes_jobs.domain.skill.skill import MAIN_FILE, PREFIX, Files, Skill, evolve, history, stream_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
@@ -37,6 +40,7 @@ class SkillFolder(SyncedFolder):
         self._unread: set[str] = set()
         self._blocked: dict[str, dict[str, str]] = {}
         self._known_forgotten = 0
+        self._pending: dict[str, tuple[SkillEvent, ...]] | None = None
         self.problems: tuple[Problem, ...] = ()
 
     @property
@@ -49,6 +53,13 @@ class SkillFolder(SyncedFolder):
         """The folder of the skills."""
         return self._disk.root
 
+    def preview(self) -> SkillFolder:
+        """The folder for commands that only read: its `sync` adds users' edits to the skills that it returns,
+        and writes nothing. It is used once, and not for changes."""
+        reading = copy(self)
+        reading._skills, reading._pending = {}, {}  # noqa: SLF001 - it is one of these
+        return reading
+
     def sync(self) -> dict[str, Skill]:
         """Import users' edits and write the files from the log; returns all existing skills by name.
 
@@ -56,10 +67,13 @@ class SkillFolder(SyncedFolder):
         """
         with self._threads:
             try:
-                with self._locked():
-                    for _ in range(ROUNDS):
-                        if self._sync_all():
-                            break
+                if self._pending is not None:
+                    self._preview_all(self._pending)
+                else:
+                    with self._locked():
+                        for _ in range(ROUNDS):
+                            if self._sync_all():
+                                break
             except OSError as error:
                 self._refresh()
                 self._problem(".", f"it cannot be used ({error.strerror})")
@@ -82,7 +96,7 @@ class SkillFolder(SyncedFolder):
         stream = stream_of(name)
         # A skill's stream has no other events.
         events = [recorded.event for recorded in self._engine.log.read(stream)]
-        return history(stream, events)  # type: ignore[arg-type]
+        return history(stream, [*events, *(self._pending or {}).get(name, ())])  # type: ignore[list-item]
 
     def why_blocked(self, name: str, path: str) -> str | None:
         """Why a file of a skill cannot be written on this host; None if it can."""
@@ -112,6 +126,30 @@ class SkillFolder(SyncedFolder):
     def _load(self, name: str) -> Skill:
         self._skills[name] = cast(Skill, self._engine.state(stream_of(name)))
         return self._skills[name]
+
+    def _preview_all(self, pending: dict[str, tuple[SkillEvent, ...]]) -> None:
+        self.problems, self._blocked = (), {}
+        pending.clear()
+        self._skills.clear()
+        self._refresh()
+        if not self.root.exists():
+            return
+        self._versions.load()
+        self._history.load()
+        places, problems = self._disk.places(frozenset(self._versions.places()))
+        self.problems = (*self.problems, *problems)
+        if self._history.forgotten != self._forgotten():
+            return  # the files are overwritten by the next sync
+        there = {place.name: place for place in places}
+        for name in sorted({*self._skills, *there} - self._unread):
+            on_disk = self._disk.read(there[name]) if name in there else None
+            skill = self._skills.get(name) or Skill(stream=stream_of(name))
+            if on_disk is not None:
+                self._note(on_disk)
+            if _is_synced(skill, on_disk) or not (skill.exists or self._can_begin(on_disk)):
+                continue
+            pending[name] = self._edits(skill, on_disk, self.past(name))
+            self._skills[name] = reduce(evolve, pending[name], skill)
 
     def _sync_all(self) -> bool:
         """One round; returns whether all files equal the log, and no file was written meanwhile."""
@@ -174,13 +212,10 @@ class SkillFolder(SyncedFolder):
         """Import a user's edits of a skill's files; returns the skill."""
         if not skill.exists and not self._can_begin(on_disk):
             return skill
-        version = self._versions.version(skill.name)
-        laid_out = past[version] if version is not None and version < len(past) else None
-        holdings = {} if on_disk is None else self._history.before(on_disk, past)
 
         def change(load: StateLoader) -> DecisionResult:
             now: Skill = load(skill.stream)
-            events = import_edits(now, _usable(now, on_disk), past=past, laid_out=laid_out, holdings=holdings)
+            events = self._edits(now, on_disk, past)
             return DecisionResult(writes=(StreamEvents(now.stream, events),) if events else ())
 
         changed = self._engine.change(change, HAND_EDIT)
@@ -188,6 +223,12 @@ class SkillFolder(SyncedFolder):
         if on_disk is not None:
             self._history.add_read_files(on_disk, after)
         return after
+
+    def _edits(self, now: Skill, on_disk: OnDisk | None, past: Sequence[Skill]) -> tuple[SkillEvent, ...]:
+        version = self._versions.version(now.name)
+        laid_out = past[version] if version is not None and version < len(past) else None
+        holdings = {} if on_disk is None else self._history.before(on_disk, past)
+        return import_edits(now, _usable(now, on_disk), past=past, laid_out=laid_out, holdings=holdings)
 
     def _can_begin(self, on_disk: OnDisk | None) -> bool:
         """Whether the folder is a new skill that can be imported."""

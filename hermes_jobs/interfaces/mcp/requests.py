@@ -214,7 +214,7 @@ class Requests:
 
     def memory(self) -> SendReply:
         """The memory's entries."""
-        now = self._application.memory.sync()
+        now = self._application.memory.preview().memory
         entries = {target: list(now.entries(target)) for target in TARGETS}
         parts = (
             "\n".join((f"{TITLES[target]}:", *(f"- {entry}" for entry in entries[target] or ("(nothing)",))))

@@ -16,7 +16,7 @@ HINT = "`hermes-jobs memory show` marks them; change them there or in the file, 
 
 def memory(application: Application) -> Iterator[DoctorFinding]:
     """The fill level of prompts, the entries that are only recalled, and those that a rule excludes."""
-    places, limits = application.memory_places(), application.memory_limits
+    places, limits = application.memory_places.preview(), application.memory_limits
     ruled = [entry for entry, rule in places.prompt.items() if rule is not None]
     for target in TARGETS:
         count = sum(entry.target == target for entry in ruled)

@@ -50,7 +50,7 @@ def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as
     Entries that are only recalled, or left out, are listed with the reason. Prompts have room for
     `memory.memory_chars` and `memory.user_chars`; other entries are recalled when a message is about them.
     """
-    print_contents(context, context.application.memory_places(), target, limit, as_json=as_json)
+    print_contents(context, context.application.memory_places.preview(), target, limit, as_json=as_json)
 
 
 @memory.command(

@@ -45,8 +45,9 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
     if undo:
         _undo(context, as_json=as_json)
         return
-    version, proposals = context.application.memory_places.proposed()
+    places = context.application.memory_places
     if not every and not numbers:
+        proposals = places.previewed_proposals()
         _proposals().print_list(list(enumerate(proposals, start=1)), as_json=as_json)
         if proposals and not as_json:
             _note_how(proposals)
@@ -55,6 +56,7 @@ def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: boo
             ):
                 note(f"To keep what is harmful: hermes-jobs reviews keep {review}")
         return
+    version, proposals = places.proposed()
     _apply(context, _chosen(proposals, numbers), version, as_json=as_json)
 
 

@@ -32,10 +32,12 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
     """List all writes: author, time and turn."""
     from hermes_jobs.interfaces.cli.memory.format import memory_writes
 
-    home = context.application.memory
-    undone = home.sync().undone
-    writes = home.writes()[::-1][:limit]
-    memory_writes(undone, _forgotten(context)).print_list(writes, as_json=as_json)
+    preview = context.application.memory.preview()
+    writes = preview.writes[::-1][:limit]
+    memory_writes(preview.memory.undone, _forgotten(context)).print_list(writes, as_json=as_json)
+    if preview.num_pending and not as_json:
+        edits = pluralize(preview.num_pending, "edit")
+        note(f"{edits} of the files: the next turn, or the next command that changes the memory, records it.")
 
 
 @click.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
@@ -94,8 +96,8 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
     """
     from hermes_jobs.interfaces.cli.memory.format import Provenance, entries_with
 
-    home = context.application.memory
-    now, writes, forgotten = home.sync(), home.writes(), _forgotten(context)
+    preview = context.application.memory.preview()
+    now, writes, forgotten = preview.memory, preview.writes, _forgotten(context)
     entries = entries_with(text, now, writes, forgotten)[:limit]
     evidences = Provenance(context.application, writes, forgotten)
     print_result(
@@ -118,9 +120,7 @@ def at(context: CliContext, date: str, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.memory.format import moment, removal_note
 
     until = moment(date)
-    home = context.application.memory
-    home.sync()
-    past = [write for write in home.writes() if write.at <= until]
+    past = [write for write in context.application.memory.preview().writes if write.at <= until]
     events = [write.event for write in past]
     forgotten = [recorded for version, recorded in _forgotten(context).items() if version <= len(events)]
     if forgotten:

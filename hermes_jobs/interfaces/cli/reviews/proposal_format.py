@@ -52,13 +52,13 @@ def proposal_views(application: Application, review: str) -> tuple[ProposalView,
     curation = curation_of(application, review)
     if not curation.proposals:
         return ()
-    skills = application.skills.all_known()
+    skills = application.skills.preview().all_known()
     return tuple(_shown(proposal, skills) for proposal in curation.proposals)
 
 
 def print_proposals(application: Application, review: str) -> None:
     """Print them, each with the text that it would write."""
-    skills = application.skills.of_home()
+    skills = application.skills.preview().of_home()
     proposals = proposal_views(application, review)
     for proposal in proposals:
         click.echo()

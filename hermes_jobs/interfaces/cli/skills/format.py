@@ -211,7 +211,7 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
 
 def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Problem]]:
     """Every skill, also proposed ones, by name; and unusable folders."""
-    catalog = application.skills
+    catalog = application.skills.preview()
     entries, problems = catalog.read_entries()
     uses = application.views.skill_uses()
     verified = verifications_by_subject(application)
@@ -223,7 +223,7 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
 
 def skill_details(application: Application, name: str) -> SkillDetails:
     """One skill. Raises `Rejected`, kind `unknown_skill`."""
-    catalog = application.skills
+    catalog = application.skills.preview()
     try:
         entry = catalog.find(name)
     except Rejected:
@@ -259,7 +259,7 @@ def origin_line(origin: e.SkillOrigin) -> str:
 
 def skill_writes(application: Application, name: str) -> list[WriteRow]:
     """The entries of a skill's log, oldest first. Raises `Rejected`, kind `unknown_skill`."""
-    stream = stream_of(application.skills.past(name).name)
+    stream = stream_of(application.skills.preview().past(name).name)
     recorded = application.log.read(stream)
     undone = {
         event.event.undoes: event.version

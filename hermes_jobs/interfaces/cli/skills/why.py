@@ -59,7 +59,7 @@ class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
 
 def skill_why(application: Application, name: str, limit: int | None) -> SkillWhy:
     """The provenance, with the newest writes. Raises `Rejected`, kind `unknown_skill`."""
-    skill = application.skills.past(name)
+    skill = application.skills.preview().past(name)
     writes = skill_writes(application, name)
     events = {event.version: event.event for event in application.log.read(stream_of(name))}
     verified = application.views.verifications()
