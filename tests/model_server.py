@@ -66,7 +66,7 @@ class ModelServer:
     `reported` is the usage that went out with answers, in their order. Requests for a session's title are
     kept in `titles`, apart from `requests`, and answered with `title` instead of by the script. Those for
     vectors are in `embeddings`, and answered by the rules of `tests.embeddings_api` unless `no_embeddings`
-    refuses them.
+    refuses them. `listed` are the models that it lists.
     """
 
     handler: type[BaseHTTPRequestHandler]
@@ -87,6 +87,7 @@ class ModelServer:
         self.rules = rules
         self.requests: list[Seen] = []
         self.reported: list[dict[str, Any]] = []
+        self.listed: list[dict[str, Any]] = [{"id": "scripted", "object": "model"}]
         self.disconnects = 0
         self._record = record
         self._changed = threading.Condition()
@@ -224,7 +225,7 @@ class Handler(BaseHTTPRequestHandler):
     server: _Http
 
     def do_GET(self) -> None:
-        self._send_json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+        self._send_json(200, {"object": "list", "data": self.server.model.listed})
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", 0))

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
     from hermes_jobs.bootstrap.workers import HomeWorkers
     from hermes_jobs.domain.agent_roles import AgentRole
+    from hermes_jobs.domain.decision import Decision
     from hermes_jobs.domain.events import CheckResult, Event
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.domain.session.messages import ToolCall
@@ -458,9 +459,18 @@ class Application:
 
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
-        endpoints = ModelEndpoints(self.settings, self.clock, learned, watch=watch)
+        endpoints = ModelEndpoints(
+            self.settings, self.clock, learned, record=self._record_learned, watch=watch
+        )
         self._all_endpoints.add(endpoints)
         return endpoints
+
+    def _record_learned(self, decision: Decision) -> None:
+        """Record what was learned of a model; where the log cannot be written, this process knows it."""
+        try:
+            self._deciding.change(decision, "model")
+        except HermesJobsError as error:
+            logger.warning("what an endpoint refuses is not recorded: %s", error)
 
     @property
     def model(self) -> Model:

@@ -15,7 +15,9 @@ from hermes_jobs.domain.context_windows import (
     LearnedWindow,
     LearnedWindows,
     Place,
+    Refused,
     record_limit,
+    record_refusal,
 )
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.usage import Usage
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.llm.dialect import ApiOptions
     from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
     from hermes_jobs.agent.llm.providers import ProviderName
+    from hermes_jobs.agent.llm.refusals import Refusals
     from hermes_jobs.agent.llm.windows import RecalledWindow, Windows
 
 
@@ -58,16 +61,21 @@ class ModelEndpoints:
         clock: Clock,
         learned: Callable[[], LearnedWindows],
         *,
+        record: Callable[[Decision], None] = lambda decision: None,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
-        """`learned` gives the recorded windows; `watch` is called with each HTTP client."""
+        """`learned` gives what is recorded of models, `record` writes it; `watch` is called with each HTTP
+        client.
+        """
         self._settings = settings
         self._clock = clock
         self._learned = learned
+        self._record = record
         self._watch = watch
         self._lock = threading.RLock()
         self._models: dict[tuple[str | None, str, ProviderName], DiagnosingModel] = {}
         self._windows: dict[str | None, Windows] = {}
+        self._refusals: dict[str | None, Refusals] = {}
         self._prices: dict[str | None, OwnPrices] = {}
         self._embedders: dict[Choice, EmbeddingsEndpoint] = {}
         self.by_name = ModelRouter(settings, self)
@@ -138,6 +146,10 @@ class ModelEndpoints:
         """The context windows of the endpoint's models, as known, configured and learned."""
         return self._made(self._windows, base_url, self._known_windows)
 
+    def refusals(self, base_url: str | None) -> Refusals:
+        """What the endpoint refuses of requests, as learned."""
+        return self._made(self._refusals, base_url, self._known_refusals)
+
     def name(self, base_url: str | None) -> str:
         """The endpoint's name in the log: see `endpoint_name`."""
         return endpoint_name(base_url)
@@ -177,6 +189,7 @@ class ModelEndpoints:
             timeout=self._settings.model.timeout,
             manner=_manner(self._settings, choice),
             windows=self.windows(choice.base_url),
+            refusals=self.refusals(choice.base_url),
             watch=self._watch,
         )
 
@@ -191,6 +204,22 @@ class ModelEndpoints:
             recalled=lambda name: _recalled(self._learned(), (endpoint, name)),
             now=self._clock.now,
         )
+
+    def _known_refusals(self, base_url: str | None) -> Refusals:
+        from hermes_jobs.agent.llm.refusals import RecalledRefusals, Refusals
+
+        endpoint = endpoint_name(base_url)
+
+        def recalled(model: str) -> RecalledRefusals:
+            learned, now = self._learned(), self._clock.now()
+            features = learned.refused.get((endpoint, model), {})
+            current = {name: refused.message for name, refused in features.items() if refused.counts(now)}
+            return RecalledRefusals(current, learned.forgotten.get((endpoint, model), 0))
+
+        def record(model: str, feature: str, message: str) -> None:
+            self._record(record_refusal(endpoint, model, feature, Refused(message, self._clock.now())))
+
+        return Refusals(recalled, record)
 
 
 class ModelRouter:
@@ -306,6 +335,7 @@ def _manner(settings: Settings, choice: Choice) -> ApiOptions:
     model = settings.model
     return ApiOptions(
         api=_api(settings, choice),
+        insists_on_api=model.api != "auto",
         provider=choice.provider,
         reasoning_effort=model.reasoning_effort,
         tool_calling=model.tool_calling,

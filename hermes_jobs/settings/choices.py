@@ -47,6 +47,11 @@ class Choice(msgspec.Struct, frozen=True):
         return PROVIDERS[self.provider]
 
     @property
+    def is_at_provider(self) -> bool:
+        """Whether it is called at the provider's own address."""
+        return self.base_url is None or provider_at(self.base_url).name == self.provider
+
+    @property
     def endpoint(self) -> tuple[str | None, str, ProviderName]:
         """The attributes that all models at the same endpoint with the same key share."""
         return self.base_url, self.key, self.provider

@@ -14,7 +14,7 @@ from hermes_jobs.agent.tools.web_search.catalogue import ALSO_CALLED as SEARCH_A
 from hermes_jobs.agent.tools.web_search.catalogue import SearchName
 from hermes_jobs.settings.durations import DURATION
 
-DEFAULT_MODEL = "gpt-5-mini"
+DEFAULT_MODEL = "gpt-6.1-terra"
 """The default model if a key or an endpoint is set and `model.model` is not."""
 
 MOST_MEMBERS = 8
@@ -114,7 +114,7 @@ class EnsembleEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ModelsSettings(Section, frozen=True, kw_only=True):
     """Models by name."""
 
-    aliases: Annotated[dict[str, Text], about("Short names of models, such as {fast: gpt-5-mini}.")] = {}
+    aliases: Annotated[dict[str, Text], about("Short names of models, such as {fast: gpt-6.1-terra}.")] = {}
     prices: Annotated[
         dict[str, Literal[0] | ModelPrice],
         about("US dollars per million tokens, by model; 0: free. They override known prices."),
@@ -126,7 +126,7 @@ class ModelsSettings(Section, frozen=True, kw_only=True):
                 EnsembleEntry,
                 Meta(
                     title=f"members (1 to {MOST_MEMBERS}) and an aggregator,",
-                    examples=["{members: [gpt-5-mini, claude-haiku-4-5], aggregator: gpt-5}"],
+                    examples=["{members: [gpt-6.1-terra, claude-haiku-4-5], aggregator: gpt-6.1-sol}"],
                 ),
             ],
         ],

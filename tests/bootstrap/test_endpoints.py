@@ -25,7 +25,7 @@ def config(home, text: str):
         (
             f"auxiliary: {{base_url: '{LOCAL}'}}",
             "review",
-            Choice("gpt-5-mini", LOCAL, "AUXILIARY_REVIEW_API_KEY", "custom"),
+            Choice("gpt-6.1-terra", LOCAL, "AUXILIARY_REVIEW_API_KEY", "custom"),
         ),
         (
             f"model: {{base_url: '{LOCAL}', model: main}}",
@@ -33,7 +33,7 @@ def config(home, text: str):
             Choice("main", LOCAL, provider="custom"),
         ),
         ("compression: {summary_model: summary}", "compression", Choice("summary")),
-        ("compression: {summary_model: summary}", "review", Choice("gpt-5-mini")),
+        ("compression: {summary_model: summary}", "review", Choice("gpt-6.1-terra")),
         ("auxiliary: {model: rehearsal}", "review", Choice("rehearsal")),
     ],
 )
@@ -62,11 +62,11 @@ def test_where_nothing_is_configured_a_purpose_is_rehearsed_unless_it_names_a_mo
             {},
             Choice("big", LOCAL, "AUXILIARY_COMPRESSION_API_KEY", "custom"),
         ),
-        ("", {"AUXILIARY_API_KEY": "sk-aux"}, Choice("gpt-5-mini", None, "AUXILIARY_API_KEY")),
+        ("", {"AUXILIARY_API_KEY": "sk-aux"}, Choice("gpt-6.1-terra", None, "AUXILIARY_API_KEY")),
         (
             "",
             {"AUXILIARY_API_KEY": "sk-aux", "AUXILIARY_COMPRESSION_API_KEY": "sk-own"},
-            Choice("gpt-5-mini", None, "AUXILIARY_COMPRESSION_API_KEY"),
+            Choice("gpt-6.1-terra", None, "AUXILIARY_COMPRESSION_API_KEY"),
         ),
         ("", {"AUXILIARY_REVIEW_API_KEY": "sk-review"}, None),
     ],

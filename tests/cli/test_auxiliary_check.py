@@ -26,6 +26,6 @@ def test_each_auxiliary_model_is_listed_with_its_endpoint_and_the_name_of_its_ke
     }
     told = [finding.message for finding in auxiliary(load(environ, home=tmp_path))]
     assert told == [
-        f"review asks gpt-5-mini at {LOCAL}, with the key AUXILIARY_REVIEW_API_KEY",
+        f"review asks gpt-6.1-terra at {LOCAL}, with the key AUXILIARY_REVIEW_API_KEY",
         "compression asks brief at OpenAI, with the key OPENAI_API_KEY",
     ]

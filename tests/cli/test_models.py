@@ -123,6 +123,36 @@ def test_doctor_tries_the_model_and_shows_the_cost(home: Home, model_server: Mod
     assert KEY not in told.out + told.err
 
 
+def test_doctor_names_a_model_that_the_provider_does_not_list_or_will_end(
+    home: Home, model_server: ModelServer
+) -> None:
+    missing = home.run("doctor", "--live", "--json", HERMES_JOBS_MODEL="scrpted").json["checks"]
+    model_server.listed = [{"id": "scripted", "expiration_date": "2099-01-31"}]
+    ending = home.run("doctor", "--live", "--json").json["checks"]
+    (first,) = [each for each in missing if each["check"] == "live.model"]
+    (second,) = [each for each in ending if each["check"] == "live.model"]
+    assert first["status"] == "warn"
+    assert first["message"] == "scrpted is not in the provider's list of 1 models"
+    assert first["hint"] == "The nearest: scripted."
+    assert second["message"] == "the provider announces the end of scripted for 2099-01-31"
+
+
+@pytest.mark.parametrize(("provider", "told"), [("deepseek", True), ("custom", False)])
+def test_doctor_says_without_a_call_that_a_configured_model_was_retired(
+    tmp_path: Path, provider: str, told: bool
+) -> None:
+    environ = {
+        "HERMES_JOBS_MODEL": "deepseek-chat",
+        "HERMES_JOBS_MODEL__PROVIDER": provider,
+        "HERMES_JOBS_MODEL__BASE_URL": "" if provider == "deepseek" else "http://127.0.0.1:9/v1",
+        "DEEPSEEK_API_KEY": KEY,
+    }
+    checks = Home(tmp_path, environ).run("doctor", "--json").json["checks"]
+    retired = [each["message"] for each in checks if each["check"] == "model" and each["status"] == "warn"]
+    sentence = "deepseek-chat was retired by its provider on 2026-07-24; its replacement is deepseek-v4-flash"
+    assert retired == ([sentence] if told else [])
+
+
 def test_doctor_says_where_marks_are_sent_and_nothing_is_ever_cached(home: Home) -> None:
     marked = {"HERMES_JOBS_MODEL__PROMPT_CACHE": "on"}
     home.send("One", **marked)
@@ -152,6 +182,6 @@ def test_doctor_and_turns_show_say_how_prompts_are_cached(home: Home, model_serv
 
 
 def test_doctor_fails_with_code_4_where_the_key_is_missing(home: Home) -> None:
-    without = home.run("doctor", OPENAI_BASE_URL="", OPENAI_API_KEY="", HERMES_JOBS_MODEL="gpt-5-mini")
+    without = home.run("doctor", OPENAI_BASE_URL="", OPENAI_API_KEY="", HERMES_JOBS_MODEL="gpt-6.1-terra")
     assert without.code == 4
     assert "OPENAI_API_KEY is not set" in without.out

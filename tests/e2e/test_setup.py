@@ -57,6 +57,35 @@ def test_a_local_provider_is_free_of_charge_and_the_only_model_is_taken(
     assert home.send("Hello", HERMES_JOBS_BUDGETS__DAY_USD="1")["cost_usd"] == 0
 
 
+def test_a_price_that_the_endpoint_publishes_is_used_for_its_model(
+    home: Home, model_server: ModelServer
+) -> None:
+    # Together's form: https://docs.together.ai/reference/models-1
+    model_server.follow(able)
+    model_server.listed = [{"id": "scripted", "pricing": {"input": 2, "output": 8, "cached_input": 0.5}}]
+    ran = home.run(*at(model_server))
+    assert ran.code == 0, ran
+    assert "ok    price      known: these calls cost $" in ran.out
+    assert "The endpoint's price is used: $2 in, $8 out per million tokens." in ran.out
+    sent = home.send("Hello", HERMES_JOBS_BUDGETS__DAY_USD="1")
+    used = sent["usage"]
+    assert sent["cost_usd"] == pytest.approx((used["prompt_tokens"] * 2 + used["output_tokens"] * 8) / 1e6)
+
+
+def test_a_model_whose_end_is_near_is_no_default(home: Home, model_server: ModelServer) -> None:
+    # OpenAI's `shutdown_date`: https://developers.openai.com/api/docs/deprecations
+    model_server.follow(able)
+    model_server.listed = [
+        {"id": "gpt-6.1-terra", "shutdown_date": "2020-01-01"},
+        {"id": "gpt-5.6-terra", "shutdown_date": None},
+        {"id": "gpt-5-mini"},
+    ]
+    address = ("--base-url", model_server.base_url)
+    ran = home.run("setup", "--provider", "openai", *address, OPENAI_API_KEY=TYPED)
+    assert ran.code == 0, ran
+    assert home.run("config", "get", "model.model").out.strip() == "gpt-5.6-terra"
+
+
 def test_a_key_of_the_environment_is_used_and_stays_there(home: Home, model_server: ModelServer) -> None:
     model_server.follow(able)
     ran = home.run(*at(model_server), OPENAI_API_KEY=TYPED)

@@ -88,6 +88,26 @@ def test_doctor_shows_a_learned_window_and_it_can_be_forgotten(
     assert home.run("models", "forget-limits", "--json").json == {"forgotten": []}
 
 
+def test_what_an_endpoint_refuses_is_shown_by_doctor_and_can_be_forgotten(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    # https://github.com/dnakov/anon-kode/issues/53: what Mistral says
+    detail = [{"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not …"}]
+    refusal = Refuse(status=422, body={"object": "error", "message": {"detail": detail}})
+    model_server.follow(lambda seen: refusal if "stream_options" in seen.body else Answer(text="Yes."))
+    home = Home(tmp_path, endpoint(model_server.base_url))
+    for _ in range(2):
+        assert home.run("send", "-q", "Hello").out == "Yes.\n"
+    assert ["stream_options" in seen.body for seen in model_server.requests] == [True, False, False]
+    (check,) = [each for each in home.run("doctor", "--json").json["checks"] if each["check"] == "refused"]
+    assert "scripted is called without stream_options: refused on" in check["message"]
+    assert "extra_forbidden" in check["hint"]
+    (forgotten,) = home.run("models", "forget-limits", "--json").json["forgotten"]
+    assert (forgotten["window"], forgotten["refused"]) == (None, ["stream_options"])
+    home.run("send", "-q", "Hello")
+    assert [seen for seen in model_server.requests[3:] if "stream_options" in seen.body]
+
+
 def test_a_window_that_is_set_is_the_one_that_counts(tmp_path: Path, model_server: ModelServer) -> None:
     talk(tmp_path, model_server, NAMES_A_LIMIT, at=7)
     home = Home(tmp_path, endpoint(model_server.base_url))

@@ -324,6 +324,13 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.WindowLearned(
         endpoint="https://llm.example/v1", model="m", window=8192, assumed=128_000, at=1_800_000_000.5
     ),
+    e.FeatureRefused(
+        endpoint="https://llm.example/v1",
+        model="m",
+        feature="stream_options",
+        message="Extra inputs are not permitted",
+        at=1_800_000_000.5,
+    ),
     e.WindowForgotten(endpoint="https://llm.example/v1", model="m"),
     e.TextsForgotten(
         forgetting="f1",

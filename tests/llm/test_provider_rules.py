@@ -106,6 +106,7 @@ def test_an_effort_is_sent_in_the_providers_word(
         ("gemini", ["models/gemini-3.9-flash-lite", "models/gemini-3.9-flash-tts"], None),
         ("deepseek", ["deepseek-v4.1-flash", "deepseek-v5-flash", "deepseek-v5-pro"], "deepseek-v5-flash"),
         ("deepseek", [], "deepseek-v4-flash"),
+        ("openai", ["gpt-5.6-terra", "gpt-6.2-terra", "gpt-5.4-mini"], "gpt-6.2-terra"),
         ("openai", ["gpt-6-mini", "gpt-5.4-mini", "gpt-5.4"], "gpt-6-mini"),
         ("anthropic", ["claude-sonnet-5-5", "claude-sonnet-5"], "claude-sonnet-5-5"),
         ("xai", ["grok-4.20", "grok-4.7", "grok-build-0.1"], "grok-4.7"),

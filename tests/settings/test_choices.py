@@ -25,8 +25,8 @@ CLAUDE = "claude-haiku-4-5"
 
 @pytest.mark.parametrize("config", ["", "model: {provider: openai}", "model: {provider: anthropic}"])
 def test_a_name_with_openai_in_front_goes_where_its_key_is_for(tmp_path, config: str) -> None:
-    choice = chosen(tmp_path, "openai:gpt-5-mini", OPENAI | {"OPENAI_BASE_URL": LOCAL}, config)
-    assert (choice.base_url, choice.key, choice.model) == (LOCAL, "OPENAI_API_KEY", "gpt-5-mini")
+    choice = chosen(tmp_path, "openai:gpt-6.1-terra", OPENAI | {"OPENAI_BASE_URL": LOCAL}, config)
+    assert (choice.base_url, choice.key, choice.model) == (LOCAL, "OPENAI_API_KEY", "gpt-6.1-terra")
 
 
 def chosen(tmp_path, name: str | None, environ: dict[str, str], config: str = "") -> Choice:
@@ -38,17 +38,17 @@ def chosen(tmp_path, name: str | None, environ: dict[str, str], config: str = ""
 @pytest.mark.parametrize(
     ("environ", "name", "provider", "model"),
     [
-        (OPENAI, None, "openai", "gpt-5-mini"),
+        (OPENAI, None, "openai", "gpt-6.1-terra"),
         (ANTHROPIC, None, "anthropic", PROVIDERS["anthropic"].default_model),
         (GEMINI, None, "gemini", PROVIDERS["gemini"].default_model),
-        (OPENAI | ANTHROPIC, None, "openai", "gpt-5-mini"),
+        (OPENAI | ANTHROPIC, None, "openai", "gpt-6.1-terra"),
         (OPENAI | ANTHROPIC, CLAUDE, "anthropic", CLAUDE),
         (OPENAI, CLAUDE, "anthropic", CLAUDE),
         ({}, CLAUDE, "anthropic", CLAUDE),
-        ({}, "gpt-5-mini", "openai", "gpt-5-mini"),
+        ({}, "gpt-6.1-terra", "openai", "gpt-6.1-terra"),
         ({}, "gemini-2.5-pro", "gemini", "gemini-2.5-pro"),
         ({}, "some-model", "openai", "some-model"),
-        (ANTHROPIC, "gpt-5-mini", "openai", "gpt-5-mini"),
+        (ANTHROPIC, "gpt-6.1-terra", "openai", "gpt-6.1-terra"),
         (OPENAI | GEMINI, "gemini-2.5-pro", "gemini", "gemini-2.5-pro"),
         (OPENROUTER, "anthropic/claude-haiku-4.5", "openrouter", "anthropic/claude-haiku-4.5"),
         (OPENROUTER | ANTHROPIC, CLAUDE, "anthropic", CLAUDE),
@@ -65,7 +65,7 @@ def chosen(tmp_path, name: str | None, environ: dict[str, str], config: str = ""
         ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, "qwen3", "ollama", "qwen3"),
         ({"OPENAI_BASE_URL": "https://me.openai.azure.com/openai/v1"}, "mine", "azure", "mine"),
         ({"ANTHROPIC_BASE_URL": LOCAL}, None, "anthropic", PROVIDERS["anthropic"].default_model),
-        ({"ANTHROPIC_BASE_URL": LOCAL} | OPENAI, None, "openai", "gpt-5-mini"),
+        ({"ANTHROPIC_BASE_URL": LOCAL} | OPENAI, None, "openai", "gpt-6.1-terra"),
         ({"HERMES_JOBS_MODEL__PROVIDER": "xai", "XAI_API_KEY": "xai-1"}, CLAUDE, "xai", CLAUDE),
     ],
 )
@@ -197,9 +197,11 @@ def test_the_key_of_a_gateway_is_not_sent_to_openai_by_an_embedding_address(tmp_
 
 
 def test_an_alias_can_be_used_for_a_model_everywhere(tmp_path):
-    config = "models: {aliases: {fast: 'anthropic:claude-haiku-4-5', main: gpt-5-mini}}\nmodel: {model: main}"
+    config = (
+        "models: {aliases: {fast: 'anthropic:claude-haiku-4-5', main: gpt-6.1-terra}}\nmodel: {model: main}"
+    )
     assert chosen(tmp_path, "fast", OPENAI | ANTHROPIC, config).provider == "anthropic"
-    assert load(OPENAI, home=tmp_path).main_model == Choice("gpt-5-mini")
+    assert load(OPENAI, home=tmp_path).main_model == Choice("gpt-6.1-terra")
 
 
 def test_where_none_is_named_the_configured_model_is_asked(tmp_path):
@@ -209,14 +211,14 @@ def test_where_none_is_named_the_configured_model_is_asked(tmp_path):
 
 def test_a_rehearsed_session_continues_with_a_model_configured_since(tmp_path):
     assert chosen(tmp_path, "rehearsal", {}).rehearsal
-    assert chosen(tmp_path, "rehearsal", OPENAI) == Choice("gpt-5-mini")
+    assert chosen(tmp_path, "rehearsal", OPENAI) == Choice("gpt-6.1-terra")
     assert chosen(tmp_path, "rehearsal", OPENAI, "model: {model: rehearsal}").rehearsal
 
 
 @pytest.mark.parametrize(
     ("environ", "name", "told"),
     [
-        ({}, "gpt-5-mini", "OPENAI_API_KEY is not set, and OpenAI needs it for gpt-5-mini."),
+        ({}, "gpt-6.1-terra", "OPENAI_API_KEY is not set, and OpenAI needs it for gpt-6.1-terra."),
         ({}, CLAUDE, f"ANTHROPIC_API_KEY is not set, and Anthropic needs it for {CLAUDE}."),
         (
             {"OPENAI_API_KEY": "sk-ant-secret-1"},
@@ -227,7 +229,7 @@ def test_a_rehearsed_session_continues_with_a_model_configured_since(tmp_path):
         (
             {"OPENAI_API_KEY": "sk-ant-secret-1"},
             None,
-            "OPENAI_API_KEY holds a key of Anthropic (sk-ant-…), and OpenAI is asked for gpt-5-mini: "
+            "OPENAI_API_KEY holds a key of Anthropic (sk-ant-…), and OpenAI is asked for gpt-6.1-terra: "
             "put it into ANTHROPIC_API_KEY, or set the key of OpenAI.",
         ),
         (

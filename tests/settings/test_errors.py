@@ -130,7 +130,7 @@ BROKER_URL = "a URL such as redis://127.0.0.1:6379/0 or null"
         ("model.reasoning_effort", "much", "one of none, low, medium, high, max or null", "'much'"),
         ("model.wait_for_quota", "6 hours", f"{SECONDS} or a duration such as 6h", "'6 hours'"),
         ("model.wait_for_quota", "-1", f"{SECONDS} or a duration such as 6h", "-1"),
-        ("model.fallback", "gpt-5-mini", TEXTS, "'gpt-5-mini'"),
+        ("model.fallback", "gpt-6.1-terra", TEXTS, "'gpt-6.1-terra'"),
         ("schedules.timezone", "Europe/Berln", "a time zone", "'Europe/Berln'"),
         ("schedules.timezone", "../../etc/passwd", "a time zone", "'../../etc/passwd'"),
     ],

@@ -29,11 +29,11 @@ def test_timeouts_and_reasoning_have_defaults(tmp_path):
 def test_config_set_takes_the_name_of_a_model_with_dots(tmp_path):
     set_value(tmp_path, "models.prices.gpt-5.1", "{input: 1, output: 8, cache_read: 0.1}")
     set_value(tmp_path, "models.prices.qwen3", "0")
-    set_value(tmp_path, "models.aliases.fast", "gpt-5-mini")
+    set_value(tmp_path, "models.aliases.fast", "gpt-6.1-terra")
 
     models = load({}, home=tmp_path).models
     assert models.prices == {"gpt-5.1": Price(1, 8, 0.1), "qwen3": 0}
-    assert models.aliases == {"fast": "gpt-5-mini"}
+    assert models.aliases == {"fast": "gpt-6.1-terra"}
 
 
 def test_a_price_covers_each_kind_of_token_and_cached_ones_default_to_input():

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import date
 from typing import Any, Literal, Protocol
 
 import httpx2
@@ -32,11 +34,12 @@ Trouble = Literal["auth", "connection", "page", "other_api", "address", "unliste
 
 
 class Offered(msgspec.Struct, frozen=True):
-    """A model in an endpoint's list; `window` in tokens. None: unknown."""
+    """A model in an endpoint's list; `window` in tokens, `ends` the day of its end. None: unknown."""
 
     name: str
     window: int | None = None
     price: Price | None = None
+    ends: date | None = None
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,7 +204,18 @@ def _offered(item: Mapping[str, Any]) -> Offered | None:
     if isinstance(meta, Mapping):  # llama.cpp: the running window, else the trained one
         sizes += [meta.get("n_ctx"), meta.get("n_ctx_train")]
     window = next((size for size in sizes if isinstance(size, int) and size > 0), None)
-    return Offered(name, window, _price(item.get("pricing")))
+    return Offered(name, window, _price(item.get("pricing")), _end(item))
+
+
+_ENDS = ("shutdown_date", "expiration_date", "deprecation")
+"""OpenAI (https://developers.openai.com/api/docs/deprecations), OpenRouter, Mistral."""
+
+
+def _end(item: Mapping[str, Any]) -> date | None:
+    for field in _ENDS:
+        with suppress(ValueError):
+            return date.fromisoformat(str(item.get(field) or "")[:10])
+    return None
 
 
 def _price(pricing: Any) -> Price | None:

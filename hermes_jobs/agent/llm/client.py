@@ -14,6 +14,7 @@ from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
+from hermes_jobs.agent.llm.refusals import Refusals
 from hermes_jobs.agent.llm.windows import Windows, known_window
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply
 
@@ -36,7 +37,7 @@ class EndpointModel:
     Importing a provider's client takes up to half a second: `_connect` imports it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a client
         self,
         *,
         api_key: str | None,
@@ -45,6 +46,7 @@ class EndpointModel:
         timeout: float | None = None,
         manner: ApiOptions = BY_NAME,
         windows: Windows | None = None,
+        refusals: Refusals | None = None,
         watch: Callable[[Any], None] | None = None,
     ) -> None:
         """See `ClientOptions`; `base_url` None is the provider's own."""
@@ -53,6 +55,7 @@ class EndpointModel:
             api_key=api_key or "",
             base_url=url,
             windows=windows or Windows(override=None, known_window=lambda model: known_window(model, url)),
+            refusals=refusals or Refusals(),
             idle_timeout=idle_timeout,
             timeout=timeout,
             manner=manner,
@@ -95,6 +98,7 @@ class EndpointModel:
         finally:
             take_back()
             future.cancel()  # if on_text raised: the rest is not used
+            self._options.refusals.save()
 
     def _model(self) -> AsyncModel:
         with self._lock:

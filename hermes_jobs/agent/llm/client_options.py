@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.agent.llm.dialect import ApiOptions
+from hermes_jobs.agent.llm.refusals import Refusals
 from hermes_jobs.agent.llm.windows import Windows
 
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -16,13 +17,14 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of one endpoint.
 
-    `windows` learns from refusals. `idle_timeout`: seconds without data after which a call fails; `timeout`:
-    seconds for a whole call, None for no limit. `watch` is called with the HTTP client.
+    `windows` and `refusals` learn from refusals. `idle_timeout`: seconds without data after which a call
+    fails; `timeout`: seconds for a whole call, None for no limit. `watch` is called with the HTTP client.
     """
 
     api_key: str
     base_url: str
     windows: Windows
+    refusals: Refusals
     idle_timeout: float
     timeout: float | None
     manner: ApiOptions

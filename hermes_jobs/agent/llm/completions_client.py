@@ -22,8 +22,10 @@ from hermes_jobs.agent.llm.dialect import (
     adapt,
     concerns_payloads,
     first_dialect,
+    is_missing_api,
 )
 from hermes_jobs.agent.llm.errors import ApiRefusal, is_failed_generation, shortened
+from hermes_jobs.agent.llm.refusals import refused_features, without_features
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
@@ -61,6 +63,7 @@ CALL_REFUSED = (
     "[Your last message did not arrive: the endpoint refused the tool call in it. {message}{written} "
     "Write the call again, with a name and arguments that fit the tool's schema, or answer without it.]"
 )
+NO_RESPONSES = "There is no Responses API at this address: `hermes-jobs config set model.api chat`."
 _PLACEHOLDER_KEY = "no-key"  # local servers need none, the client does
 
 OnText = Callable[[str], None]
@@ -107,8 +110,6 @@ class CompletionsClient:
     def __init__(self, options: ClientOptions) -> None:
         self._options = options
         self._failing = ErrorMapper.of(openai, options)
-        self._api = APIS[options.manner.api]
-        self._learned: dict[str, Dialect] = {}
         self._payloads: dict[tuple[str, str], Payloads] = {}  # the payload mode of each session
         self._unconstrained: dict[tuple[str, str], None] = {}  # sessions whose schema was refused
         http_client = openai.DefaultAioHttpClient(  # costs less than half of httpx2's own per call
@@ -140,14 +141,17 @@ class CompletionsClient:
         tried: list[Dialect] = []
         notes: list[str] = []
         corrected: ModelRequest | None = None
+        refused: dict[str, str] = {}
         dialect = self._dialect(request)
         while True:
             tried.append(dialect)
-            answer = self._api.answer(builder_for(request, dialect))
+            answer = APIS[dialect.api].answer(builder_for(request, dialect))
             limit = asyncio.timeout(self._options.timeout)
             try:
                 async with limit:
                     reply = await self._ask(request, dialect, answer, on_text)
+                    if refused:
+                        self._options.refusals.add(request.model, refused)
                     return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
             except (openai.APIStatusError, _RefusedEarly) as error:
                 refusal = (
@@ -165,10 +169,14 @@ class CompletionsClient:
                     dialect, refusal.status, f"{refusal.code} {refusal.message}", self._options.manner
                 )
                 if changed is None or changed in tried or is_failed_generation(refusal):
-                    raise self._failing.refused(refusal, answer.draft.usage) from error
+                    failure = self._failing.refused(refusal, answer.draft.usage)
+                    if is_missing_api(dialect, refusal.status, refusal.message):
+                        failure.hint = NO_RESPONSES
+                    raise failure from error
                 if concerns_payloads(dialect, changed):
                     notes.append(_note(refusal, changed))
-                self._learn(request, changed)
+                self._keep_for_session(request, changed)
+                refused |= dict.fromkeys(refused_features(dialect, changed), shortened(refusal.message))
                 dialect = changed
             except ModelError:
                 raise
@@ -176,16 +184,16 @@ class CompletionsClient:
                 raise self._failure(error, answer, expired=limit.expired()) from error
 
     def _dialect(self, request: ModelRequest) -> Dialect:
-        """The dialect for the model, as far as it is known."""
-        dialect = self._learned.get(request.model)
-        dialect = dialect or first_dialect(self._options.base_url, request.model, self._options.manner)
+        """The dialect for the model, without what the endpoint is known to refuse."""
+        manner = self._options.manner
+        dialect = first_dialect(self._options.base_url, request.model, manner)
+        dialect = without_features(dialect, self._options.refusals.of(request.model), manner)
         here = (request.model, request.session)
         constrains = bool(request.answer_schema) and here not in self._unconstrained
         return replace(dialect, payloads=self._payloads.get(here, "send"), constrains=constrains)
 
-    def _learn(self, request: ModelRequest, dialect: Dialect) -> None:
-        """Remember the model's dialect; a refused payload or schema is remembered for its session only."""
-        self._learned[request.model] = dialect
+    def _keep_for_session(self, request: ModelRequest, dialect: Dialect) -> None:
+        """Remember a refused payload or schema, which concerns its session only."""
         if dialect.payloads in {"replace", "omit"}:
             _keep(self._payloads, (request.model, request.session), dialect.payloads)
         if request.answer_schema and not dialect.constrains:
@@ -194,11 +202,12 @@ class CompletionsClient:
     async def _ask(
         self, request: ModelRequest, dialect: Dialect, answer: IncomingAnswer, on_text: OnText
     ) -> Reply:
+        api = APIS[dialect.api]
         stream = await self._client.post(
-            self._api.path,
+            api.path,
             cast_to=object,
             options={"timeout": self._read_timeout(dialect)},
-            content=msgspec.json.encode(self._api.body(request, dialect)),  # ten times as fast as openai's
+            content=msgspec.json.encode(api.body(request, dialect)),  # ten times as fast as openai's
             stream=True,
             stream_cls=ChunkStream,
         )

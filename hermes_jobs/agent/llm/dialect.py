@@ -49,9 +49,13 @@ Payloads = Literal["send", "again", "replace", "omit"]
 
 
 class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings for calls of models; `auto`: decided by the model's name and by refusals."""
+    """The settings for calls of models; `auto`: decided by the model's name and by refusals.
+
+    `insists_on_api`: an endpoint without that API is an error; else Chat Completions is used there.
+    """
 
     api: Literal["chat", "responses"] = "chat"
+    insists_on_api: bool = True
     provider: str = "auto"
     reasoning_effort: Effort | None = None
     tool_calling: Literal["auto", "structured", "text"] = "auto"
@@ -131,12 +135,20 @@ def _marks_tools(family: Family, model: str) -> bool:
 
 def adapt(dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME) -> Dialect | None:
     """The dialect without the refused feature; None if the refusal names nothing that can be left out."""
+    if is_missing_api(dialect, status, message):
+        chat = replace(dialect, api="chat", includes_reasoning=False)
+        return None if insists(manner, dialect, chat) else chat
     refusal = _Refusal(message.lower(), is_about_the_request=status in {400, 422})
     adaptations = (learn(dialect, refusal) for learn in _LESSONS)
     changed = next((adaptation for adaptation in adaptations if adaptation is not None), None)
-    if changed is None or _insists(manner, dialect, changed):
+    if changed is None or insists(manner, dialect, changed):
         return None
     return changed
+
+
+def is_missing_api(dialect: Dialect, status: int | None, message: str) -> bool:
+    """Whether the endpoint has no Responses API; a model that does not exist is a 404 too, and is named."""
+    return dialect.api == "responses" and status in {404, 405} and "model" not in message.lower()
 
 
 def concerns_payloads(dialect: Dialect, changed: Dialect) -> bool:
@@ -150,10 +162,12 @@ def concerns_payloads(dialect: Dialect, changed: Dialect) -> bool:
     )
 
 
-def _insists(manner: ApiOptions, dialect: Dialect, changed: Dialect) -> bool:
+def insists(manner: ApiOptions, dialect: Dialect, changed: Dialect) -> bool:
     """Whether the settings require the refused feature: then the refusal is final."""
-    return (manner.tool_calling != "auto" and changed.tool_calls != dialect.tool_calls) or (
-        manner.prompt_cache != "auto" and changed.cache != dialect.cache
+    return (
+        (manner.tool_calling != "auto" and changed.tool_calls != dialect.tool_calls)
+        or (manner.prompt_cache != "auto" and changed.cache != dialect.cache)
+        or (manner.insists_on_api and changed.api != dialect.api)
     )
 
 

@@ -238,13 +238,23 @@ def served_elsewhere(family: Family) -> Family:
 def with_filler(family: Family, refusal: str) -> Family:
     """The family, with a filler for the fields that a refusal calls missing beside another model's calls."""
     message = refusal.lower()
-    for wording, name in _MISSING:
-        if re.search(wording, message):
-            chosen = next(entry for entry in FAMILIES if entry.name == name)
-            return msgspec.structs.replace(
-                family, fills=".", filler=chosen.filler, call_filler=chosen.call_filler
-            )
-    return family
+    name = next((name for wording, name in _MISSING if re.search(wording, message)), None)
+    return family if name is None else filled_as(family, name)
+
+
+def filled_as(family: Family, name: str) -> Family:
+    """The family with the filler of the family of that name."""
+    filling = _named(name)
+    return msgspec.structs.replace(family, fills=".", filler=filling.filler, call_filler=filling.call_filler)
+
+
+def with_short_ids(family: Family) -> Family:
+    """The family with call ids in Mistral's form."""
+    return msgspec.structs.replace(family, call_ids=_named("mistral").call_ids)
+
+
+def _named(name: str) -> Family:
+    return next(entry for entry in FAMILIES if entry.name == name)
 
 
 _MISSING = (
@@ -257,9 +267,8 @@ _MISSING = (
 def with_id_and_role_rules(family: Family, refusal: str) -> Family:
     """The family, adapted to a refusal about ids or the order of roles."""
     message = refusal.lower()
-    mistral = next(entry for entry in FAMILIES if entry.name == "mistral")
     if "length of 9" in message:
-        return msgspec.structs.replace(family, call_ids=mistral.call_ids)
+        return with_short_ids(family)
     if re.search(r"unexpected role .user. after role .tool.", message):
         return msgspec.structs.replace(family, closes_rounds=True)
     return family

@@ -124,8 +124,8 @@ _TABLE = (
         hosts=("api.openai.com",),
         caching="automatic",
         cache_note="from 1,024 tokens on, for some minutes",
-        default_model="gpt-5-mini",
-        family=r"gpt-\d[\d.]*-mini",
+        default_model="gpt-6.1-terra",
+        family=r"gpt-\d[\d.]*-(?:terra|mini)",
         responses=True,
         models=("gpt-", "o1", "o3", "o4", "chatgpt"),
     ),
@@ -156,7 +156,7 @@ _TABLE = (
         hosts=("generativelanguage.googleapis.com",),
         caching="automatic",
         cache_note="Gemini 2.5 and later, from 1,024 to 4,096 tokens on by model",
-        default_model="gemini-3.8-flash",  # 2.5 ends on 2026-12-01
+        default_model="gemini-3.8-flash",
         family=r"gemini-\d[\d.]*-flash",
         models=("gemini",),
     ),
@@ -182,7 +182,7 @@ _TABLE = (
         hosts=("api.deepseek.com",),
         caching="automatic",
         cache_note="on disk, for hours to days",
-        default_model="deepseek-v4-flash",  # deepseek-chat was retired on 2026-07-24
+        default_model="deepseek-v4-flash",
         family=r"deepseek-v\d[\d.]*-flash",
         models=("deepseek-",),
     ),

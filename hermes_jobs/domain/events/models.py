@@ -1,6 +1,7 @@
 """Events about models that all sessions share.
 
-Stream `windows`: context windows that providers named when they refused a request. Stream `pauses`: auxiliary
+Stream `windows`: context windows that providers named when they refused a request, and features that they
+refuse. Stream `pauses`: auxiliary
 models that failed and are skipped for a while.
 """
 
@@ -21,14 +22,26 @@ class WindowLearned(Event, frozen=True, kw_only=True):
     at: float = 0.0
 
 
+class FeatureRefused(Event, frozen=True, kw_only=True):
+    """The endpoint refused a feature of requests for the model (a parameter, tools, streaming), and answered
+    without it. `message` is the refusal; `at` is in seconds since the epoch.
+    """
+
+    endpoint: str
+    model: str
+    feature: str
+    message: str
+    at: float
+
+
 class WindowForgotten(Event, frozen=True, kw_only=True):
-    """A user reset the learned window of the model."""
+    """A user reset what was learned of the model: its window, and its refused features."""
 
     endpoint: str
     model: str
 
 
-WindowEvent = WindowLearned | WindowForgotten
+WindowEvent = WindowLearned | FeatureRefused | WindowForgotten
 
 
 class HelperPaused(Event, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ COUNTS = ("KEPT", "MISSED", "WRONG", "STALE", "LEAKED", "GIVEN", "ANSWERED", "TO
 SHARES = ("COMPRESSIONS", "OLDEST", "ALL", "OUTCOMES", "FOUND", "TOKENS")
 
 
-@click.group(epilog=example("hermes-jobs bench learning --model gpt-5-mini"))
+@click.group(epilog=example("hermes-jobs bench learning --model gpt-6.1-terra"))
 def bench() -> None:
     """Benchmarks of the agent with a model."""
 
@@ -40,7 +40,7 @@ def bench() -> None:
 @bench.command(
     "learning",
     epilog=example(
-        "hermes-jobs bench learning --model gpt-5-mini",
+        "hermes-jobs bench learning --model gpt-6.1-terra",
         "hermes-jobs bench learning --person maya --yes --json",
     ),
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Draft, Settings, Shown
 
 
-@click.group(epilog=example("hermes-jobs config show --origin", "hermes-jobs config set model gpt-5-mini"))
+@click.group(epilog=example("hermes-jobs config show --origin", "hermes-jobs config set model gpt-6.1-terra"))
 def config() -> None:
     """Show and change the configuration.
 
@@ -95,7 +95,7 @@ def path(context: CliContext, as_json: bool) -> None:
 @config.command(
     "set",
     epilog=example(
-        "hermes-jobs config set model gpt-5-mini",
+        "hermes-jobs config set model gpt-6.1-terra",
         "hermes-jobs config set budgets.day_usd 5",
         "hermes-jobs config set OPENAI_API_KEY",
     ),

@@ -22,6 +22,7 @@ from hermes_jobs.interfaces.cli.table import Column
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.catalogue import Listing, Offered
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.domain.context_windows import LearnedWindows
     from hermes_jobs.engine.ports import Pricing
     from hermes_jobs.settings import Choice, Settings
 
@@ -158,11 +159,11 @@ models.add_command(list_models)
 @json_option
 @pass_context
 def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
-    """Forget context windows learned from provider errors.
+    """Forget what was learned from provider errors: context windows, and parameters that are refused.
 
     NAME is one model, at any endpoint; without it, all are forgotten. The next error of the provider is
     learned again. `model.context_length` sets a window that errors do not change. `doctor` shows where the
-    window in use comes from.
+    window in use comes from, and what the endpoint refuses.
     """
     from hermes_jobs.domain import context_windows
     from hermes_jobs.domain.context_windows import LearnedWindows
@@ -170,22 +171,43 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     engine = context.application.engine()
     state = engine.state(context_windows.STREAM)
     assert isinstance(state, LearnedWindows)
-    forgotten = [(place, learned) for place, learned in state.windows.items() if name in {None, place[1]}]
+    known = [_learned(state, place) for place in {**state.windows, **state.refused}]
+    forgotten = [limits for limits in known if name in {None, limits.model}]
     engine.change(context_windows.forget(name), "cli")
-    rows = [
-        {"endpoint": endpoint, "model": model, "window": learned.window}
-        for (endpoint, model), learned in forgotten
-    ]
 
     def print_text() -> None:
-        for (endpoint, model), learned in forgotten:
-            note(f"Forgotten: {model} at {endpoint} takes {learned.window:,} tokens.")
+        for limits in forgotten:
+            note(f"Forgotten: {limits.model} at {limits.endpoint} {limits.description}.")
         if not forgotten:
             which = f"the model {name}" if name else "any model"
-            others = ", ".join(sorted({model for _, model in state.windows}))
+            others = ", ".join(sorted({limits.model for limits in known}))
             note(f"No limit was learned of {which}." + (f" There are limits of: {others}." if others else ""))
 
-    print_result(lambda: {"forgotten": rows}, print_text, as_json=as_json)
+    print_result(lambda: {"forgotten": forgotten}, print_text, as_json=as_json)
+
+
+class LearnedLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What was learned of a model. `window`: tokens, None if no window was; `refused`: what the endpoint
+    refuses of requests.
+    """
+
+    endpoint: str
+    model: str
+    window: int | None
+    refused: tuple[str, ...]
+
+    @property
+    def description(self) -> str:
+        """What the model does not take, as the end of a sentence."""
+        window = [f"takes {self.window:,} tokens"] if self.window else []
+        return " and ".join([*window, *([f"refuses {', '.join(self.refused)}"] if self.refused else [])])
+
+
+def _learned(state: LearnedWindows, place: tuple[str, str]) -> LearnedLimits:
+    window, refused = state.windows.get(place), tuple(state.refused.get(place, ()))
+    return LearnedLimits(
+        endpoint=place[0], model=place[1], window=window.window if window else None, refused=refused
+    )
 
 
 ROLES = {"model": "", "member": "answers first", "aggregator": "answers the user"}

@@ -4,7 +4,7 @@ in the zone `schedules.timezone`, else in this machine's.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -56,6 +56,11 @@ def configured_zone() -> tzinfo | None:
     click_context = click.get_current_context(silent=True)
     context = click_context.find_object(CliContext) if click_context else None
     return context.settings.zone if context else None
+
+
+def utc_today() -> date:
+    """The day, as providers name it for the ends of models."""
+    return datetime.now(UTC).date()
 
 
 def to_local(moment: datetime) -> datetime:

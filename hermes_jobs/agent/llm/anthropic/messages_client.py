@@ -19,7 +19,15 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.llm.anthropic.abilities import abilities
 from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
-from hermes_jobs.agent.llm.anthropic.request import Prefix, RequestOptions, request_body, without
+from hermes_jobs.agent.llm.anthropic.request import (
+    EFFORT,
+    MARKS,
+    Prefix,
+    RequestOptions,
+    request_body,
+    without,
+    without_features,
+)
 from hermes_jobs.agent.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.agent.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.agent.llm.errors import ApiRefusal, model_error, parse_refusal, shortened
@@ -84,7 +92,6 @@ class MessagesClient:
             insists_on_marks=manner.prompt_cache == "on",
             effort=manner.reasoning_effort,
         )
-        self._learned: dict[str, RequestOptions] = {}
         self._unconstrained: dict[str, None] = {}  # sessions whose schema was refused
         self._stale: dict[bytes, None] = {}  # digests of payloads, the oldest first
         self._endpoint = urlsplit(url).netloc.rpartition("@")[2]
@@ -120,9 +127,10 @@ class MessagesClient:
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
         notes: list[str] = []
+        refused: dict[str, str] = {}
         while True:
             conduct = replace(
-                self._learned.get(request.model, self._conduct),
+                without_features(self._conduct, {**self._options.refusals.of(request.model), **refused}),
                 constrains=bool(request.answer_schema) and request.session not in self._unconstrained,
             )
             message = MessageAssembler()
@@ -130,10 +138,12 @@ class MessagesClient:
             try:
                 async with limit:
                     reply = await self._ask(request, conduct, message, on_text)
+                if refused:
+                    self._options.refusals.add(request.model, refused)
                 return replace(reply, notes=tuple(notes)) if notes else reply
             except anthropic.APIStatusError as error:
                 refusal = self._failing.refusal(error)
-                note = self._adapted(request, conduct, refusal, message)
+                note = self._adapted(request, conduct, refusal, message, refused)
                 if note is None:
                     raise self._refused(refusal, message) from error
                 notes.append(note)
@@ -145,9 +155,16 @@ class MessagesClient:
                 ) from error
 
     def _adapted(
-        self, request: ModelRequest, conduct: RequestOptions, refusal: ApiRefusal, message: MessageAssembler
+        self,
+        request: ModelRequest,
+        conduct: RequestOptions,
+        refusal: ApiRefusal,
+        message: MessageAssembler,
+        refused: dict[str, str],
     ) -> str | None:
-        """The options without the refused feature; None if that would not help."""
+        """The note about what is left out from now on, added to `refused` if it is an option of requests;
+        None if that would not help.
+        """
         if message.has_begun or refusal.status not in {400, 422}:
             return None
         sent = [_digest(payload) for payload in _payloads(request) if self._takes(request, payload)]
@@ -165,8 +182,8 @@ class MessagesClient:
                 del self._unconstrained[oldest]
             short = shortened(refusal.message)
             return f"The endpoint refused the answer's schema as a parameter: left out. It said: {short}"
-        self._learned[request.model] = changed
         what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
+        refused[MARKS if changed.marks != conduct.marks else EFFORT] = shortened(refusal.message)
         return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
 
     def _forget(self, refused_digests: list[bytes]) -> None:

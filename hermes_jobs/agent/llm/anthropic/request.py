@@ -22,7 +22,7 @@ https://platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Any, assert_never
 
@@ -122,6 +122,17 @@ def without(conduct: RequestOptions, refusal: str) -> RequestOptions | None:
     ):
         return replace(conduct, effort=None)
     return None
+
+
+MARKS, EFFORT = "cache_control", "reasoning_effort"
+"""The names of refused features: see `refusals.FEATURES`."""
+
+
+def without_features(conduct: RequestOptions, names: Collection[str]) -> RequestOptions:
+    """The options without those features; marks stay where the settings require them."""
+    if MARKS in names and not conduct.insists_on_marks:
+        conduct = replace(conduct, marks=None)
+    return replace(conduct, effort=None) if EFFORT in names else conduct
 
 
 def _system(request: ModelRequest) -> Json:

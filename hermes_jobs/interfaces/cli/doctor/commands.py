@@ -83,6 +83,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
         return
     yield from checks.home(settings)
     yield model_checks.model(settings)
+    yield from model_checks.retirement(settings)
     yield from model_checks.auxiliary(settings)
     log = process_checks.log(application)
     yield log
@@ -109,6 +110,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding
     if live:
         yield from model_checks.live(application)
     yield from model_checks.caching(application)
+    yield from model_checks.refused(application)
     yield from checks.pauses(application)
     yield from checks.budgets(application)
     yield from checks.verifications(application)

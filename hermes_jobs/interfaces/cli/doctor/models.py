@@ -9,6 +9,7 @@ from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
 from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
+from hermes_jobs.interfaces.cli.moments import format_day, utc_today
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.llm.trial import Trial
@@ -35,6 +36,38 @@ def model(settings: Settings) -> DoctorFinding:
         return fail("model", error.message, error.hint, code=code_of(error))
     key = f"with the key {choice.key}" if settings.secrets.get(choice.key) else "without a key"
     return ok("model", f"{choice.model} at {model_label(settings, choice.model)}; {key}")
+
+
+def retirement(settings: Settings) -> Iterator[DoctorFinding]:
+    """Configured models whose end their provider has announced."""
+    from hermes_jobs.agent.llm.retirements import retirement_of
+
+    named = [settings.model.model, *settings.model.fallback, *settings.models.aliases.values()]
+    named += [name for entry in settings.models.ensembles.values() for name in entry.members]
+    choices = {settings.choice(name): None for name in named}
+    for choice in choices:
+        end = retirement_of(choice.provider, choice.model)
+        if end is not None and choice.is_at_provider:
+            yield warn(
+                "model",
+                end.sentence(choice.model, utc_today()),
+                "`hermes-jobs models list` shows what there is; `hermes-jobs config set model.model NAME`.",
+            )
+
+
+def listed(application: Application) -> Iterator[DoctorFinding]:
+    """Whether the provider lists the configured model, and whether it announces its end."""
+    choice = application.settings.main_model
+    listing = application.endpoints.listing(choice)
+    offered = listing.find(choice.model)
+    if not listing.models:
+        return  # nothing is known; the test calls show more
+    if offered is None:
+        near = listing.nearest(choice.model)
+        text = f"{choice.model} is not in the provider's list of {len(listing.models)} models"
+        yield warn("live.model", text, f"The nearest: {', '.join(near)}." if near else "")
+    elif offered.ends is not None:
+        yield warn("live.model", f"the provider announces the end of {choice.model} for {offered.ends}")
 
 
 def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
@@ -81,11 +114,35 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
         )
 
 
+def refused(application: Application) -> Iterator[DoctorFinding]:
+    """What the configured model's endpoint was seen to refuse, which is not sent to it."""
+    from hermes_jobs.bootstrap.endpoints import endpoint_name
+    from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
+
+    choice, now = application.settings.main_model, application.clock.now()
+    state = application.engine().state(STREAM)
+    assert isinstance(state, LearnedWindows)
+    for feature, refusal in state.refused.get((endpoint_name(choice.base_url), choice.model), {}).items():
+        if refusal.counts(now):
+            text = f"{choice.model} is called without {feature}: refused on {format_day(refusal.at)}"
+            hint = f"It said: {refusal.message} `hermes-jobs models forget-limits` tries it again."
+            yield (warn if feature == TOOLS else _noted)("refused", text, hint)
+
+
+TOOLS = "tools"
+"""The refused feature that matters most: calls are then read from the text."""
+
+
+def _noted(check: str, message: str, hint: str) -> DoctorFinding:
+    return DoctorFinding(check=check, status="ok", message=message, hint=hint)
+
+
 def live(application: Application) -> Iterator[DoctorFinding]:
     """The configured model's abilities, tested with a few small calls; then their cost."""
     settings = application.settings
     if model(settings).status == "fail":
         return  # reported already
+    yield from listed(application)
     trial = trial_of(application)
     for verification in trial.verdicts():
         code = CREDENTIALS if verification.kind == "auth" else FAILED

@@ -8,9 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.catalogue import listing
+from hermes_jobs.agent.llm.catalogue import Offered, listing
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
+from hermes_jobs.agent.llm.price import FREE, Price
+from hermes_jobs.agent.llm.price_list import PriceList
 from hermes_jobs.agent.llm.providers import PROVIDERS, Provider, ProviderName
+from hermes_jobs.domain.usage import Usage
+from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.settings import Secrets, Settings
 
@@ -55,12 +59,15 @@ MODEL_SETTINGS = (
 
 
 class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """A model at a provider. `base_url` None: the provider's own; `key_is_set`: it need not be written."""
+    """A model at a provider. `base_url` None: the provider's own; `price`: as the endpoint publishes it;
+    `key_is_set`: the key need not be written.
+    """
 
     provider: Provider
     base_url: str | None = None
     model: str = ""
     window: int | None = None
+    price: Price | None = None
     key: str = ""
     secret: str | None = None
     key_is_set: bool = False
@@ -87,9 +94,20 @@ class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
         """At another address."""
         return replace(self, base_url=base_url)
 
-    def with_model(self, model: str, window: int | None) -> ModelSetup:
-        """With that model."""
-        return replace(self, model=model, window=window)
+    def with_model(self, model: str, offered: Offered | None) -> ModelSetup:
+        """With that model, and what the endpoint lists of it."""
+        known = offered or Offered(model)
+        return replace(self, model=model, window=known.window, price=known.price)
+
+    @property
+    def price_to_save(self) -> Price | None:
+        """The price to write: none for a model on this machine, and the published one where the maintained
+        list has none; None where nothing is to be written.
+        """
+        if self.provider.local:
+            return FREE
+        listed = PriceList(self.endpoint_address, SystemClock()).cost_usd(self.model, Usage(1))
+        return self.price if listed is None else None
 
 
 def settings_with(context: CliContext, setup: ModelSetup) -> Settings:
@@ -116,8 +134,12 @@ def save(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> 
         values["model.base_url"] = setup.base_url
     elif settings.origins["model.base_url"] == paths.config.name:
         values["model.base_url"] = "null"
-    if setup.provider.local and setup.model not in settings.models.prices:
-        values[f"models.prices.{setup.model}"] = "0"
+    price = setup.price_to_save
+    if price is not None and setup.model not in settings.models.prices:
+        values[f"models.prices.{setup.model}"] = "0" if price == FREE else _written(price)
+        if price != FREE:
+            amounts = f"${price.input:g} in, ${price.output:g} out"
+            say(f"The endpoint's price is used: {amounts} per million tokens.")
     secrets = {setup.key: setup.secret} if setup.secret and not setup.key_is_set else {}
     set_up(paths.home, values, secrets)
     say("")
@@ -125,6 +147,12 @@ def save(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> 
     if setup.key_is_set and context.environ.get(setup.key):
         say(f"{setup.key} is only in this environment. Workers and schedules need it in theirs, or in .env.")
     _warn_of_others(context, setup, say)
+
+
+def _written(price: Price) -> str:
+    return msgspec.json.encode(
+        {name: value for name, value in msgspec.to_builtins(price).items() if value is not None}
+    ).decode()
 
 
 def print_next_steps(context: CliContext, setup: ModelSetup, say: Callable[[str], None]) -> None:

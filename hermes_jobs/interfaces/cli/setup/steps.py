@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
@@ -17,14 +18,17 @@ from hermes_jobs.agent.llm.providers import (
     provider_named,
     provider_of_key,
 )
+from hermes_jobs.agent.llm.retirements import retirement_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.moments import utc_today
 from hermes_jobs.interfaces.cli.setup.choice import MAIN_KEY, ModelSetup, found_providers, save, settings_with
 from hermes_jobs.interfaces.cli.setup.questions import Questions
 from hermes_jobs.settings import is_same_host
 
 UNCHANGED = "Nothing was written."
 TRIES = 3  # attempts to type a key or a model
+SOON = timedelta(days=60)  # before its end a model is no default
 MAX_LISTED = 20  # models listed by number
 MARKS = {"ok": click.style("ok  ", fg="green"), "warn": click.style("warn", fg="yellow")}
 FAIL = click.style("FAIL", fg="red")
@@ -195,7 +199,7 @@ class ModelDialog:
     def _model(self, setup: ModelSetup, listing: Listing, name: str | None) -> ModelSetup:
         if name is not None:
             return self._checked(setup, listing, name)
-        default = setup.provider.usual_model([offered.name for offered in listing.models])
+        default = setup.provider.usual_model(lasting_models(setup.provider, listing, utc_today()))
         if default is None and len(listing.models) == 1:
             default = listing.models[0].name
         if not self._ask.can_ask:
@@ -231,13 +235,13 @@ class ModelDialog:
             raise click.BadParameter(
                 f"{setup.endpoint_address} offers no model {name!r}.{nearest}", param_hint="--model"
             )
-        return setup.with_model(name, None if model is None else model.window)
+        return setup.with_model(name, model)
 
     # --- a try ----------------------------------------------------------------------------------
 
     def _try(self, setup: ModelSetup) -> None:
         """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
-        from hermes_jobs.agent.llm.price import FREE, OwnPrices
+        from hermes_jobs.agent.llm.price import OwnPrices
         from hermes_jobs.agent.llm.trial import Trial
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
         from hermes_jobs.domain.context_windows import LearnedWindows
@@ -247,11 +251,11 @@ class ModelDialog:
         choice = settings.main_model
         endpoints = ModelEndpoints(settings, SystemClock(), LearnedWindows)
         self._ask.print_line(f"Trying {choice.model} with three small calls…")
-        models = endpoints.by_name
+        models, price = endpoints.by_name, setup.price_to_save
         trial = Trial(
             models,
             choice.model,
-            prices=OwnPrices({choice.model: FREE}, models) if setup.provider.local else models,
+            prices=OwnPrices({choice.model: price} if price else {}, models),
             caching=caching_of(settings, choice),
             window=setup.window or models.window_of(choice.model),
         )
@@ -266,6 +270,18 @@ class ModelDialog:
             endpoints.close()
         if trial.cost_usd:
             self._ask.print_line(f"  These calls cost ${trial.cost_usd:.6f}.")
+
+
+def lasting_models(provider: Provider, listing: Listing, today: date) -> list[str]:
+    """The listed models whose end is not near; all of them if that is none."""
+    soon = today + SOON
+    names = [
+        offered.name
+        for offered in listing.models
+        if (offered.ends is None or offered.ends > soon)
+        and ((end := retirement_of(provider.name, offered.name)) is None or end.ends > soon)
+    ]
+    return names or [offered.name for offered in listing.models]
 
 
 def _named(name: str) -> Provider:

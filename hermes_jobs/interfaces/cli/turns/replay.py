@@ -28,7 +28,7 @@ MAX_SAMPLES = 100
 @click.command(
     "replay",
     epilog=example(
-        "hermes-jobs turns replay t3k9 -m gpt-5-mini",
+        "hermes-jobs turns replay t3k9 -m gpt-6.1-terra",
         "hermes-jobs turns replay last --without memory:7 -n 3",
         "hermes-jobs turns replay t3k9 --system prompt.txt --follow --json",
     ),
