@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.domain.delivery import Delivery, parse_target
 from hermes_jobs.domain.events import (
     CompressionFailed,
     Event,
@@ -21,7 +20,8 @@ from hermes_jobs.domain.session import reviews
 from hermes_jobs.domain.session.session import Session, is_session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import labels_of
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import LogUnavailable
 
@@ -47,11 +47,10 @@ def from_state(step: Step, state: StreamState | None) -> str:
             return _of_session(step, state)
         case Schedule():
             return _shown(schedule=state.id)
-        case Delivery(requested=requested) if requested is not None:
-            target, turn = parse_target(requested.target).kind, requested.turn or ""
-            return _shown(delivery=state.id, target=target, turn=turn, source=requested.source)
-        case _:
+        case None:
             return from_step(step)
+        case _:
+            return _shown(**labels_of(state)) or from_step(step)
 
 
 def root_of_step(step: Step) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 from celery import Celery, Task
 
 from hermes_jobs.domain.session.session import is_session
-from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.domain.session.steps import QUEUES_BY_KIND, Step, StepKind
 from hermes_jobs.engine.claims import StepResult
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.runtime.maintenance import MaintenanceThread
@@ -155,7 +155,7 @@ class TaskRunner:
 
 def register(app: Celery, runner: TaskRunner) -> None:
     """Register the tasks, which `runner` runs, with the application."""
-    for kind in get_args(StepKind):
+    for kind in QUEUES_BY_KIND:
         _register_step(app, kind, runner)
 
     @app.task(name="recovery.sweep")

@@ -26,9 +26,9 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.eventlog.log import PROBE_WORKER
+from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS
 from hermes_jobs.interfaces.cli.processes import ended_line
 from hermes_jobs.interfaces.gateway.factory import has_telegram

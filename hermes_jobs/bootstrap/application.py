@@ -19,6 +19,7 @@ from hermes_jobs.engine.live import OnDelta, ignore_delta
 from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
 from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.feature import parts
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.isolation import refuse_inside_tool
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.tools.background import BackgroundProcesses
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
-    from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
     from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
@@ -50,19 +50,19 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.memory.memory import Limits
     from hermes_jobs.domain.session.messages import ToolCall
     from hermes_jobs.domain.session.session import Session
-    from hermes_jobs.domain.session.steps import Step
+    from hermes_jobs.domain.session.steps import Step, StepKind
     from hermes_jobs.domain.session.turn import Turn
-    from hermes_jobs.domain.streams import StreamState
+    from hermes_jobs.domain.stream_kind import StreamState
     from hermes_jobs.engine.budget_guard import Asking
     from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Cancel, Model, ModelRequest
+    from hermes_jobs.engine.ports import Cancel, Model, ModelRequest, StepHandler
     from hermes_jobs.engine.replayed_requests import ReplayedRequests
     from hermes_jobs.engine.step_parts import StepParts
     from hermes_jobs.settings.person_locale import PersonLocale
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.telemetry.tracing import Tracing
-    from hermes_jobs.views import Views
     from hermes_jobs.views.result_files import ResultFiles
+    from hermes_jobs.views.views import Views
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Application:
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = RandomIds()
         self.live = LiveSettings(settings, environ)
-        self._environ = environ
+        self.environ = environ
         self._notify = notify
         self._read_only = read_only
         self._latest = self
@@ -180,7 +180,7 @@ class Application:
     def _locale(self) -> PersonLocale:
         from hermes_jobs.settings.person_locale import PersonLocale, locale_variables
 
-        return PersonLocale(locale_variables(self._environ), self.timezone)
+        return PersonLocale(locale_variables(self.environ), self.timezone)
 
     # --- storage --------------------------------------------------------------------------------
 
@@ -200,7 +200,7 @@ class Application:
     @cached_property
     def views(self) -> Views:
         """The read models, current at every read."""
-        from hermes_jobs.views import Views
+        from hermes_jobs.views.views import Views
 
         return Views(self.log, self.settings.paths.views, self._notify)
 
@@ -303,7 +303,7 @@ class Application:
         """The skills of the home, with their files, and those of the configured folders."""
         from hermes_jobs.bootstrap.skills import create_skills
 
-        return create_skills(self.settings, self._environ, self.engine("skills"))
+        return create_skills(self.settings, self.environ, self.engine("skills"))
 
     @cached_property
     def curator(self) -> Curator:
@@ -369,7 +369,7 @@ class Application:
             curator=self.curator,
             views=self.views,
             mcp=self.mcp,
-            delivery_channels=self.delivery_channels,
+            of_features=self._handlers_of_features(),
             tracing=self.tracing,
             asking=self._asking,
             check=self._check,
@@ -380,6 +380,9 @@ class Application:
             days=self._days,
         )
         return StepHandlers(self.settings, parts)
+
+    def _handlers_of_features(self) -> Mapping[StepKind, StepHandler]:
+        return {kind: handler for handlers in parts("steps") for kind, handler in handlers(self).items()}
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
         """The request of the turn's next model call, or of its reference with that id, with the tools as they
@@ -415,7 +418,7 @@ class Application:
         """The exporter of traces; None where none is configured."""
         from hermes_jobs.bootstrap.tracing import create_tracing
 
-        return create_tracing(self.settings, self.log, self._environ)
+        return create_tracing(self.settings, self.log, self.environ)
 
     def sync_files(self) -> None:
         """Import edits of the memory's and the skills' files. Raises `LogUnavailable`."""
@@ -499,7 +502,7 @@ class Application:
         """The MCP servers, as configured."""
         from hermes_jobs.bootstrap.mcp import create_mcp
 
-        return create_mcp(self.settings, self._environ, self._deciding, self.mcp_connections, self.clock)
+        return create_mcp(self.settings, self.environ, self._deciding, self.mcp_connections, self.clock)
 
     @property
     def mcp_reader(self) -> McpReader:
@@ -516,20 +519,13 @@ class Application:
         return Servers(self.settings.paths.run / "mcp")
 
     @cached_property
-    def delivery_channels(self) -> DeliveryChannels:
-        """The delivery channels by kind of target."""
-        from hermes_jobs.bootstrap.delivery_channels import DeliveryChannels
-
-        return DeliveryChannels(self.settings, self._environ, self.clock)
-
-    @cached_property
     def toolbox(self) -> Toolbox:
         """All tools, as configured."""
         from hermes_jobs.bootstrap.toolbox import create_toolbox
 
         return create_toolbox(
             self.settings,
-            self._environ,
+            self.environ,
             log=self.log,
             views=self.views,
             clock=self.clock,
@@ -567,7 +563,7 @@ class Application:
         from hermes_jobs.bootstrap.toolbox import check_command
         from hermes_jobs.domain.events import CheckResult
 
-        return CheckResult(*check_command(self.settings, self._environ, self.ids)(command, answer, cancel))
+        return CheckResult(*check_command(self.settings, self.environ, self.ids)(command, answer, cancel))
 
     def _asking(self, call: ToolCall) -> Asking | None:
         from hermes_jobs.bootstrap.toolbox import asking

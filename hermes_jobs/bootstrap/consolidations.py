@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Clock, Ids
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
     from hermes_jobs.views.consolidations import Unread
+    from hermes_jobs.views.views import Views
 
 HOUR = 3_600.0
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Clock
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 TEXTS = 100  # of one call
 CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Clock, Embedder
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 logger = logging.getLogger(__name__)
 

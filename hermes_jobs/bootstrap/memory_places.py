@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hermes_jobs.domain.memory.memory import Limits, Memory
     from hermes_jobs.engine.ports import Clock
     from hermes_jobs.settings.sections import MemorySettings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 DAY = 86_400.0
 

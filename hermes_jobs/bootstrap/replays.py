@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.replayed_requests import BuildRequest
     from hermes_jobs.engine.repository import StreamRepository
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 
 READING = "skill_view"

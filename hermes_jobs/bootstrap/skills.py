@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Clock
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 
 def granted_secrets(settings: Settings) -> dict[str, str]:

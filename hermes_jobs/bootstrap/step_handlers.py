@@ -16,7 +16,6 @@ from hermes_jobs.agent.reviews.begin_review import BeginCuration, BeginReview
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
-from hermes_jobs.delivery.send import SendDelivery
 from hermes_jobs.domain import approval_rules
 from hermes_jobs.domain.approval_rules import ApprovalRule
 from hermes_jobs.domain.budgets import Budgets
@@ -71,7 +70,6 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.delivery.send import ChannelLookup
     from hermes_jobs.domain.session.messages import ToolCall
     from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.engine.budget_guard import Asking
@@ -79,16 +77,16 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import ModelRequest
     from hermes_jobs.settings import Settings
     from hermes_jobs.telemetry.tracing import Tracing
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes, `check` runs the
     command of a check, `on_result(call, text)` stores a large result as a file, `embedded_texts` gives the
-    texts of a plan of embeddings, `consolidations` what a consolidation reads, `on_delta` is called with
-    answers as they are written. `days` is the zone in which the days of budgets begin; None: the
-    machine's."""
+    texts of a plan of embeddings, `consolidations` what a consolidation reads, `of_features` are those of the
+    features, `on_delta` is called with answers as they are written. `days` is the zone in which the days of
+    budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -99,7 +97,7 @@ class Parts:
     curator: Curator
     views: Views
     mcp: McpSessions
-    delivery_channels: ChannelLookup
+    of_features: Mapping[StepKind, StepHandler]
     tracing: Tracing | None
     asking: Callable[[ToolCall], Asking | None]
     check: RunCheck
@@ -256,11 +254,9 @@ class StepHandlers:
         )
         memory, context = self._listeners
         return {
+            **of.of_features,
             "schedule.fire": FireSchedule(self._clock, self._ids),
             "session.title": MakeTitle(self._titler, partial(is_free, of.engine), self._retries),
-            "delivery.send": SendDelivery(
-                of.delivery_channels, clock=self._clock, ids=self._ids, redact=self._settings.secrets.redact
-            ),
             "replay.call": AskAgain(
                 requests=replayed_requests(of.engine.sessions, self.build_request),
                 at=self._models.turn,

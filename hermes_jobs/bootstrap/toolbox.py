@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from hermes_jobs.engine.ports import Clock, Ids
     from hermes_jobs.eventlog.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views import Views
+    from hermes_jobs.views.views import Views
 
 
 def create_toolbox(  # noqa: PLR0913 - what the tools work on

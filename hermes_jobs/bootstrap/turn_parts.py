@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hermes_jobs.bootstrap.workers import meets, of_tools, statuses
-from hermes_jobs.settings.turn_settings import OF_DELIVERIES, applied, available_digests, salt_of
+from hermes_jobs.settings.turn_settings import applied, available_digests, salt_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.delivery import Delivery
     from hermes_jobs.domain.session.steps import Step
     from hermes_jobs.domain.session.turn import Turn
     from hermes_jobs.engine.ports import Clock
@@ -78,13 +77,13 @@ class SettingsOfTurns:
             self._missing[which] = since
             return "elsewhere"
 
-    def is_elsewhere(self, delivery: Delivery) -> bool:
+    def is_elsewhere(self, secret: str | None) -> bool:
         """See `PartsOfTurns.is_elsewhere`."""
-        assert delivery.requested is not None, f"{delivery.stream} was not requested"
-        secret = OF_DELIVERIES.get(delivery.requested.target.partition(":")[0])
+        if secret is None:
+            return False
         with self._lock:
             self._reread()
-            if secret is None or self._settings.secrets.get(secret) is not None:
+            if self._settings.secrets.get(secret) is not None:
                 return False
         return any(secret in status.has for status in statuses(self._log).values())
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries import events as deliveries
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 
 PREFIX = "mcp-"
 
@@ -115,7 +116,7 @@ def record_failure(failed: e.McpServerFailed) -> Decision:
         if not failed.login or (recorded is not None and recorded.login):
             return DecisionResult(writes=(write,))
         delivery = f"d{state.stream}-{state.version}"
-        text = e.DeliveryRequested(
+        text = DeliveryRequested(
             delivery=delivery,
             target=deliveries.INBOX,
             text=f"The MCP server {failed.server} cannot be used: {failed.message}.",

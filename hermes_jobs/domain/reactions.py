@@ -1,4 +1,4 @@
-"""Effects of a session's events on other streams, in the same append: ended runs, deliveries, children."""
+"""Effects of a session's events on other streams, in the same append: of ended runs, children, features."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from msgspec.structs import replace
-
 from hermes_jobs.domain import approval_rules, delegation
-from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.child_slots import ChildSlots
 from hermes_jobs.domain.decision import DecisionResult, LargeResult, StateLoader, StreamEvents
-from hermes_jobs.domain.gateway.news import immediate_notices, stop_notice, with_news
 from hermes_jobs.domain.replay import verification
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.session import review_rules
 from hermes_jobs.domain.session import session as sessions
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.streams import StreamState, fold
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import fold
+from hermes_jobs.feature import parts
+from hermes_jobs.features.deliveries import events as deliveries
 
-REFUSED = "every tool call was refused; the first: {refusal}"
-FAILED = "This request failed: {message}"
 PAUSED = (
     "The schedule “{name}” has paused itself: {reason} "
     "`hermes-jobs schedule resume {schedule}` lets it continue."
@@ -98,10 +95,10 @@ def _of_session(
         yield _all(_review_resumed(session, event, load))
     if isinstance(event, e.ApprovalGiven) and event.scope == "always" and event.calls is not None:
         yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
-    if text := immediate_notices(event):
-        yield _all(_notices(session, event, text, f"n{version}"))
     if isinstance(event, e.TurnCancelRequested | e.TurnCancelled):
         yield from delegation.cancelled_below(session, event, load)
+    for react in parts("reaction"):
+        yield _all(react(session, version, event))
     if not isinstance(event, e.TurnEnd):
         return
     turn = session.find(event.turn)
@@ -110,25 +107,11 @@ def _of_session(
     if review_rules.is_its_turn(session, turn):
         yield _all(_review_ended(session, turn, event))
         return
-    yield _all(_deliveries(session, turn, event))
     yield _all(_run_ended(session, turn, event, load))
 
 
 def _all(writes: Iterable[StreamEvents]) -> DecisionResult:
     return DecisionResult(writes=tuple(writes))
-
-
-def _notices(
-    session: Session, event: e.SessionEvent, lines: Sequence[str], suffix: str
-) -> Iterator[StreamEvents]:
-    """Deliveries of notices to chats."""
-    turn = session.current
-    if turn is None or turn.id != getattr(event, "turn", None):
-        return
-    chats = tuple(target for target in turn.deliver if _is_chat(turn, target))
-    text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
-    message = replace(turn, deliver=chats)
-    yield from _requested(session, message, text, ok=True, suffix=suffix)
 
 
 def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
@@ -139,7 +122,7 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
     if schedule.plan is None:
         return
     if isinstance(end, e.TurnCompleted) and turn.was_refused:
-        events = schedules.run_ended(schedule, turn.id, "failed", _refused(turn))
+        events = schedules.run_ended(schedule, turn.id, "failed", turn.refusal)
     elif isinstance(end, e.TurnCompleted):
         events = schedules.run_ended(schedule, turn.id, "completed", "")
     elif isinstance(end, e.TurnFailed):
@@ -150,7 +133,8 @@ def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) 
     paused = events[-1]
     if isinstance(paused, e.SchedulePaused):
         text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
-        yield from _requested(session, turn, text, ok=False, suffix="p")
+        texts = [(target, text) for target in turn.deliver]
+        yield from deliveries.requests(session, turn, texts, ok=False, suffix="p")
 
 
 def _review_resumed(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
@@ -168,61 +152,3 @@ def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stre
     event = review_rules.end_of(session.lineage, turn, end)
     yield StreamEvents(sessions.stream_of(session.forked_from), (event,))
     yield from verification.requested(session, turn)
-
-
-def _deliveries(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[StreamEvents]:
-    if isinstance(end, e.TurnCancelled):
-        return
-    ok = isinstance(end, e.TurnCompleted) and not turn.was_refused
-    text = end.answer if isinstance(end, e.TurnCompleted) else FAILED.format(message=end.message)
-    if text.strip() == deliveries.SILENT:
-        if ok:
-            return
-        text = FAILED.format(message=_refused(turn))
-    yield from _requested(session, turn, text, ok=ok, end=end)
-
-
-def _refused(turn: Turn) -> str:
-    """The reason why a run failed of which no tool call was allowed."""
-    return REFUSED.format(refusal=turn.denial.removeprefix("Error: "))
-
-
-def _requested(
-    session: Session, turn: Turn, text: str, *, ok: bool, suffix: str = "", end: e.TurnEnd | None = None
-) -> Iterator[StreamEvents]:
-    """Deliveries of the text to each of the turn's targets; `end`: the text is that of the turn's end."""
-    for index, target in enumerate(turn.deliver):
-        message = with_news(text, _beside_end(session, turn, target, end)) if end is not None else text
-        # A resumed turn delivers again, under another id.
-        delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
-        requested = e.DeliveryRequested(
-            delivery=delivery,
-            target=target,
-            turn=turn.id,
-            session=session.id,
-            text=message,
-            source=turn.source,
-            ok=ok,
-            workdir=_workdir(session),
-            lineage=session.lineage,
-        )
-        yield StreamEvents(deliveries.stream_of(delivery), (requested,))
-
-
-def _beside_end(session: Session, turn: Turn, target: str, end: e.TurnEnd) -> tuple[str, ...]:
-    """The notices below the turn's answer: what stopped it, for people; in chats what they missed, too."""
-    is_chat = _is_chat(turn, target)
-    if target.startswith("webhook:"):  # read by programs
-        return ()
-    return (*stop_notice(end, turn.id, is_chat=is_chat), *(session.news if is_chat else ()))
-
-
-def _is_chat(turn: Turn, target: str) -> bool:
-    """Whether the turn was sent from the chat that is the target."""
-    return target.partition(":")[0] == turn.source
-
-
-def _workdir(session: Session) -> str | None:
-    if session.started is not None:
-        return session.started.workdir
-    return session.opening.workdir if session.opening else None

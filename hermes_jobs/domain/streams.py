@@ -7,7 +7,6 @@
 | `skill-NAME`    | `Skill`          | `SkillEvent`    |
 | `curation-ID`   | `Curation`       | `CurationEvent` |
 | `schedule-ID`   | `Schedule`       | `ScheduleEvent` |
-| `delivery-ID`   | `Delivery`       | `DeliveryEvent` |
 | `person-NAME`   | `Person`         | `GatewayEvent`  |
 | `gateway-ID`    | `Gateway`        | `GatewayEvent`  |
 | `windows`       | `LearnedWindows` | `WindowEvent`   |
@@ -21,15 +20,15 @@
 | `experiment-NAME` | `Experiment`   | `ReplayEvent`, `ExperimentEvent`, `VerificationEvent` |
 | `embedding-ID`  | `Embedding`      | `EmbeddingEvent` |
 | `consolidation-ID` | `Consolidation` | `ConsolidationEvent` |
+
+A feature declares its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from typing import Any, Protocol
-
-import msgspec
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, reduce
+from typing import Any
 
 from hermes_jobs.domain import (
     approval_rules,
@@ -43,7 +42,6 @@ from hermes_jobs.domain import (
     model_pauses,
     subscriptions,
 )
-from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.decision import (
     Decision,
@@ -64,52 +62,19 @@ from hermes_jobs.domain.session.session import PREFIX, Session
 from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.domain.skill import curation as curations
 from hermes_jobs.domain.skill import skill as skills
+from hermes_jobs.domain.stream_kind import StreamKind, StreamState
 from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.feature import parts
 
 SESSIONS = PREFIX
 
 
-class StreamState(Protocol):
-    """The attributes that the states of all streams have in common."""
-
-    @property
-    def stream(self) -> str:
-        """The stream's name."""
-
-    @property
-    def version(self) -> int:
-        """The number of folded events."""
-
-
-def _no_steps(_state: Any) -> tuple[Step, ...]:
-    return ()
-
-
-def _free(_state: Any, _events: Iterable[Event], _today: str) -> tuple[Charge, ...]:
-    return ()
-
-
-class StreamKind(msgspec.Struct, frozen=True):
-    """One kind of stream. `prefix` begins its streams' names; `state(stream=…)`
-    is the state without events. `charges` are the account changes of events, as `budgets.charges` says.
-    `fold` does what `evolve` does event by event, where one pass over many is cheaper.
-    """
-
-    prefix: str
-    state: Callable[..., StreamState]
-    evolve: Callable[[Any, Any], StreamState]
-    next_steps: Callable[[Any], tuple[Step, ...]] = _no_steps
-    charges: Callable[[Any, Iterable[Event], str], tuple[Charge, ...]] = _free
-    fold: Callable[[Any, Iterable[Any]], StreamState] | None = None
-
-
-KINDS = (
+_KINDS = (
     StreamKind(SESSIONS, Session, sessions.evolve, next_steps, budgets.charges),
     StreamKind(memories.STREAM, memories.Memory, memories.evolve, fold=memories.fold),
     StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
     StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
     StreamKind(schedules.PREFIX, schedules.Schedule, schedules.evolve, schedules.next_steps),
-    StreamKind(deliveries.PREFIX, deliveries.Delivery, deliveries.evolve, deliveries.next_steps),
     StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
     StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
     StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
@@ -138,6 +103,12 @@ KINDS = (
         consolidation.charges,
     ),
 )
+
+
+@cache
+def kinds() -> tuple[StreamKind, ...]:
+    """All kinds, those of the features among them."""
+    return (*_KINDS, *parts("stream"))
 
 
 def initial_state(stream: str) -> StreamState:
@@ -198,8 +169,18 @@ def charges(state: StreamState, events: Iterable[Event], today: str) -> tuple[Ch
     return _kind_of(state.stream).charges(state, events, today)
 
 
+def secret_of(state: StreamState) -> str | None:
+    """The name of the secret that a process must have to run the stream's due steps."""
+    return _kind_of(state.stream).secret(state)
+
+
+def labels_of(state: StreamState) -> Mapping[str, str]:
+    """What Flower shows of the stream's due steps besides their ids; empty for most."""
+    return _kind_of(state.stream).labels(state)
+
+
 def _kind_of(stream: str) -> StreamKind:
-    for kind in KINDS:
+    for kind in kinds():
         if stream.startswith(kind.prefix):
             return kind
     raise Corrupt(f"{stream!r} is not a stream of a known kind.")

@@ -10,7 +10,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.stops import BUDGET
-from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.domain.stream_kind import StreamState
 from hermes_jobs.engine.abnormal_outcomes import failed_step
 from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.command_handler import CommandHandler

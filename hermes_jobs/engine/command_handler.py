@@ -20,7 +20,8 @@ from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.loop_guard import with_warning
 from hermes_jobs.domain.session.rounds import repeats_before
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, charges, due_steps
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import charges, due_steps
 from hermes_jobs.engine.clock_and_ids import day_of, iso
 from hermes_jobs.engine.ports import AppendHook, Clock, Dispatcher, FileSync
 from hermes_jobs.engine.repository import StreamRepository

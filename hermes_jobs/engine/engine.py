@@ -13,14 +13,14 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.domain.decision import Decision, DecisionResult, UniqueKey
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.events import TurnSubmitted
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session import title_step
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import Step, find_step
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.streams import StreamState, due_steps
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import due_steps, secret_of
 from hermes_jobs.engine.abnormal_outcomes import (
     failure_outcome,
 )
@@ -180,7 +180,7 @@ class Engine:
         guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
         turn = _turn_of(state, step)
         admission = self._parts.admission(turn, step) if turn is not None and turn.requires else "here"
-        if admission == "elsewhere" or (isinstance(state, Delivery) and self._parts.is_elsewhere(state)):
+        if admission == "elsewhere" or self._parts.is_elsewhere(secret_of(state)):
             return "elsewhere"
         if admission == "nowhere" and isinstance(state, Session) and turn is not None:
             return self._claims.refuse(state, step, guard, unmet(turn))

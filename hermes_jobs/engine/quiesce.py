@@ -21,9 +21,7 @@ import msgspec
 
 from hermes_jobs.domain import delegation
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, append
-from hermes_jobs.domain.delivery import PREFIX as DELIVERIES
-from hermes_jobs.domain.delivery import Delivery
-from hermes_jobs.domain.events import CompressionFailed, DeliveryFailed, ListenerTold, ToolInterrupted
+from hermes_jobs.domain.events import CompressionFailed, ListenerTold, ToolInterrupted
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.schedule.commands import Pause
 from hermes_jobs.domain.schedule.schedule import PREFIX as SCHEDULES
@@ -32,6 +30,9 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, is_session
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import Corrupt
+from hermes_jobs.features.deliveries.events import PREFIX as DELIVERIES
+from hermes_jobs.features.deliveries.events import DeliveryFailed
+from hermes_jobs.features.deliveries.rules import Delivery
 
 ROUNDS = 10  # the end of one step may make another due, such as a turn's review
 

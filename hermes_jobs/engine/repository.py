@@ -11,7 +11,8 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from hermes_jobs.domain.events import Event, SessionEvent, SessionStarted
 from hermes_jobs.domain.session.session import Session, fork_of, stream_of
-from hermes_jobs.domain.streams import StreamState, fold, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.log import EventLog

@@ -7,7 +7,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.session.steps import Step, StepKind
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.engine.budget_guard import BudgetGuard
@@ -37,7 +36,7 @@ class StepParts(msgspec.Struct, frozen=True, kw_only=True):
         """See `PartsOfTurns.admission`."""
         return "here"
 
-    def is_elsewhere(self, delivery: Delivery) -> bool:
+    def is_elsewhere(self, secret: str | None) -> bool:
         """See `PartsOfTurns.is_elsewhere`."""
         return False
 
@@ -51,8 +50,8 @@ class PartsOfTurns(Protocol):
     def admission(self, turn: Turn, step: Step) -> Admission:
         """Which process meets the requirements of that step. Raises `LogUnavailable`."""
 
-    def is_elsewhere(self, delivery: Delivery) -> bool:
-        """Whether this process lacks the secret of that delivery's target and another live one has it.
+    def is_elsewhere(self, secret: str | None) -> bool:
+        """Whether this process lacks the secret that a step needs, if any, and another live one has it.
 
         Raises `LogUnavailable`.
         """

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.domain.event_types import EVENT_TYPES, SINCE
+from hermes_jobs.domain.events import Event
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.eventlog.log import EventMeta
 from hermes_jobs.system.struct_types import described

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, assert_never
 import msgspec
 
 from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.events import SINCE, Event, TextsForgotten
+from hermes_jobs.domain.event_types import SINCE
+from hermes_jobs.domain.events import Event, TextsForgotten
 from hermes_jobs.domain.session.session import is_session
 from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected

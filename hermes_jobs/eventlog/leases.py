@@ -20,7 +20,7 @@ from contextlib import suppress
 
 import msgspec
 
-from hermes_jobs.domain.events import READS_UP_TO
+from hermes_jobs.domain.event_types import READS_UP_TO
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.liveness_locks import LivenessLocks, moment
 from hermes_jobs.eventlog.log import EventLog, WorkerRow

@@ -12,7 +12,8 @@ from typing import Any
 from hermes_jobs.domain.accounts import Charge
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, charges, due_steps, fold, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import charges, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, Rejected
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.append import PreparedAppend, step_values

@@ -12,7 +12,8 @@ from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
 from hermes_jobs.domain.budgets import DAY
 from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState, charges, due_steps, fold, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import charges, due_steps, fold, initial_state
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.eventlog import statements as sql
 from hermes_jobs.eventlog.budget_rows import to_charge

@@ -42,6 +42,7 @@ from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.eventlog.forget import Matches, erase_remains, events_of_type, find, forget
 from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.runtime.home_texts import HomeTexts
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import FileLock
@@ -86,7 +87,7 @@ class Forgetter:
         }
         started = events_of_type(self._log, e.SessionStarted)
         delegated = events_of_type(self._log, e.ChildrenStarted)
-        requested = events_of_type(self._log, e.DeliveryRequested)
+        requested = events_of_type(self._log, DeliveryRequested)
         planned = events_of_type(self._log, e.ReplayPlanned)
         consolidated = {head.stream for head in self._log.streams(CONSOLIDATIONS)}
 

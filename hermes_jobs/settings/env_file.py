@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 
+from hermes_jobs import feature
 from hermes_jobs.agent.llm.providers import PROVIDERS
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.errors import Misconfigured
@@ -29,10 +30,8 @@ def known_secrets() -> Mapping[str, str]:
         "EMBEDDINGS_API_KEY": "key of embeddings.base_url",
         "HONCHO_API_KEY": "key of the memory provider honcho",
         "MEM0_API_KEY": "key of the memory provider mem0",
-        "TELEGRAM_BOT_TOKEN": "token of the Telegram bot",
-        "WEBHOOK_SECRET": "signs deliveries to webhooks",
     }
-    return {**providers, **searches, **others}
+    return {**providers, **searches, **others, **feature.secrets()}
 
 
 def is_secret_variable(name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs import feature
 from hermes_jobs.agent.llm.providers import KEY_VARIABLES
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.settings.choices import Choice
@@ -55,8 +56,6 @@ MAIN_URL = "model.base_url"
 ENVIRONMENT_OF_COMMANDS = "terminal.environment"
 SEARCH_URL = "web.search.base_url"
 _AUXILIARY = ("compression", "session_search")
-OF_DELIVERIES = {"telegram": "TELEGRAM_BOT_TOKEN", "webhook": "WEBHOOK_SECRET"}
-"""The secrets that deliveries need, by the kind of target; the commands check whether a worker has them."""
 SALTED = "@"
 DIGEST_BYTES = 3
 """Enough to distinguish keys, and far too little to derive one from its digest."""
@@ -191,7 +190,7 @@ def _addresses(settings: Settings) -> dict[str, str]:
 def available_digests(settings: Settings, salt: str) -> dict[str, str]:
     """The digests of this process's values that a turn may require, by name."""
     secrets = settings.secrets
-    text = {*KEY_VARIABLES, *OF_DELIVERIES.values()}
+    text = {*KEY_VARIABLES, *feature.secrets()}
     names = [name for name in secrets.names if name in text or name.endswith("_API_KEY")]
     keys = {name: digest(salt, name, secrets.get(name) or "") for name in names}
     return keys | {name: digest(salt, name, url) for name, url in _addresses(settings).items()}

@@ -39,7 +39,7 @@ from opentelemetry.trace import (
 from hermes_jobs.domain.events import Event, TurnSubmitted
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.domain.stream_kind import StreamState
 from hermes_jobs.engine.ports import Cancel, StepHandler, StepOutcome
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.telemetry.exporters import EndsOnce, Redact, RedactingExporter, watch_client, watch_tasks

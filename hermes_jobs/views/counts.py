@@ -10,7 +10,7 @@ from sqlite3 import Connection
 
 import msgspec
 
-from hermes_jobs.views.deliveries import IN_THE_INBOX
+from hermes_jobs.features.deliveries.tables import IN_THE_INBOX
 from hermes_jobs.views.queries import ASKS
 
 BOUNDS = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)

@@ -79,22 +79,23 @@ def find_turn(connection: Connection, name: str, *, within: str | None = None) -
     raise _unknown(name, "turn", [turn for (turn,) in newest], "hermes-jobs turns list")
 
 
-def find_delivery(connection: Connection, name: str) -> str:
-    """The id of the delivery that the text names. Raises `Rejected`: `ambiguous` or `unknown_delivery`."""
-    if referred := find_reference(connection, "delivery", name):
+def find_by_prefix(connection: Connection, what: str, name: str, table: str, listing: str) -> str:
+    """The id, in the table's column `what`, that the text names; `listing` is the command that lists them.
+
+    Raises `Rejected`: `ambiguous` or `unknown_…`.
+    """
+    if referred := find_reference(connection, what, name):
         return referred
-    if _exists(connection, "SELECT 1 FROM deliveries WHERE delivery = ?", name):
+    if _exists(connection, f"SELECT 1 FROM {table} WHERE {what} = ?", name):
         return name
-    query = "SELECT delivery, text FROM deliveries WHERE delivery >= ? AND delivery < ? LIMIT ?"
-    deliveries = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
-    if len(deliveries) == 1:
-        return str(deliveries[0][0])
-    if deliveries:
-        raise _ambiguous(
-            name, "deliveries", [_named(id_, text) for id_, text in deliveries], "more of its id"
-        )
-    newest = connection.execute("SELECT delivery FROM deliveries ORDER BY position DESC LIMIT ?", (NEAR,))
-    raise _unknown(name, "delivery", [id_ for (id_,) in newest], "hermes-jobs inbox list --all")
+    query = f"SELECT {what}, text FROM {table} WHERE {what} >= ? AND {what} < ? LIMIT ?"
+    found = connection.execute(query, (*_range(name), MAX_CANDIDATES + 1)).fetchall() if name else []
+    if len(found) == 1:
+        return str(found[0][0])
+    if found:
+        raise _ambiguous(name, table, [_named(id_, text) for id_, text in found], "more of its id")
+    newest = connection.execute(f"SELECT {what} FROM {table} ORDER BY position DESC LIMIT ?", (NEAR,))
+    raise _unknown(name, what, [id_ for (id_,) in newest], listing)
 
 
 def find_schedule(connection: Connection, text: str, *, removed: bool = False) -> str:

@@ -7,14 +7,13 @@ event waits until that start; prefetches, records and deliveries have none and w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 
 import msgspec
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.session import reviews
 from hermes_jobs.domain.session.steps import QUEUES_BY_KIND, Queue, StepKind
+from hermes_jobs.features.deliveries.events import INBOX, DeliveryFailed, DeliveryRequested, DeliverySent
 
 COMPRESSION = "compression"
 
@@ -180,7 +179,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
     def elsewhere(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.ReviewRequested():
-                kind = cast(StepKind, f"review.{event.kind}")
+                kind = f"review.{event.kind}"
                 self.due[event.review] = DueStep(turn="", since=at, kind=kind)
             case e.ReviewStarted():
                 wait = self._started(event.review, f"{event.review}-begin", "review.combined", at)
@@ -188,11 +187,11 @@ class DueTracker(msgspec.Struct, kw_only=True):
                 return wait
             case e.ReviewFailed():
                 self.due.pop(event.review, None)
-            case e.DeliveryRequested() if event.target != INBOX:
+            case DeliveryRequested() if event.target != INBOX:
                 self.due[event.delivery] = DueStep(turn=event.turn or "", since=at)
-            case e.DeliverySent():
+            case DeliverySent():
                 return self._delivered(event.delivery, None, at)
-            case e.DeliveryFailed():
+            case DeliveryFailed():
                 return self._delivered(event.delivery, event.retry_at, at)
             case e.ScheduleFired(by="clock"):
                 since = min(event.due, at)
@@ -296,7 +295,7 @@ PARTS: Mapping[type[e.Event], Callable[[DueTracker, e.Event, float], QueueWait |
             DueTracker.elsewhere,
             (
                 *(e.ReviewRequested, e.ReviewStarted, e.ReviewFailed, e.ScheduleFired),
-                *(e.DeliveryRequested, e.DeliverySent, e.DeliveryFailed),
+                *(DeliveryRequested, DeliverySent, DeliveryFailed),
             ),
         ),
     )

@@ -13,8 +13,8 @@ from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.schedule import Schedule, ScheduleStatus, evolve, stream_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.features.deliveries.tables import DeliveryView, select_deliveries
 from hermes_jobs.system.struct_types import described
-from hermes_jobs.views.deliveries import DeliveryView, select_deliveries
 from hermes_jobs.views.models import UsageTotals
 from hermes_jobs.views.queries import OF_SCHEDULE, TOTALS, totals_of
 from hermes_jobs.views.rows import fetched, insert, update, value_of

@@ -7,6 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.session.titles import given_title
 from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.views.rows import insert, update
@@ -33,7 +34,7 @@ class Sessions:
         CREATE INDEX lineages_by_last_position ON lineages (last_position);
         CREATE TABLE sessions (session TEXT PRIMARY KEY, lineage TEXT NOT NULL) WITHOUT ROWID;
     """
-    event_types: Final = tuple(e.EVENT_TYPES.values())
+    event_types: Final = tuple(EVENT_TYPES.values())
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.session.context_notices import turn_warnings
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.streams import SESSIONS
@@ -73,7 +74,7 @@ class Turns:
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
     """
-    event_types: Final = tuple(kind for kind in e.EVENT_TYPES.values() if "turn" in kind.__struct_fields__)
+    event_types: Final = tuple(kind for kind in EVENT_TYPES.values() if "turn" in kind.__struct_fields__)
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts

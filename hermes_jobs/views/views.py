@@ -19,6 +19,7 @@ from hermes_jobs.engine.ports.conversation_search import (
 )
 from hermes_jobs.errors import NewerSchema, Rejected
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.feature import parts
 from hermes_jobs.views import id_lookup, queries
 from hermes_jobs.views.approval_rules import ApprovalRuleTexts
 from hermes_jobs.views.candidates import IndexedMessages
@@ -29,12 +30,6 @@ from hermes_jobs.views.consolidations import (
     select_unread,
 )
 from hermes_jobs.views.counts import select_counts, select_unattended
-from hermes_jobs.views.deliveries import (
-    Deliveries,
-    count_unread,
-    select_deliveries,
-    select_delivery,
-)
 from hermes_jobs.views.embeddings import (
     Embeddings,
     nearest_exchanges,
@@ -97,7 +92,6 @@ PROJECTIONS: tuple[Projection, ...] = (
     Responses(),
     Steps(),
     Estimates(),
-    Deliveries(),
     SkillUses(),
     Schedules(),
     Reviews(),
@@ -114,7 +108,7 @@ def _answering(select: Callable[Concatenate[Connection, P], T]) -> Callable[Conc
     """The method of `Views` that answers with that query: see there for arguments and errors."""
 
     def answer(self: Views, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._store.read(lambda rows: select(rows, *args, **kwargs))
+        return self.read(select, *args, **kwargs)
 
     answer.__doc__ = select.__doc__
     return answer
@@ -131,6 +125,7 @@ class Views:
         self._log = log
         self._texts = texts_of(log)
         texts = self._texts
+        of_features: list[Projection] = [table() for table in parts("table")]
         others: Sequence[Projection] = (
             Messages(texts),
             Turns(texts),
@@ -139,7 +134,11 @@ class Views:
             Entities(),
             Embeddings(log.result),
         )
-        self._store = Store(log, folder, (*PROJECTIONS, *others), in_one_piece, notify)
+        self._store = Store(log, folder, (*PROJECTIONS, *of_features, *others), in_one_piece, notify)
+
+    def read(self, select: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The answer of that query, with these arguments."""
+        return self._store.read(lambda rows: select(rows, *args, **kwargs))
 
     # --- turns ------------------------------------------------------------------------------------
 
@@ -324,11 +323,8 @@ class Views:
             lambda rows: select_report(rows, since=since, until=until, period=period, zone=zone)
         )
 
-    # --- deliveries -------------------------------------------------------------------------------
+    # --- unattended work --------------------------------------------------------------------------
 
-    deliveries = _answering(select_deliveries)
-    delivery = _answering(select_delivery)
-    unread = _answering(count_unread)
     unattended = _answering(select_unattended)
 
     # --- schedules --------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.settings.sections import EmbeddingsSettings
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.benchmarks.recall import day_of, mcnemar, signs, write
 from tests.benchmarks.recall_set import Asked, RecallSet, Said
 from tests.benchmarks.recall_talks import talks

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.events import EVENT_TYPES, READS_UP_TO, Event, ToolFinished
+from hermes_jobs.domain.event_types import EVENT_TYPES, READS_UP_TO
+from hermes_jobs.domain.events import Event, ToolFinished
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
 from hermes_jobs.eventlog.codec import Codec

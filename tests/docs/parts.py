@@ -22,8 +22,10 @@ from hermes_jobs.agent.tools.toolbox import ALWAYS
 from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import KINDS, StreamKind
+from hermes_jobs.domain.stream_kind import StreamKind
+from hermes_jobs.domain.streams import kinds
 from hermes_jobs.interfaces.chat.commands import COMMANDS
 from hermes_jobs.interfaces.chat.info_commands import describe_tool
 from hermes_jobs.interfaces.cli import hermes_jobs
@@ -166,10 +168,10 @@ def queues() -> str:
 def events() -> str:
     """Every event by the kind of stream that holds it."""
     shown = []
-    for about, kinds in _facts_by_stream().items():
+    for about, types in _facts_by_stream().items():
         rows = [
             (code(kind.__name__), ", ".join(kind.__struct_fields__), first_sentence(kind.__doc__))
-            for kind in kinds
+            for kind in types
         ]
         shown.append(f"### {about}\n\n{table(('event', 'fields', ''), rows)}")
     return "\n\n".join(shown)
@@ -178,10 +180,10 @@ def events() -> str:
 def _facts_by_stream() -> Mapping[str, Sequence[type[e.Event]]]:
     """Types by the streams that hold them; kinds of streams that share theirs stand together."""
     streams: dict[tuple[type[e.Event], ...], list[str]] = defaultdict(list)
-    for kind in KINDS:
+    for kind in kinds():
         name = f"{kind.prefix}…" if kind.prefix.endswith("-") else kind.prefix
         streams[_facts_of(kind)].append(name)
-    missing = set(e.EVENT_TYPES.values()).difference(*streams)
+    missing = set(EVENT_TYPES.values()).difference(*streams)
     assert not missing, f"no stream folds {missing}"
     return {" and ".join(map(code, names)): kinds for kinds, names in streams.items()}
 

@@ -21,7 +21,8 @@ from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, require_no_children, running_turn, stream_of
 from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.streams import StreamState, fold, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import Rejected
 from tests.domain.world import STARTED

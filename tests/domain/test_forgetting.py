@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.forgetting import (
     DELETED,
     deleted,
@@ -35,7 +36,7 @@ CODEC = Codec()
 
 
 def test_the_fields_that_hold_texts_are_listed() -> None:
-    found = {name: sorted(text_fields(kind)) for name, kind in e.EVENT_TYPES.items() if text_fields(kind)}
+    found = {name: sorted(text_fields(kind)) for name, kind in EVENT_TYPES.items() if text_fields(kind)}
     assert found == json.loads(FILE.read_text(encoding="utf-8")), (
         f"A field with text is new. If it holds what people or models say, add it to {FILE.name}. If it is "
         "an id, a kind or a name, add it to NAMES in hermes_jobs/domain/forgetting.py."

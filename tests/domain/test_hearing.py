@@ -9,7 +9,6 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.delivery import parse_target
 from hermes_jobs.domain.gateway.commands import (
     COMMANDS,
     GatewayPolicy,
@@ -22,8 +21,10 @@ from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.streams import StreamState, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
 from hermes_jobs.domain.streams import fold as fold_stream
+from hermes_jobs.domain.streams import initial_state
+from hermes_jobs.features.deliveries.events import DeliveryRequested, parse_target
 
 ANNA = "telegram:12"
 
@@ -50,8 +51,8 @@ class Log:
 
     def answered(self, text: str, user: str = ANNA) -> str:
         """The gateway's own word to a message."""
-        (note,) = facts_of(self.hear(text, user), e.DeliveryRequested)
-        assert isinstance(note, e.DeliveryRequested)
+        (note,) = facts_of(self.hear(text, user), DeliveryRequested)
+        assert isinstance(note, DeliveryRequested)
         assert parse_target(note.target).text == user
         assert note.turn is None
         return note.text
@@ -138,7 +139,7 @@ def test_stop_ends_the_running_turn_and_lists_waiting_texts() -> None:
     following = submitted(log.hear("More"))
     changed = log.hear("/stop")
     assert facts_of(changed, e.TurnCancelled) == [e.TurnCancelled(turn=turn.turn, by=ANNA)]
-    assert "1 more message waits" in str(facts_of(changed, e.DeliveryRequested))
+    assert "1 more message waits" in str(facts_of(changed, DeliveryRequested))
     current = log.session(turn.session).current
     assert current is not None
     assert current.id == following.turn
@@ -216,7 +217,7 @@ def test_a_message_without_text_is_answered_with_a_note() -> None:
     log = Log()
     changed = log.hear(None)
     assert facts_of(changed, e.TurnSubmitted) == []
-    assert "only read text" in str(facts_of(changed, e.DeliveryRequested))
+    assert "only read text" in str(facts_of(changed, DeliveryRequested))
 
 
 USERS: Mapping[str, tuple[str, ...]] = {"anna": (ANNA, "slack:U1")}
@@ -257,9 +258,9 @@ def test_news_are_sent_when_a_turn_begins_and_not_with_a_command() -> None:
     said = IncomingMessage(key="telegram:4242:7", user=ANNA, target=ANNA, text="Hello")
     log, names = Log(), NewIds("t1", "s1")
     changed = handle_message(said, GatewayPolicy(), names, ("Both are kept.", "Look there."))(log.load)
-    (note,) = facts_of(changed, e.DeliveryRequested)
-    assert isinstance(note, e.DeliveryRequested)
+    (note,) = facts_of(changed, DeliveryRequested)
+    assert isinstance(note, DeliveryRequested)
     assert (note.text, note.target) == ("Both are kept.\nLook there.", ANNA)
     asked = IncomingMessage(key="telegram:4242:8", user=ANNA, target=ANNA, text="/help")
     answered = handle_message(asked, GatewayPolicy(), names, ("Both are kept.",))(log.load)
-    assert "Both are kept." not in str(facts_of(answered, e.DeliveryRequested))
+    assert "Both are kept." not in str(facts_of(answered, DeliveryRequested))

@@ -9,7 +9,9 @@ from hermes_jobs.domain.gateway.news import immediate_notices, news_of, with_new
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import initial_state
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 
@@ -99,7 +101,7 @@ def test_learned_items_are_sent_with_the_answer_and_not_with_a_notice() -> None:
 
 def deliveries_of(
     target: str, *facts: e.SessionEvent, before: tuple[e.SessionEvent, ...] = ()
-) -> list[e.DeliveryRequested]:
+) -> list[DeliveryRequested]:
     """What those facts of a turn that was written on Telegram send there."""
     submitted = e.TurnSubmitted(
         turn="t1", text="hello", source="telegram", session="s1", opening=e.Opening(), deliver=(target,)
@@ -110,4 +112,4 @@ def deliveries_of(
         return session if stream == session.stream else initial_state(stream)
 
     writes = with_reactions([StreamEvents(session.stream, facts)], load).writes
-    return [fact for write in writes for fact in write.events if isinstance(fact, e.DeliveryRequested)]
+    return [fact for write in writes for fact in write.events if isinstance(fact, DeliveryRequested)]

@@ -9,7 +9,6 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charges, reservation_for
 from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.context_notices import notices
@@ -19,6 +18,8 @@ from hermes_jobs.domain.session.synthetic_messages import is_nudge
 from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import StepLost
+from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.deliveries.rules import Delivery
 from tests.domain.world import World, complaints
 
 
@@ -133,9 +134,7 @@ def test_chats_get_a_notice_of_a_failed_member_at_once() -> None:
         [StreamEvents(before.stream, (failed,))],
         lambda stream: states.get(stream) or Delivery(stream=stream),
     )
-    (told,) = [
-        each for write in found.writes for each in write.events if isinstance(each, e.DeliveryRequested)
-    ]
+    (told,) = [each for write in found.writes for each in write.events if isinstance(each, DeliveryRequested)]
     assert (told.target, told.text) == ("telegram:7", "(The model a is left out: it broke.)")
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.session import Session
@@ -301,7 +302,7 @@ def _after(session: Session, order: list[str] | tuple[str, ...]) -> Session:
     return world.session
 
 
-@pytest.mark.parametrize("kind", list(e.EVENT_TYPES))
+@pytest.mark.parametrize("kind", list(EVENT_TYPES))
 def test_every_fact_is_named_by_its_class(kind: str) -> None:
-    assert e.EVENT_TYPES[kind].__name__ == kind
+    assert EVENT_TYPES[kind].__name__ == kind
     assert next_steps(Session(stream="session-x")) == ()

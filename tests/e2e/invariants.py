@@ -14,7 +14,7 @@ from hermes_jobs.domain.streams import fold
 from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 
 ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 RESULTS = (e.ToolFinished, e.ToolInterrupted)

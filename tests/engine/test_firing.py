@@ -26,7 +26,7 @@ from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.engine.simulation import (
     LIMITS,
     Gates,

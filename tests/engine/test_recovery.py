@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from hermes_jobs.domain.events import EVENT_TYPES, SINCE, Event
+from hermes_jobs.domain.event_types import EVENT_TYPES, SINCE
+from hermes_jobs.domain.events import Event
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.engine.engine import Engine

@@ -17,7 +17,6 @@ from hermes_jobs.domain import child_slots
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.child_slots import ChildSlots
 from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.schedule.schedule import Schedule
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session
@@ -28,6 +27,8 @@ from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import EventLog, StepGuard
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.deliveries.rules import Delivery
 from tests.eventlog.moving import live
 
 BY = "import"
@@ -91,7 +92,7 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
     write(engine, "schedule-paused", e.SchedulePaused(schedule="paused", by="user"))
     write(engine, "schedule-removed", e.ScheduleRemoved(schedule="removed", by="user"))
     for delivery, target in (("d1", "webhook:https://example.com"), ("d2", "cli")):
-        requested = e.DeliveryRequested(
+        requested = DeliveryRequested(
             delivery=delivery, target=target, turn="t1", session="s1", text="hi", source="cli"
         )
         write(engine, f"delivery-{delivery}", requested)

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StreamEvents
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.events import ListenerTold, MemoryAdded, WritesTold
 from hermes_jobs.domain.memory import memory
 from hermes_jobs.domain.session.session import Session
@@ -155,7 +156,7 @@ def test_writes_of_the_memory_come_first_each_once_and_to_a_new_one_all_that_eve
     house.write(memory.STREAM, added("new"), added("newer"))
     house.turn("t2", NAME)
     house.tell()
-    written = [each for each in house.notes.heard if each not in e.EVENT_TYPES]
+    written = [each for each in house.notes.heard if each not in EVENT_TYPES]
     assert written == ["old", "new", "newer"]
     assert house.notes.heard[0] == "old"
     kept = [each.event for each in house.log.read(f"listener-{NAME}")]
@@ -169,7 +170,7 @@ def test_a_write_that_fails_is_tried_again_and_left_out_at_last(house: House) ->
     for _ in range(MAX_ATTEMPTS):
         assert "TurnCompleted" not in house.notes.heard
         house.tell()
-    assert [each for each in house.notes.heard if each not in e.EVENT_TYPES] == ["good", "fine"]
+    assert [each for each in house.notes.heard if each not in EVENT_TYPES] == ["good", "fine"]
     assert house.notes.heard.count("TurnCompleted") == 1
     assert house.log.steps() == []
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.features.deliveries.events import (
+    DeliveryFailed,
+    DeliveryMoved,
+    DeliveryPlaced,
+    DeliveryRequested,
+    DeliverySent,
+)
 
 EXAMPLES: tuple[e.Event, ...] = (
-    e.DeliveryRequested(
+    DeliveryRequested(
         delivery="dt1x0x0",
         target="file:~/answers.md",
         text="Grüße, \x00 and 😀",
@@ -16,10 +23,10 @@ EXAMPLES: tuple[e.Event, ...] = (
         workdir="/srv/work",
         lineage="s0",
     ),
-    e.DeliveryPlaced(delivery="dt1x0x0", part=1, receipt="17"),
-    e.DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17"),
-    e.DeliveryFailed(delivery="dt1x0x0", attempt=2, message="It answered 503.", retry_at=1_800_000_000.5),
-    e.DeliveryMoved(delivery="dt1x0x0", target="telegram:-1004", message="It has become a supergroup."),
+    DeliveryPlaced(delivery="dt1x0x0", part=1, receipt="17"),
+    DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17"),
+    DeliveryFailed(delivery="dt1x0x0", attempt=2, message="It answered 503.", retry_at=1_800_000_000.5),
+    DeliveryMoved(delivery="dt1x0x0", target="telegram:-1004", message="It has become a supergroup."),
     e.ConversationOpened(person="anna", session="s1", source="telegram"),
     e.GatewayTaken(gateway="telegram:4242", worker="gateway-1"),
 )

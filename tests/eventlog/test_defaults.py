@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.codec import Codec
 
@@ -29,7 +30,7 @@ def test_no_default_was_ever_changed() -> None:
 
 def current() -> Iterator[tuple[str, dict[str, object]]]:
     """The defaults of each type that is stored, as they would be written."""
-    kinds: list[type[msgspec.Struct]] = [*e.EVENT_TYPES.values(), *STORED_WITHIN]
+    kinds: list[type[msgspec.Struct]] = [*EVENT_TYPES.values(), *STORED_WITHIN]
     for kind in kinds:
         fields = msgspec.structs.fields(kind)
         never_stored = (msgspec.NODEFAULT, msgspec.UNSET)

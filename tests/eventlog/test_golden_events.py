@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from hermes_jobs.domain import events as e
+from hermes_jobs.domain.event_types import EVENT_TYPES
 from hermes_jobs.domain.session.messages import Payload, ToolCall
 from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.eventlog.codec import Codec
@@ -368,7 +369,7 @@ def test_every_form_that_was_ever_stored_is_read_with_all_that_it_says(path: Pat
 
 
 def test_every_declared_type_has_its_example() -> None:
-    assert {type(event).__name__ for event in EXAMPLES} == set(e.EVENT_TYPES)
+    assert {type(event).__name__ for event in EXAMPLES} == set(EVENT_TYPES)
     assert {path_of(event) for event in EXAMPLES} <= set(FOLDER.glob("*.json"))
 
 

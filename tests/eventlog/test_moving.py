@@ -25,7 +25,7 @@ from hermes_jobs.eventlog.rows import row_hash
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.eventlog.statements import EVENT
 from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.e2e.invariants import history
 from tests.eventlog.changes import append, write
 from tests.eventlog.moving import bring_in, lines_of, live, looked_at

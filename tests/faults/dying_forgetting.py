@@ -14,7 +14,7 @@ from hermes_jobs.eventlog.append import PreparedAppend
 from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.interfaces.cli import main
 from hermes_jobs.runtime import forgetting
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 
 PARTS: dict[str, tuple[Any, str]] = {
     "search": (forgetting.Forgetter, "find"),

@@ -17,6 +17,7 @@ from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliverySent
 from hermes_jobs.interfaces.cli.doctor.gateway import telegram
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.factory import telegram_service, validate_users
@@ -90,7 +91,7 @@ def test_a_stranger_gets_nothing_and_leaves_nothing(environ: Mapping[str, str], 
         bot.write(ANNA, "Hello")
         answers(bot, "You said: Hello")
         assert len(of_type(served.application.log, e.TurnSubmitted)) == 1
-        assert len(of_type(served.application.log, e.DeliveryRequested)) == 1
+        assert len(of_type(served.application.log, DeliveryRequested)) == 1
     assert STRANGER not in bot.chats
     assert STRANGER not in bot.typed
 
@@ -117,7 +118,7 @@ def test_a_long_answer_arrives_whole_and_in_order(
     model_server.follow(Script(default=Answer(text=LONG, piece=4_000)))
     with serving(environ) as served:
         bot.write(ANNA, "Tell me everything")
-        wait_until(lambda: bool(of_type(served.application.log, e.DeliverySent)), "the end of the delivery")
+        wait_until(lambda: bool(of_type(served.application.log, DeliverySent)), "the end of the delivery")
     assert len(bot.said(ANNA)) > 2
     assert "\n\n".join(bot.said(ANNA)).split() == LONG.split()
 
@@ -277,7 +278,7 @@ def test_the_same_message_twice_is_one_turn(environ: Mapping[str, str]) -> None:
             reception.accept(said)
             reception.accept(said)
         assert len(of_type(application.log, e.TurnSubmitted)) == 1
-        assert len(of_type(application.log, e.DeliveryRequested)) == 1
+        assert len(of_type(application.log, DeliveryRequested)) == 1
 
 
 @pytest.mark.parametrize("users", [{"anna": ("12",)}, {"anna": ("telegram:12",), "bert": ("telegram:12",)}])

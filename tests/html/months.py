@@ -11,6 +11,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 
 BEGAN = datetime(2026, 9, 21, tzinfo=UTC)
 DAYS = 60
@@ -161,7 +162,7 @@ class Months:
         failed = self.random.random() < 0.06
         ended = e.ScheduleRunEnded(schedule=schedule, turn=turn, status="failed" if failed else "completed")
         yield at + 9, stream, [ended]
-        wanted = e.DeliveryRequested(
+        wanted = DeliveryRequested(
             delivery=f"d{turn}x0", target="cli", text=self._text(30), turn=turn, source=f"schedule:{schedule}"
         )
         yield at + 9, f"delivery-d{turn}x0", [wanted]

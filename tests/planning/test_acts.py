@@ -9,6 +9,7 @@ import pytest
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.commands import Add
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 
 NINE = MONDAY + 9 * HOUR
@@ -210,7 +211,7 @@ def test_a_run_at_once_is_a_real_run_and_moves_nothing_else(paused: bool) -> Non
 
     (fired,) = world.of(e.ScheduleFired)
     assert (fired.due, fired.by, fired.next_due) == (MONDAY + 30, "user", NINE)
-    assert [each.target for each in world.of(e.DeliveryRequested)] == ["cli", "file:/srv/notes.md"]
+    assert [each.target for each in world.of(DeliveryRequested)] == ["cli", "file:/srv/notes.md"]
     assert world.schedule.next_due == NINE
     assert world.schedule.status == ("paused" if paused else "active")
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.schedule.runs import CATCH_UP, MOST_COUNTED
 from hermes_jobs.domain.schedule.schedule import MAX_FAILURES
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 
 NINE = MONDAY + 9 * HOUR
@@ -229,7 +230,7 @@ def test_failures_in_a_row_pause_it_and_notify_its_reader() -> None:
     assert world.schedule.status == "paused"
     assert "5 runs in a row have failed" in world.schedule.pause_reason
     assert "the endpoint is away 4" in world.schedule.pause_reason
-    told = world.of(e.DeliveryRequested)
+    told = world.of(DeliveryRequested)
     assert len(told) == MAX_FAILURES + 1
     assert "has paused itself" in told[-1].text
     assert "hermes-jobs schedule resume p1" in told[-1].text

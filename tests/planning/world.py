@@ -18,7 +18,8 @@ from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.session import stream_of as session_stream
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.streams import StreamState, due_steps, fold, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import due_steps, fold, initial_state
 
 MONDAY = 1_795_392_000.0
 """2026-11-23 00:00 UTC."""

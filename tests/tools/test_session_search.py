@@ -22,7 +22,7 @@ from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext, ToolOutcome
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.model_script import Action, Answer, Hold, Refuse, Seen
 from tests.model_server import ModelServer
 from tests.tools.support import Switch

@@ -21,7 +21,8 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
 from hermes_jobs.domain.session.steps import Step, next_steps
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.streams import StreamState, initial_state
+from hermes_jobs.domain.stream_kind import StreamState
+from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.eventlog.factory import open_log, sqlite_url
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite

@@ -11,6 +11,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.features.deliveries.events import DeliveryFailed, DeliveryRequested, DeliverySent
 from hermes_jobs.views.queue_times import DueTracker, QueueWait
 from tests.views.histories import random_history
 
@@ -104,13 +105,13 @@ def test_a_review_s_own_turns_wait_in_its_queue() -> None:
 
 
 def test_a_delivery_waits_until_it_is_sent_or_tried_again_and_the_inbox_is_no_queue() -> None:
-    asked = e.DeliveryRequested(delivery="d", target="file:x", text="")
+    asked = DeliveryRequested(delivery="d", target="file:x", text="")
     waits = heard(
         (0, asked),
-        (3, e.DeliveryFailed(delivery="d", attempt=1, message="full", retry_at=10.0)),
-        (12, e.DeliverySent(delivery="d", attempt=2)),
-        (12, e.DeliveryRequested(delivery="c", target="cli", text="")),
-        (99, e.DeliverySent(delivery="c", attempt=1)),
+        (3, DeliveryFailed(delivery="d", attempt=1, message="full", retry_at=10.0)),
+        (12, DeliverySent(delivery="d", attempt=2)),
+        (12, DeliveryRequested(delivery="c", target="cli", text="")),
+        (99, DeliverySent(delivery="c", attempt=1)),
     )
     assert [(wait.since, wait.until) for wait in waits] == [(0, 3), (10, 12)]
 

@@ -8,7 +8,7 @@ from hermes_jobs.domain import events as e
 from hermes_jobs.domain.embedding import PREFIX, digest_of
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.views.histories import append, new_log
 
 LATER, EARLIER = "2027-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"

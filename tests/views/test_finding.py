@@ -9,7 +9,8 @@ import pytest
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.errors import Rejected
-from hermes_jobs.views import Views
+from hermes_jobs.features.deliveries.tables import select_delivery
+from hermes_jobs.views.views import Views
 from tests.views.histories import append, new_log
 
 
@@ -129,7 +130,7 @@ def test_where_nothing_is_there_is_no_last(views: Views) -> None:
     for what, find in (
         ("schedule", views.find_schedule),
         ("review", views.review),
-        ("delivery", views.delivery),
+        ("delivery", lambda name: views.read(select_delivery, name)),
     ):
         with pytest.raises(Rejected, match=f"'last' names nothing: there is no {what} yet") as refused:
             find("last")

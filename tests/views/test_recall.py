@@ -12,7 +12,7 @@ from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.engine.ports.conversation_search import Scope
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.text.search.question import as_question
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.views.test_search import Archive
 
 

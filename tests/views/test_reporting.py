@@ -19,9 +19,10 @@ from hermes_jobs.domain.memory.memory import chars, history
 from hermes_jobs.domain.usage import Usage
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views import Views, store
+from hermes_jobs.views import store
 from hermes_jobs.views.report import Report, periods
 from hermes_jobs.views.totals import runs_by_schedule, total_of, totals_by
+from hermes_jobs.views.views import Views
 from tests.html.months import BEGAN, DAYS, Months
 from tests.views.histories import new_log
 from tests.views.test_rows_follow_the_log import rows_of

@@ -27,7 +27,8 @@ from hermes_jobs.domain.session.synthetic_messages import (
 )
 from hermes_jobs.domain.session.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
 from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.views import Views, store
+from hermes_jobs.views import store
+from hermes_jobs.views.views import Views
 from tests.views.histories import History, append, new_log, random_history
 
 HEARD = 10  # the column of `messages`

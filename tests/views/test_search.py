@@ -21,8 +21,8 @@ from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.query import Expression
-from hermes_jobs.views import Views
 from hermes_jobs.views.candidates import alternatives
+from hermes_jobs.views.views import Views
 from tests.views.histories import append, new_log
 
 MANY = 1_000

@@ -10,12 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import stream_of
 from hermes_jobs.domain.events.schedule import RunStatus
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.deliveries.events import DeliveryFailed, DeliveryRequested, stream_of
 from hermes_jobs.interfaces.cli.notices import unattended_line
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.eventlog.schedule_examples import PLAN
 from tests.views.histories import new_log
 from tests.written_home import WrittenHome
@@ -78,13 +78,13 @@ def test_runs_by_the_clock_that_ended_since_are_counted_and_failed_ones_named(
 
 def test_unread_answers_are_shown_if_one_is_new(log: SqlEventLog, views: Views) -> None:
     def request(name: str, target: str, at: str) -> None:
-        event = e.DeliveryRequested(delivery=name, target=target, text="x", source="schedule:p1")
+        event = DeliveryRequested(delivery=name, target=target, text="x", source="schedule:p1")
         write(log, stream_of(name), event, at=at)
 
     request("d1", "cli", BEFORE)
     assert unattended_line(views.unattended(SINCE)) == ""
     request("d2", "telegram:12", AFTER)
-    write(log, stream_of("d2"), e.DeliveryFailed(delivery="d2", attempt=1, message="It answered 404."))
+    write(log, stream_of("d2"), DeliveryFailed(delivery="d2", attempt=1, message="It answered 404."))
     assert unattended_line(views.unattended(SINCE)) == (
         "1 answer could not be delivered; 2 unread answers (hermes-jobs inbox read)"
     )

@@ -14,7 +14,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.engine.ports import ModelError
 from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views import Views
+from hermes_jobs.views.views import Views
 from tests.engine.spenders import COST, SAID, SENT, spending_engine, two_calls, work
 
 SOURCES = ("cli", "schedule:morning", "schedule:morning", "schedule:evening")

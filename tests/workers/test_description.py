@@ -6,11 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.abnormal_outcomes import is_failure
 from hermes_jobs.engine.engine import Engine
 from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.deliveries.rules import Delivery
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
 from workers.description import command_for, failure_of, from_state, from_step, root_of
@@ -69,7 +70,7 @@ def test_an_unknown_session_is_shown_by_its_stream():
 
 
 def test_a_delivery_is_shown_by_its_kind_of_target():
-    requested = e.DeliveryRequested(
+    requested = DeliveryRequested(
         delivery="d1", target=f"file:/{SECRET}", turn="t1", text=SECRET, source="cli"
     )
     delivery = Delivery(stream="delivery-d1", requested=requested)

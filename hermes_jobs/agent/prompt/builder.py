@@ -11,11 +11,11 @@ from typing import Protocol
 import msgspec
 
 from hermes_jobs.agent.prompt.project_files import project_context
-from hermes_jobs.domain.delivery import SILENT
 from hermes_jobs.domain.events import McpCatalogue, Opening, SessionStarted
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Clock, ToolSpec
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.events import SILENT
 
 IDENTITY = """\
 You are Hermes, a personal agent. You help your user with whatever they ask: questions, files, commands,

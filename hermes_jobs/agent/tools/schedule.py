@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from hermes_jobs.agent.tools.tool import Tool, ToolFailed, shared_resource, tool
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
-from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.domain.events import MissedPolicy, OverlapPolicy, Plan
 from hermes_jobs.domain.schedule.commands import Add, Pause, Remove, Resume, ScheduleCommand
 from hermes_jobs.domain.schedule.names import chosen, describe, describe_status, existing, name_from, unused
 from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule, evolve
 from hermes_jobs.domain.schedule.timing import zone_of
 from hermes_jobs.engine.ports import Clock, Ids, ToolContext, ToolOutcome
+from hermes_jobs.features.deliveries.events import INBOX
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import kind_of, written
 

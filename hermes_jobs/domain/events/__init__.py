@@ -1,4 +1,4 @@
-"""All event types: one module per kind of stream, a package for sessions.
+"""The event types that no feature declares: one module per kind of stream, a package for sessions.
 
 Frozen, typed; never changed after release. A field may be added with a default; any other change is a new
 type, or an upcast in `hermes_jobs.eventlog.codec`. Id, version, position, time and author are in the
@@ -9,12 +9,9 @@ All public names of the modules are offered here (`import *`): a list of them wo
 
 from __future__ import annotations
 
-from typing import get_args
-
 from hermes_jobs.domain.events.approval import *
 from hermes_jobs.domain.events.child_slots import *
 from hermes_jobs.domain.events.consolidation import *
-from hermes_jobs.domain.events.delivery import *
 from hermes_jobs.domain.events.embedding import *
 from hermes_jobs.domain.events.event import *
 from hermes_jobs.domain.events.forgetting import *
@@ -38,20 +35,3 @@ from hermes_jobs.domain.events.session.step import *
 from hermes_jobs.domain.events.session.tool_call import *
 from hermes_jobs.domain.events.session.turn import *
 from hermes_jobs.domain.events.skill import *
-
-_UNIONS = (
-    *(SessionEvent, MemoryEvent, SkillEvent, CurationEvent),
-    *(ScheduleEvent, DeliveryEvent, WindowEvent, PauseEvent, GatewayEvent, ListenerEvent),
-    *(ApprovalRuleEvent, ForgettingEvent, ChildSlotEvent, McpEvent, ReplayEvent, ExperimentEvent),
-    VerificationEvent,
-    EmbeddingEvent,
-    ConsolidationEvent,
-)
-EVENT_TYPES: dict[str, type[Event]] = {
-    kind.__name__: kind for union in _UNIONS for kind in get_args(union) or (union,)
-}
-
-# The lowest build level that can read each type; 1 where a type is not listed.
-# A stream's head records the highest level in it, so that older workers do not touch the stream.
-SINCE: dict[str, int] = {}
-READS_UP_TO = max(SINCE.values(), default=1)

@@ -14,7 +14,6 @@ from typing import cast, get_args
 
 import msgspec
 
-from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.domain.gateway.gateway import Person, person_named, stream_of_person
@@ -23,6 +22,8 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries import events as deliveries
+from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import moment
 
@@ -241,7 +242,7 @@ class _MessageHandler:
     def _note(self, text: str, suffix: str = "") -> list[StreamEvents]:
         """A message of the gateway itself to the sender."""
         delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._message.key) + suffix
-        requested = e.DeliveryRequested(
+        requested = DeliveryRequested(
             delivery=delivery, target=self._message.target, text=text, source=self._message.platform
         )
         return [StreamEvents(deliveries.stream_of(delivery), (requested,))]

@@ -9,15 +9,16 @@ from typing import cast
 
 import msgspec
 
-from hermes_jobs.domain import delivery as deliveries
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
-from hermes_jobs.domain.delivery import Delivery, parse_target
 from hermes_jobs.domain.reactions import with_reactions
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.decide import decide
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries import events as deliveries
+from hermes_jobs.features.deliveries.events import DeliveryRequested, parse_target
+from hermes_jobs.features.deliveries.rules import Delivery
 
 SCOPE = "gateway"
 MAX_DATA = 64
@@ -105,7 +106,7 @@ def rating_now(press: ButtonPress, load: StateLoader) -> tuple[str, e.Rating]:
     return requested.delivery, ended.rated.rating if ended is not None and ended.rated is not None else "none"
 
 
-def _rating_of(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, e.DeliveryRequested]:
+def _rating_of(press: ButtonPress, load: StateLoader) -> tuple[e.Rating, DeliveryRequested]:
     match = _DATA.fullmatch(press.data)
     if match is None:
         raise Rejected(NOT_HERE, kind="usage")

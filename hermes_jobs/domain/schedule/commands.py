@@ -12,7 +12,6 @@ import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
-from hermes_jobs.domain.delivery import parse_target
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.schedule.names import clean_name
 from hermes_jobs.domain.schedule.runs import Run, submission
@@ -21,6 +20,7 @@ from hermes_jobs.domain.schedule.timing import rule_of, zone_of
 from hermes_jobs.domain.session import session as sessions
 from hermes_jobs.domain.session.session import Session
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.events import parse_target
 
 USER = "user"
 

@@ -22,7 +22,7 @@ A review's own session has the same operations, with the kind `review.KIND`.
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
 import msgspec
 
@@ -34,31 +34,10 @@ from hermes_jobs.domain.session.review_rules import to_begin
 from hermes_jobs.domain.session.session import Session, compression_of
 from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import StepLost
+from hermes_jobs.feature import queues as feature_queues
 
-StepKind = Literal[
-    "turn.prefetch",
-    "turn.reference",
-    "turn.call_model",
-    "turn.run_tool",
-    "turn.record_usage",
-    "review.memory",
-    "review.skills",
-    "review.combined",
-    "review.curate",
-    "review.consolidate",
-    "compression.flush",
-    "compression.compress",
-    "session.title",
-    "schedule.fire",
-    "delivery.send",
-    "listener.memory",
-    "listener.context",
-    "replay.call",
-    "experiment.check",
-    "verification.plan",
-    "verification.conclude",
-    "memory.embed",
-]
+StepKind: TypeAlias = str
+"""The name of its Celery task: one of `QUEUES_BY_KIND`."""
 Queue = Literal["turns", "tools", "reviews", "compression", "schedules", "deliveries", "experiments"]
 
 QUEUES_BY_KIND: dict[StepKind, Queue] = {
@@ -76,7 +55,6 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "compression.compress": "compression",
     "session.title": "reviews",
     "schedule.fire": "schedules",
-    "delivery.send": "deliveries",
     "listener.memory": "deliveries",
     "listener.context": "deliveries",
     "replay.call": "experiments",
@@ -84,6 +62,7 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "verification.plan": "experiments",
     "verification.conclude": "experiments",
     "memory.embed": "reviews",
+    **cast("dict[StepKind, Queue]", feature_queues()),
 }
 
 
@@ -179,7 +158,7 @@ def _review(session: Session) -> tuple[Step, ...]:
     review = to_begin(session)
     if review is None:
         return ()
-    kind = cast(StepKind, f"review.{review.kind}")
+    kind = f"review.{review.kind}"
     return (Step(id=f"{review.id}-begin", stream=session.stream, kind=kind),)
 
 
@@ -204,7 +183,7 @@ def _listeners(session: Session) -> tuple[Step, ...]:
         Step(
             id=f"{session.lineage}-{listener.kind}-{listener.cursor}",
             stream=session.stream,
-            kind=cast(StepKind, f"listener.{listener.kind}"),
+            kind=f"listener.{listener.kind}",
             attempt=listener.attempt,
             not_before=listener.retry_at,
         )
@@ -217,7 +196,7 @@ def _task(session: Session, operation: StepKind) -> StepKind:
     """The task that runs an operation: in a review's own session that of the review."""
     if session.started is None or not session.is_review:
         return operation
-    return cast(StepKind, f"review.{session.started.source.removeprefix(reviews.SOURCE)}")
+    return f"review.{session.started.source.removeprefix(reviews.SOURCE)}"
 
 
 def _turn_step(session: Session, turn: Turn, step_id: str, operation: StepKind) -> Step:

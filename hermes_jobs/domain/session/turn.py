@@ -160,6 +160,11 @@ class Turn(StepState, frozen=True, kw_only=True):
         return not self.attended and bool(self.denial) and not self.used_tools
 
     @property
+    def refusal(self) -> str:
+        """Why it failed, if it `was_refused`."""
+        return f"every tool call was refused; the first: {self.denial.removeprefix('Error: ')}"
+
+    @property
     def is_attended(self) -> bool:
         """Whether a user can be asked."""
         return self.attended and not self.unattended

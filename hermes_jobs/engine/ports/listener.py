@@ -7,7 +7,7 @@ from typing import Protocol
 
 from hermes_jobs.domain.events import Event, MemoryEvent
 from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.streams import StreamState
+from hermes_jobs.domain.stream_kind import StreamState
 
 
 class FileSync(Protocol):

@@ -51,9 +51,8 @@ from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.summary import ChatSummary, greeting
 from hermes_jobs.interfaces.chat.toolbar import toolbar_status, toolbar_text
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.inbox import unread_notice
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.notices import tell, turn_notices
+from hermes_jobs.interfaces.cli.notices import tell, turn_notices, unread_notice
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.reader import ask_person

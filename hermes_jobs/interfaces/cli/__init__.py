@@ -11,11 +11,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from hermes_jobs import __version__
+from hermes_jobs.feature import Command
+from hermes_jobs.feature import commands as feature_commands
 from hermes_jobs.interfaces.cli import stdio
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
@@ -25,66 +27,59 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class LazyCommand(NamedTuple):
-    """The location of a command (`MODULE:NAME`, relative to this package), and its line in the list of
-    commands."""
-
-    target: str
-    summary: str
-
-
 GARBAGE = 50_000  # new objects after which the collector looks for cycles; Python's own figure is 700
 
+OF_FEATURES = feature_commands()
 COMMANDS = {
-    "setup": LazyCommand(".setup:setup", "Connect a language model: provider, key, model."),
-    "send": LazyCommand(".send:send", "Submit a turn and wait for its answer."),
-    "chat": LazyCommand("..chat:chat", "Open a chat with the agent."),
-    "turns": LazyCommand(".turns.commands:turns", "List, show, follow turns; cancel, retry, approve, deny."),
-    "approvals": LazyCommand(".approvals:approvals", "Rules for what may run without asking."),
-    "sessions": LazyCommand(
+    "setup": Command(".setup:setup", "Connect a language model: provider, key, model."),
+    "send": Command(".send:send", "Submit a turn and wait for its answer."),
+    "chat": Command("..chat:chat", "Open a chat with the agent."),
+    "turns": Command(".turns.commands:turns", "List, show, follow turns; cancel, retry, approve, deny."),
+    "approvals": Command(".approvals:approvals", "Rules for what may run without asking."),
+    "sessions": Command(
         ".sessions.commands:sessions", "List, show, search, rename, fork, end, delete sessions."
     ),
-    "reviews": LazyCommand(".reviews.commands:reviews", "Reviews of conversations, and what they saved."),
-    "memory": LazyCommand(".memory.commands:memory", "Show, change and undo what the agent remembers."),
-    "schedule": LazyCommand(
+    "reviews": Command(".reviews.commands:reviews", "Reviews of conversations, and what they saved."),
+    "memory": Command(".memory.commands:memory", "Show, change and undo what the agent remembers."),
+    "schedule": Command(
         ".schedules.commands:schedule", "Add, preview, list, pause and run scheduled prompts."
     ),
-    "up": LazyCommand("workers.cli:up", "Run broker, worker, beat and Flower on this machine."),
-    "down": LazyCommand("workers.cli:down", "Stop this home's `up`."),
-    "service": LazyCommand(".service:service", "Run `up` as a service: systemd, launchd."),
-    "worker": LazyCommand("workers.cli:worker", "Run one worker."),
-    "beat": LazyCommand("workers.cli:beat", "Run beat, which wakes due schedules."),
-    "flower": LazyCommand("workers.cli:flower", "Run Flower, the dashboard."),
-    "skills": LazyCommand(".skills.commands:skills", "Show, install, undo and approve skills."),
-    "agents": LazyCommand(".agents:agents", "List the kinds of sub-agents."),
-    "inbox": LazyCommand(".inbox:inbox", "Unread answers and pending approvals."),
-    "gateway": LazyCommand(".gateway:gateway", "Run the Telegram gateway."),
-    "queues": LazyCommand(".queues:queues", "Show queues, running jobs and workers."),
-    "mcp": LazyCommand(".mcp.commands:mcp", "Add, list, test and import MCP servers."),
-    "processes": LazyCommand(".processes:processes", "List and kill the agent's background processes."),
-    "metrics": LazyCommand(".metrics:metrics", "Print or serve metrics for Prometheus."),
-    "experiments": LazyCommand(
+    "up": Command("workers.cli:up", "Run broker, worker, beat and Flower on this machine."),
+    "down": Command("workers.cli:down", "Stop this home's `up`."),
+    "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
+    "worker": Command("workers.cli:worker", "Run one worker."),
+    "beat": Command("workers.cli:beat", "Run beat, which wakes due schedules."),
+    "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
+    "skills": Command(".skills.commands:skills", "Show, install, undo and approve skills."),
+    "agents": Command(".agents:agents", "List the kinds of sub-agents."),
+    **OF_FEATURES,
+    "gateway": Command(".gateway:gateway", "Run the Telegram gateway."),
+    "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
+    "mcp": Command(".mcp.commands:mcp", "Add, list, test and import MCP servers."),
+    "processes": Command(".processes:processes", "List and kill the agent's background processes."),
+    "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
+    "experiments": Command(
         ".experiments.commands:experiments", "Replay past turns in variants, and compare."
     ),
-    "usage": LazyCommand(".usage:usage", "Show tokens and cost by day, session, model, purpose."),
-    "report": LazyCommand(".report:report", "Show cost, waits, memory and schedules over time."),
-    "bench": LazyCommand(".bench:bench", "Measure learning with a model of your choice."),
-    "models": LazyCommand(".models:models", "List models, with window and price."),
-    "doctor": LazyCommand(".doctor.commands:doctor", "Check the installation, and say what to fix."),
-    "export": LazyCommand(".export:export", "Export events, sessions or training data."),
-    "import": LazyCommand(".import_:import_file", "Import an export, or restore a backup."),
-    "backup": LazyCommand(".export:backup", "Back up the home to one file, also while it runs."),
-    "redact": LazyCommand(".forget:redact", "Remove a text permanently, wherever it is stored."),
-    "events": LazyCommand(".events:events", "Print events, or verify the log."),
-    "views": LazyCommand(".views:views", "Show or rebuild the read models."),
-    "update-check": LazyCommand(".update_check:update_check", "Check for a newer release."),
-    "completion": LazyCommand(".completion:completion", "Print a shell's completion script."),
-    "config": LazyCommand(".config:config", "Show and change the configuration."),
-    "help": LazyCommand(".help:help_command", "Show the help of a command or a topic."),
+    "usage": Command(".usage:usage", "Show tokens and cost by day, session, model, purpose."),
+    "report": Command(".report:report", "Show cost, waits, memory and schedules over time."),
+    "bench": Command(".bench:bench", "Measure learning with a model of your choice."),
+    "models": Command(".models:models", "List models, with window and price."),
+    "doctor": Command(".doctor.commands:doctor", "Check the installation, and say what to fix."),
+    "export": Command(".export:export", "Export events, sessions or training data."),
+    "import": Command(".import_:import_file", "Import an export, or restore a backup."),
+    "backup": Command(".export:backup", "Back up the home to one file, also while it runs."),
+    "redact": Command(".forget:redact", "Remove a text permanently, wherever it is stored."),
+    "events": Command(".events:events", "Print events, or verify the log."),
+    "views": Command(".views:views", "Show or rebuild the read models."),
+    "update-check": Command(".update_check:update_check", "Check for a newer release."),
+    "completion": Command(".completion:completion", "Print a shell's completion script."),
+    "config": Command(".config:config", "Show and change the configuration."),
+    "help": Command(".help:help_command", "Show the help of a command or a topic."),
 }
 
 SECTIONS = {
-    "Talk": ("chat", "send", "inbox"),
+    "Talk": ("chat", "send"),
     "Inspect": ("turns", "sessions", "experiments", "usage", "report", "reviews"),
     "Permissions": ("approvals", "processes"),
     "Knowledge": ("memory", "skills", "agents"),
@@ -93,6 +88,8 @@ SECTIONS = {
     "Data": ("backup", "import", "export", "redact", "events", "views"),
     "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "update-check", "completion", "help"),
 }
+for _name, _command in OF_FEATURES.items():
+    SECTIONS[_command.section] += (_name,)
 """The commands in the order of `--help`: those of the first day come first."""
 
 REPLACEMENTS = {
@@ -113,7 +110,7 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *,
-        table: dict[str, LazyCommand],
+        table: dict[str, Command],
         sections: Mapping[str, Sequence[str]] | None = None,
         **attributes: object,
     ) -> None:

@@ -16,8 +16,8 @@ from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.domain.events import MemoryAdded, MemoryRemoved, MemoryReplaced
 from hermes_jobs.domain.session.reviews import SKILL_TOOL
 from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.inbox import unread_notice
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.figures import pluralize
@@ -75,6 +75,13 @@ def tell(context: CliContext, open_lineage: str | None = None) -> list[str]:
         return [*learned, *filter(None, [unread_notice(context)])]
     text = unattended_line(context.application.views.unattended(since, open_lineage or ""))
     return [*learned, *([f"Meanwhile: {text}"] if text else [])]
+
+
+def unread_notice(context: CliContext) -> str:
+    """A note about unread answers; "" if there are none."""
+    count = deliveries.unread(context.application)
+    several = f"{count} unread answers" if count > 1 else "an unread answer"
+    return f"You have {several}: hermes-jobs inbox read" if count else ""
 
 
 def unattended_line(unattended: Unattended) -> str:

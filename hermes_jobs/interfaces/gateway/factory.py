@@ -9,9 +9,9 @@ from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflicts
-from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.gateway.commands import GatewayPolicy
 from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.interfaces.gateway.service import GatewayService, PlatformReach
@@ -30,7 +30,7 @@ def has_telegram(settings: Settings) -> bool:
 def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
-        from hermes_jobs.delivery.telegram_bot import bot_id_of
+        from hermes_jobs.features.deliveries.channels.telegram_bot import bot_id_of
         from hermes_jobs.interfaces.gateway.telegram import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
         raise Misconfigured(

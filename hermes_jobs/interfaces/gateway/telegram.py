@@ -15,11 +15,11 @@ from telegram import Bot
 from telegram.constants import ChatAction, ChatType
 from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.telegram_bot import keyboard, open_bot, retry_after_seconds
-from hermes_jobs.delivery.telegram_token import TOKEN
 from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+from hermes_jobs.features.deliveries.channels.telegram_bot import keyboard, open_bot, retry_after_seconds
 from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
 
 logger = logging.getLogger(__name__)

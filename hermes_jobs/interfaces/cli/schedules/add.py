@@ -202,8 +202,8 @@ def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
     """Warn if answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
     required secret."""
     from hermes_jobs.bootstrap.workers import statuses
-    from hermes_jobs.delivery.telegram_token import TOKEN
-    from hermes_jobs.delivery.webhook import SECRET
+    from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+    from hermes_jobs.features.deliveries.api import WEBHOOK_SECRET as SECRET
 
     needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
     for kind, (name, reason) in needed.items():

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli import LazyCommand, LazyGroup
+from hermes_jobs.feature import Command
+from hermes_jobs.interfaces.cli import LazyGroup
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
 from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
@@ -31,20 +32,16 @@ MAX_RUNS = 1000
 
 
 COMMANDS = {
-    "add": LazyCommand(".schedules.add:add_schedule", "Add a schedule, in words or by flags."),
-    "list": LazyCommand(".schedules.list:list_schedules", "List schedules, next due first."),
-    "show": LazyCommand(".schedules.list:show_schedule", "Show a schedule: task, timing, last result, cost."),
-    "preview": LazyCommand(
-        ".schedules.commands:preview", "Show how a text is understood, and its next runs."
-    ),
-    "edit": LazyCommand(".schedules.add:edit_schedule", "Change a schedule's task, timing or options."),
-    "pause": LazyCommand(".schedules.actions:pause_schedule", "Pause a schedule."),
-    "resume": LazyCommand(".schedules.actions:resume_schedule", "Resume a paused schedule."),
-    "run": LazyCommand(".schedules.actions:run_schedule", "Run a schedule now, and wait for its answer."),
-    "remove": LazyCommand(".schedules.actions:remove_schedule", "Remove a schedule; its history stays."),
-    "history": LazyCommand(
-        ".schedules.list:show_history", "Show past due times: runs, results, missed runs."
-    ),
+    "add": Command(".schedules.add:add_schedule", "Add a schedule, in words or by flags."),
+    "list": Command(".schedules.list:list_schedules", "List schedules, next due first."),
+    "show": Command(".schedules.list:show_schedule", "Show a schedule: task, timing, last result, cost."),
+    "preview": Command(".schedules.commands:preview", "Show how a text is understood, and its next runs."),
+    "edit": Command(".schedules.add:edit_schedule", "Change a schedule's task, timing or options."),
+    "pause": Command(".schedules.actions:pause_schedule", "Pause a schedule."),
+    "resume": Command(".schedules.actions:resume_schedule", "Resume a paused schedule."),
+    "run": Command(".schedules.actions:run_schedule", "Run a schedule now, and wait for its answer."),
+    "remove": Command(".schedules.actions:remove_schedule", "Remove a schedule; its history stays."),
+    "history": Command(".schedules.list:show_history", "Show past due times: runs, results, missed runs."),
 }
 
 

@@ -12,8 +12,8 @@ import click
 from hermes_jobs.domain.events import Plan
 from hermes_jobs.domain.schedule.runs import MOST_COUNTED
 from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
+from hermes_jobs.features.deliveries.cli import delivery_status
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.inbox import delivery_status
 from hermes_jobs.interfaces.cli.moments import format_time, to_local
 from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
 from hermes_jobs.text import figures
@@ -111,7 +111,7 @@ def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
         "cost_usd": run.cost_usd,
         "deliveries": [
             {
-                "delivery": delivery.id,
+                "delivery": delivery.delivery,
                 "target": delivery.target,
                 "status": delivery.status,
                 "message": delivery.message,

@@ -265,9 +265,10 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
 
 
 def _print_deliveries(context: CliContext, turn: TurnView) -> None:
-    from hermes_jobs.interfaces.cli.inbox import delivery_status
+    from hermes_jobs.features.deliveries import api
+    from hermes_jobs.features.deliveries.cli import delivery_status
 
-    deliveries = context.application.views.deliveries(turn=turn.into or turn.id)
+    deliveries = api.deliveries(context.application, turn=turn.into or turn.id)
     if deliveries:
         click.echo()
         print_fields(

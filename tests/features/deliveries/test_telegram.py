@@ -8,16 +8,18 @@ from random import Random
 
 import pytest
 
-from hermes_jobs.delivery.send import Delivered, DeliveryError, PlaceholderSent, SendDelivery
-from hermes_jobs.delivery.telegram import TelegramChannel
-from hermes_jobs.delivery.telegram_bot import bot_id_of
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.decision import StateLoader
-from hermes_jobs.domain.delivery import Delivery, evolve, next_steps
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import StepInterrupted
-from tests.delivery.letters import NOON, asked_for
+from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError, PlaceholderSent
+from hermes_jobs.features.deliveries.channels.telegram import TelegramChannel
+from hermes_jobs.features.deliveries.channels.telegram_bot import bot_id_of
+from hermes_jobs.features.deliveries.events import DeliveryEvent, DeliveryPlaced
+from hermes_jobs.features.deliveries.rules import Delivery, evolve, next_steps
+from hermes_jobs.features.deliveries.steps import SendDelivery
+from tests.features.deliveries.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
@@ -49,7 +51,7 @@ def one_act(courier: TelegramChannel, state: Delivery, clock: ManualClock) -> De
     load: StateLoader = nothing_loaded
     (write,) = job.run(state, step, Switch())(load).writes
     (fact,) = write.events
-    assert isinstance(fact, e.DeliveryEvent)
+    assert isinstance(fact, DeliveryEvent)
     return evolve(state, fact)
 
 
@@ -174,7 +176,7 @@ def test_one_act_is_one_request_or_two(bot: BotServer, courier: TelegramChannel)
     letter = asked_for(f"telegram:{CHAT}")
     placed = courier.deliver(letter, str(CHAT), Switch())
     assert isinstance(placed, PlaceholderSent)
-    letter = evolve(letter, e.DeliveryPlaced(delivery=letter.id, part=placed.part, receipt=placed.receipt))
+    letter = evolve(letter, DeliveryPlaced(delivery=letter.id, part=placed.part, receipt=placed.receipt))
     assert courier.deliver(letter, str(CHAT), Switch()) == Delivered(placed.receipt)
     assert [call.method for call in bot.calls] == ["sendMessage", "editMessageText"]
 
@@ -228,7 +230,7 @@ def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_
             lambda stream: {"schedule-h1": schedule}[stream]
         ).writes:
             for event in write.events:
-                if isinstance(event, e.DeliveryEvent):
+                if isinstance(event, DeliveryEvent):
                     state = evolve(state, event)
                 else:
                     edited.append(event)

@@ -13,13 +13,15 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import MAX_ATTEMPTS, stream_of
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.deliveries.events import stream_of
+from hermes_jobs.features.deliveries.rules import MAX_ATTEMPTS
+from hermes_jobs.features.deliveries.tables import count_unread, select_deliveries, select_delivery
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
-from tests.delivery.http_server import Receiver, Reply
-from tests.delivery.letters import NOON
+from tests.features.deliveries.http_server import Receiver, Reply
+from tests.features.deliveries.letters import NOON
 from tests.manual_clock import ManualClock
 from tests.model_script import Answer, Refuse, Rule, Script
 from tests.model_server import ModelServer
@@ -96,13 +98,15 @@ def test_one_answer_reaches_all_its_targets(desk: Desk, tmp_path: Path) -> None:
     (got,) = receiver.received
     assert json.loads(got.body)["data"]["text"] == "You said: Hello"
     views = desk.application.views
-    turn = views.delivery(delivery).turn
-    assert {each.target.partition(":")[0]: each.status for each in views.deliveries(turn=turn)} == {
+    turn = views.read(select_delivery, delivery).turn
+    assert {
+        each.target.partition(":")[0]: each.status for each in views.read(select_deliveries, turn=turn)
+    } == {
         "cli": "unread",
         "file": "sent",
         "webhook": "sent",
     }
-    assert views.unread() == 1
+    assert views.read(count_unread) == 1
     report = verify(desk.application.log)  # type: ignore[arg-type]
     assert report.is_sound, report.findings
 
@@ -113,7 +117,7 @@ def test_a_failed_delivery_does_not_affect_its_turn(desk: Desk, tmp_path: Path) 
     state = desk.state(delivery)
     assert views.turn(state.requested.turn).status == "completed"
     assert (state.status, state.failures) == ("waiting", 1)
-    assert "No such file or directory" in views.delivery(delivery).message
+    assert "No such file or directory" in views.read(select_delivery, delivery).message
     desk.worker.drain()
     assert desk.state(delivery).failures == 1, "it is not tried before its time"
     (tmp_path / "missing").mkdir()
@@ -129,7 +133,9 @@ def test_an_undeliverable_answer_is_given_up_after_a_day_and_left_in_the_inbox(d
         desk.later(delivery)
     assert desk.state(delivery).failures == MAX_ATTEMPTS
     assert 18 * 3600 < desk.clock.moment - begun < 30 * 3600
-    assert [each.id for each in desk.application.views.deliveries(inbox=True)] == [delivery]
+    assert [each.delivery for each in desk.application.views.read(select_deliveries, inbox=True)] == [
+        delivery
+    ]
 
 
 def test_a_webhook_s_retry_after_is_kept_to(desk: Desk) -> None:
@@ -155,7 +161,7 @@ def test_a_silent_answer_goes_nowhere(desk: Desk, model_server: ModelServer) -> 
     model_server.follow(Script(default=Answer(text=" [SILENT]\n")))
     delivery = desk.ask("Anything new?", "cli")
     assert desk.state(delivery).requested is None
-    assert desk.application.views.unread() == 0
+    assert desk.application.views.read(count_unread) == 0
 
 
 def test_a_process_without_the_secret_leaves_a_delivery_to_one_that_has_it(desk: Desk) -> None:

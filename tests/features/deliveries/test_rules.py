@@ -6,19 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.events import (
+    DeliveryPlaced,
+    DeliveryRequested,
+    DeliverySent,
+    parse_target,
+    stream_of,
+)
+from hermes_jobs.features.deliveries.rules import (
     LONGEST_WAIT,
     MAX_ATTEMPTS,
     Delivery,
     evolve,
     failed,
     next_steps,
-    parse_target,
     read,
-    stream_of,
 )
-from hermes_jobs.errors import Rejected
 
 HOUR = 3_600.0
 UNWANTED = (
@@ -47,7 +51,7 @@ UNWANTED = (
 
 
 def delivery(target: str = "file:/srv/a.md") -> Delivery:
-    requested = e.DeliveryRequested(delivery="d1", target=target, text="Hi", turn="t1", session="s1")
+    requested = DeliveryRequested(delivery="d1", target=target, text="Hi", turn="t1", session="s1")
     return evolve(Delivery(stream=stream_of("d1")), requested)
 
 
@@ -146,8 +150,8 @@ def test_a_target_is_not_asked_again_before_it_wants_to_be_but_within_two_days(
 def test_a_placeholder_counts_the_attempts_anew_and_a_vanished_one_is_replaced() -> None:
     state = after_failure(delivery("telegram:12"))
     for part, receipt in ((0, "7"), (1, "8"), (1, "9")):
-        state = evolve(state, e.DeliveryPlaced(delivery="d1", part=part, receipt=receipt))
+        state = evolve(state, DeliveryPlaced(delivery="d1", part=part, receipt=receipt))
     assert state.receipts == ("7", "9")
     assert (state.placements, state.attempt, state.retry_at, state.message) == (3, 1, 0.0, "")
     assert [step.id for step in next_steps(state)] == ["d1-5"]
-    assert next_steps(evolve(state, e.DeliverySent(delivery="d1", attempt=1, receipt="9"))) == ()
+    assert next_steps(evolve(state, DeliverySent(delivery="d1", attempt=1, receipt="9"))) == ()

@@ -8,10 +8,16 @@ from typing import Final, Literal
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import INBOX
 from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views.id_lookup import find_delivery
+from hermes_jobs.features.deliveries.events import (
+    INBOX,
+    DeliveryFailed,
+    DeliveryMoved,
+    DeliveryPlaced,
+    DeliveryRequested,
+    DeliverySent,
+)
+from hermes_jobs.views.id_lookup import find_by_prefix
 from hermes_jobs.views.rows import fetched, insert, update, value_of
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
@@ -26,7 +32,7 @@ class DeliveryView(msgspec.Struct, frozen=True, kw_only=True):
     tried again at `retry_at` (seconds since the epoch). `changed_at` is the time of its newest event.
     """
 
-    id: str
+    delivery: str
     target: str
     status: DeliveryStatus
     turn: str | None
@@ -66,25 +72,25 @@ class Deliveries:
     """
 
     event_types: Final = (
-        e.DeliveryRequested,
-        e.DeliveryPlaced,
-        e.DeliverySent,
-        e.DeliveryFailed,
-        e.DeliveryMoved,
+        DeliveryRequested,
+        DeliveryPlaced,
+        DeliverySent,
+        DeliveryFailed,
+        DeliveryMoved,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
             event = recorded.event
-            if isinstance(event, e.DeliveryRequested):
+            if isinstance(event, DeliveryRequested):
                 _request(connection, recorded, event)
-            elif isinstance(event, e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed | e.DeliveryMoved):
+            elif isinstance(event, DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved):
                 changes = {**_changes(event), "changed_at": recorded.recorded_at}
                 update(connection, "deliveries", changes, delivery=event.delivery)
 
 
-def _request(connection: Connection, recorded: RecordedEvent, event: e.DeliveryRequested) -> None:
+def _request(connection: Connection, recorded: RecordedEvent, event: DeliveryRequested) -> None:
     same = {name: getattr(event, name) for name in _OF_THE_REQUEST}
     own = {
         "status": "unread" if event.target == INBOX else "waiting",
@@ -96,23 +102,23 @@ def _request(connection: Connection, recorded: RecordedEvent, event: e.DeliveryR
 
 
 def _changes(
-    event: e.DeliveryPlaced | e.DeliverySent | e.DeliveryFailed | e.DeliveryMoved,
+    event: DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved,
 ) -> dict[str, str | int | float | None]:
     """The columns that the event gives new values."""
     match event:
-        case e.DeliveryPlaced():
+        case DeliveryPlaced():
             return {"receipt": event.receipt, "attempts": 0, "message": "", "retry_at": None}
-        case e.DeliverySent():
+        case DeliverySent():
             status = "read" if event.receipt == INBOX else "sent"
             return {"status": status, "receipt": event.receipt, "retry_at": None}
-        case e.DeliveryFailed():
+        case DeliveryFailed():
             return {
                 "status": "failed" if event.retry_at is None else "waiting",
                 "attempts": event.attempt,
                 "message": event.message,
                 "retry_at": event.retry_at,
             }
-        case e.DeliveryMoved():
+        case DeliveryMoved():
             return {
                 "target": event.target,
                 "receipt": "",
@@ -138,8 +144,8 @@ def select_deliveries(
 
 
 def select_delivery(connection: Connection, name: str) -> DeliveryView:
-    """The delivery with that id or prefix, or `last`. Raises what `find_delivery` does."""
-    delivery = find_delivery(connection, name)
+    """The delivery with that id or prefix, or `last`. Raises `Rejected`: `ambiguous`, `unknown_delivery`."""
+    delivery = find_by_prefix(connection, "delivery", name, "deliveries", "hermes-jobs inbox list --all")
     (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
     return _delivery(row)
 
@@ -151,4 +157,4 @@ def count_unread(connection: Connection) -> int:
 
 
 def _delivery(row: Row) -> DeliveryView:
-    return value_of(DeliveryView, row, id=row["delivery"], ok=bool(row["ok"]))
+    return value_of(DeliveryView, row, ok=bool(row["ok"]))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 import click
 
+from hermes_jobs.features.deliveries import api
+from hermes_jobs.features.deliveries.tables import DeliveryView
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
@@ -17,8 +18,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import pluralize
-from hermes_jobs.views import Views
-from hermes_jobs.views.deliveries import DeliveryView
+from hermes_jobs.views.views import Views
 
 
 @click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
@@ -39,7 +39,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
     Newest first; then calls that wait, each with the command that answers it.
     """
-    deliveries = context.application.views.deliveries(inbox=not everything, limit=limit)
+    deliveries = api.deliveries(context.application, inbox=not everything, limit=limit)
     DELIVERIES.print_list(deliveries, as_json=as_json, empty="No deliveries." if everything else "")
     _note_questions(context.application.views)
     for waiting in verifications(context.application):
@@ -66,11 +66,11 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
 
     With IDs (or unique prefixes), only those, even if they were read before.
     """
-    views = context.application.views
+    application = context.application
     if deliveries:
-        chosen_deliveries = tuple(dict.fromkeys(views.delivery(name) for name in deliveries))
+        chosen_deliveries = tuple(dict.fromkeys(api.delivery(application, name) for name in deliveries))
     else:
-        chosen_deliveries = views.deliveries(inbox=True)[::-1]
+        chosen_deliveries = api.deliveries(application, inbox=True)[::-1]
     chosen_deliveries = chosen_deliveries[:limit]
 
     def print_text() -> None:
@@ -78,23 +78,9 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
             _print_delivery(delivery, first=number == 0)
 
     text = print_text if chosen_deliveries else DELIVERIES.empty
-    print_result(lambda: [_listed(delivery) for delivery in chosen_deliveries], text, as_json=as_json)
+    print_result(lambda: chosen_deliveries, text, as_json=as_json)
     sys.stdout.flush()  # unprinted answers are not marked as read
-    _mark_as_read(context, chosen_deliveries)
-
-
-def _mark_as_read(context: CliContext, deliveries: Sequence[DeliveryView]) -> None:
-    from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
-    from hermes_jobs.domain.delivery import read, stream_of
-
-    streams = [stream_of(delivery.id) for delivery in deliveries if delivery.status in {"unread", "failed"}]
-
-    def change(load: StateLoader) -> DecisionResult:
-        writes = (StreamEvents(stream, read(load(stream))) for stream in streams)
-        return DecisionResult(writes=tuple(write for write in writes if write.events))
-
-    if streams:
-        context.application.engine().change(change, "inbox read")
+    api.mark_as_read(application, chosen_deliveries)
 
 
 def delivery_status(delivery: DeliveryView) -> str:
@@ -111,29 +97,14 @@ def delivery_status(delivery: DeliveryView) -> str:
     return delivery.status
 
 
-def unread_notice(context: CliContext) -> str:
-    """A note about unread answers; "" if there are none."""
-    count = context.application.views.unread()
-    several = f"{count} unread answers" if count > 1 else "an unread answer"
-    return f"You have {several}: hermes-jobs inbox read" if count else ""
-
-
 def _message_of(delivery: DeliveryView) -> str:
     failed = delivery.status in {"waiting", "failed"} and delivery.message
     return f"{delivery.message} — {delivery.text}" if failed else delivery.text
 
 
-def _listed(delivery: DeliveryView) -> dict[str, object]:
-    """The delivery as scripts see it."""
-    from msgspec.structs import asdict
-
-    fields = asdict(delivery)
-    return {"delivery": fields.pop("id"), **fields}
-
-
 DELIVERIES: Resource[DeliveryView] = Resource(
     (
-        Column("DELIVERY", lambda item: item.id),
+        Column("DELIVERY", lambda item: item.delivery),
         Column("STATUS", lambda item: item.status),
         moment_column("WHEN", lambda item: item.requested_at),
         Column("TARGET", lambda item: item.target, rank=1),
@@ -141,7 +112,6 @@ DELIVERIES: Resource[DeliveryView] = Resource(
         Column("TEXT", _message_of, is_main=True),
     ),
     "Nothing unread.",
-    _listed,
     by_day=True,
 )
 
@@ -153,7 +123,7 @@ def _print_delivery(delivery: DeliveryView, *, first: bool) -> None:
         delivery.source,
         format_time(delivery.requested_at),
         "" if delivery.ok else "failed",
-        delivery.id,
+        delivery.delivery,
     )
     print_heading(" · ".join(word for word in about if word))
     if delivery.status == "failed":

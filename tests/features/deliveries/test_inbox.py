@@ -9,16 +9,22 @@ import sys
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.delivery import stream_of
 from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.features.deliveries.events import (
+    DeliveryEvent,
+    DeliveryFailed,
+    DeliveryPlaced,
+    DeliveryRequested,
+    DeliverySent,
+    stream_of,
+)
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
 AT = "2026-11-21T12:00:00.000000Z"
 
 
-def write(home: WrittenHome, delivery: str, *facts: e.DeliveryEvent) -> None:
+def write(home: WrittenHome, delivery: str, *facts: DeliveryEvent) -> None:
     stream = stream_of(delivery)
     head = home.log.head(stream)
     change = StreamWrite(stream=stream, events=facts, expected=head.version if head else 0)
@@ -26,7 +32,7 @@ def write(home: WrittenHome, delivery: str, *facts: e.DeliveryEvent) -> None:
 
 
 def requested(home: WrittenHome, delivery: str, target: str = "cli", text: str = "Good morning.") -> None:
-    fact = e.DeliveryRequested(
+    fact = DeliveryRequested(
         delivery=delivery, target=target, text=text, turn="t1", session="s1", source="schedule:h1"
     )
     write(home, delivery, fact)
@@ -39,13 +45,13 @@ def filled(home: WrittenHome) -> WrittenHome:
     requested(home, "dfirst", text="The first\x1b[2J answer")
     requested(home, "dsecond", text="The second answer")
     requested(home, "dlost", "webhook:https://example.com/hook", "A lost answer")
-    write(home, "dlost", e.DeliveryFailed(delivery="dlost", attempt=1, message="It answered 404."))
+    write(home, "dlost", DeliveryFailed(delivery="dlost", attempt=1, message="It answered 404."))
     requested(home, "dlater", "file:/srv/a.md", "A later answer")
-    again = e.DeliveryFailed(delivery="dlater", attempt=3, message="No such folder.", retry_at=1.8e9)
+    again = DeliveryFailed(delivery="dlater", attempt=3, message="No such folder.", retry_at=1.8e9)
     write(home, "dlater", again)
     requested(home, "dsent", "telegram:12", "A sent answer")
-    write(home, "dsent", e.DeliveryPlaced(delivery="dsent", part=0, receipt="7"))
-    write(home, "dsent", e.DeliverySent(delivery="dsent", attempt=1, receipt="7"))
+    write(home, "dsent", DeliveryPlaced(delivery="dsent", part=0, receipt="7"))
+    write(home, "dsent", DeliverySent(delivery="dsent", attempt=1, receipt="7"))
     return home
 
 

@@ -13,13 +13,18 @@ from collections.abc import Iterator
 from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.delivery.send import Delivered, DeliveryError, Moved, PlaceholderSent
-from hermes_jobs.delivery.telegram_bot import LIMIT, keyboard, open_bot, retry_after_seconds
-from hermes_jobs.delivery.telegram_token import TOKEN
-from hermes_jobs.domain.delivery import Delivery
 from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
 from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel
+from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError, Moved, PlaceholderSent
+from hermes_jobs.features.deliveries.channels.telegram_bot import (
+    LIMIT,
+    keyboard,
+    open_bot,
+    retry_after_seconds,
+)
+from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN as TOKEN
+from hermes_jobs.features.deliveries.rules import Delivery
 
 PLACEHOLDER = "…"
 NO_TEXT = "(an answer without words)"

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.delivery.send import DeliveryError
-from hermes_jobs.delivery.webhook import WebhookChannel, retry_after_seconds
 from hermes_jobs.engine.ports import StepInterrupted
-from tests.delivery.http_server import Receiver, Reply, closed_port
-from tests.delivery.letters import NOON, asked_for
+from hermes_jobs.features.deliveries.channel import DeliveryError
+from hermes_jobs.features.deliveries.channels.webhook import WebhookChannel, retry_after_seconds
+from tests.features.deliveries.http_server import Receiver, Reply, closed_port
+from tests.features.deliveries.letters import NOON, asked_for
 from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
 
-GUIDE = Path(__file__).parents[2] / "docs" / "deliveries.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "deliveries.md"
 SECRET = "a long secret of one's own"
 
 Check = Callable[[dict[str, str], bytes, str, float], bool]

@@ -8,21 +8,34 @@ requested ─▶ (placed ─▶ placed …) ─▶ sent
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, assert_never
 
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.domain.decision import StreamEvents
+from hermes_jobs.domain.events import SessionEvent, TurnCancelled, TurnCompleted, TurnEnd, TurnFailed
+from hermes_jobs.domain.gateway.news import immediate_notices, stop_notice, with_news
+from hermes_jobs.domain.session import review_rules
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.errors import Rejected
-
-PREFIX = "delivery-"
-INBOX = "cli"
-SILENT = "[SILENT]"
-"""An answer with exactly this text is not delivered."""
+from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.stream_kind import StreamKind
+from hermes_jobs.features.deliveries.events import (
+    INBOX,
+    PREFIX,
+    SILENT,
+    TELEGRAM_TOKEN,
+    WEBHOOK_SECRET,
+    DeliveryEvent,
+    DeliveryFailed,
+    DeliveryMoved,
+    DeliveryPlaced,
+    DeliveryRequested,
+    DeliverySent,
+    requests,
+)
 
 MAX_ATTEMPTS = 30
 """Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""
@@ -32,80 +45,7 @@ LONGEST_RETRY_AFTER = 86_400.0
 """Longest wait, in seconds, that a target's `Retry-After` can ask for."""
 JITTER = 0.2
 
-TargetKind = Literal["cli", "file", "webhook", "telegram"]
 DeliveryStatus = Literal["waiting", "sent", "failed"]
-
-_FORMS = "cli, file:PATH, webhook:URL or telegram:CHAT"
-_URL = re.compile(r"https?://(?P<authority>[^/?#]+)(?P<rest>[^\s#]*)", re.IGNORECASE)
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@\[\]]+)(:\d{1,5})?", re.IGNORECASE)
-_SECRET_QUERY = re.compile(
-    r"[?&;](?:[\w.-]*(?:password|passwd|pwd|token|api_?key|secret)|key|sig|signature)=", re.IGNORECASE
-)
-_CHAT = re.compile(r"-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31}", re.ASCII)
-
-
-class Target(msgspec.Struct, frozen=True):
-    """The target of an answer. `address` is a path, a URL or a chat; empty for `cli`."""
-
-    kind: TargetKind
-    address: str = ""
-
-    @property
-    def text(self) -> str:
-        """The target as text, in the form in which it is stored and shown."""
-        return f"{self.kind}:{self.address}" if self.address else self.kind
-
-
-def parse_target(text: str) -> Target:
-    """Parse a target's text. Raises `Rejected`, kind `usage`, for an invalid one."""
-    target = text.strip()
-    kind, colon, address = target.partition(":")
-    kind, address = kind.strip().lower(), address.strip()
-    if target != printable(target) or "\n" in target or "\t" in target:
-        raise _refused(target, "it holds control characters")
-    if kind == INBOX and not address:
-        return Target("cli")
-    if kind == "file":
-        return _file(target, address)
-    if kind == "webhook":
-        return _webhook(target, address)
-    if kind == "telegram":
-        if not _CHAT.fullmatch(address):
-            raise _refused(target, "a chat is a number, or @name of a channel", "telegram:123456789")
-        return Target("telegram", address)
-    if kind in {"http", "https"} and colon:
-        raise _refused(target, "a URL needs its kind before it", f"webhook:{target}")
-    if target.startswith(("/", "~", ".")):
-        raise _refused(target, "a path needs its kind before it", f"file:{target}")
-    raise _refused(target, "there is no such target")
-
-
-def _file(text: str, path: str) -> Target:
-    if not path or path.endswith(("/", "/.", "/..")) or path in {".", "..", "~"}:
-        raise _refused(text, "it names no file", "file:~/answers.md")
-    return Target("file", path)
-
-
-def _webhook(text: str, url: str) -> Target:
-    match = _URL.fullmatch(url)
-    if match is None:
-        raise _refused(text, "a webhook is an http or https URL", "webhook:https://example.com/hook")
-    if "@" in match["authority"] or _SECRET_QUERY.search(match["rest"]):
-        # Not shown, because the message may not contain the secret either.
-        raise Rejected(
-            "This webhook's URL holds a password or a token, which would stay in the log forever.",
-            kind="usage",
-            hint="Use a URL without it: every delivery is signed with WEBHOOK_SECRET instead.",
-        )
-    host = _HOST.fullmatch(match["authority"])
-    if host is None or int((host[2] or ":1")[1:]) not in range(1, 65_536):
-        raise _refused(text, "its host or port is not valid", "webhook:https://example.com/hook")
-    return Target("webhook", url)
-
-
-def _refused(target: str, why: str, instead: str = "") -> Rejected:
-    hint = f"For example {instead}" if instead else f"Targets are {_FORMS}."
-    return Rejected(f"Nothing can be delivered to {printable(target)!r}: {why}.", kind="usage", hint=hint)
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +58,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     stream: str
     version: int = 0
-    requested: e.DeliveryRequested | None = None
+    requested: DeliveryRequested | None = None
     status: DeliveryStatus = "waiting"
     failures: int = 0
     retry_at: float = 0.0
@@ -144,11 +84,6 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
         return self.status == "failed" or (self.status == "waiting" and self.requested.target == INBOX)
 
 
-def stream_of(delivery: str) -> str:
-    """The stream of the delivery with that id."""
-    return f"{PREFIX}{delivery}"
-
-
 def next_steps(delivery: Delivery) -> tuple[Step, ...]:
     """The next attempt, if any. A delivery to the inbox has no step: it is read there."""
     requested = delivery.requested
@@ -164,16 +99,16 @@ def next_steps(delivery: Delivery) -> tuple[Step, ...]:
     return (step,)
 
 
-def evolve(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
+def evolve(delivery: Delivery, event: DeliveryEvent) -> Delivery:
     """The delivery after one more event."""
     return replace(_apply(delivery, event), version=delivery.version + 1)
 
 
-def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
+def _apply(delivery: Delivery, event: DeliveryEvent) -> Delivery:
     match event:
-        case e.DeliveryRequested():
+        case DeliveryRequested():
             return replace(delivery, requested=event)
-        case e.DeliveryPlaced():
+        case DeliveryPlaced():
             # A part that is placed again replaces the lost one.
             receipts = (*delivery.receipts[: event.part], event.receipt)
             return replace(
@@ -184,9 +119,9 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
                 retry_at=0.0,
                 message="",
             )
-        case e.DeliverySent():
+        case DeliverySent():
             return replace(delivery, status="sent", retry_at=0.0)
-        case e.DeliveryFailed():
+        case DeliveryFailed():
             status: DeliveryStatus = "failed" if event.retry_at is None else "waiting"
             return replace(
                 delivery,
@@ -195,7 +130,7 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
                 retry_at=event.retry_at or 0.0,
                 message=event.message,
             )
-        case e.DeliveryMoved():
+        case DeliveryMoved():
             assert delivery.requested is not None, f"{delivery.stream} was not requested"
             requested = replace(delivery.requested, target=event.target)
             return Delivery(
@@ -214,7 +149,7 @@ def _apply(delivery: Delivery, event: e.DeliveryEvent) -> Delivery:
 
 def failed(
     delivery: Delivery, message: str, *, now: float, fraction: float, retry_after: float | None = None
-) -> e.DeliveryFailed:
+) -> DeliveryFailed:
     """A failed attempt: with the time of the next one, or as the last one.
 
     `now` is seconds since the epoch, `fraction` random from 0 up to 1, `retry_after` the target's wait in
@@ -224,11 +159,85 @@ def failed(
     wait = min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
     wait = max(wait, min(retry_after or 0.0, LONGEST_RETRY_AFTER))
     retry_at = None if attempt >= MAX_ATTEMPTS else now + wait
-    return e.DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
+    return DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
 
 
-def read(delivery: Delivery) -> tuple[e.DeliverySent, ...]:
+def read(delivery: Delivery) -> tuple[DeliverySent, ...]:
     """Mark a delivery in the inbox as read; no event if it was read before."""
     if not delivery.is_unread:
         return ()
-    return (e.DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=INBOX),)
+    return (DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=INBOX),)
+
+
+# --- beside the events of a session ---------------------------------------------------------------
+
+FAILED = "This request failed: {message}"
+
+
+def react(session: Session, version: int, event: SessionEvent) -> Iterator[StreamEvents]:
+    """The deliveries that an event of a session requests: notices to chats, and a turn's answer."""
+    if lines := immediate_notices(event):
+        yield from _notices(session, event, lines, f"n{version}")
+    if isinstance(event, TurnEnd) and not isinstance(event, TurnCancelled):
+        turn = session.find(event.turn)
+        if turn is not None and not review_rules.is_its_turn(session, turn):
+            yield from _answers(session, turn, event)
+
+
+def _notices(
+    session: Session, event: SessionEvent, lines: Sequence[str], suffix: str
+) -> Iterator[StreamEvents]:
+    turn = session.current
+    if turn is None or turn.id != getattr(event, "turn", None):
+        return
+    text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
+    chats = [(target, text) for target in turn.deliver if _is_chat(turn, target)]
+    yield from requests(session, turn, chats, ok=True, suffix=suffix)
+
+
+def _answers(session: Session, turn: Turn, end: TurnCompleted | TurnFailed) -> Iterator[StreamEvents]:
+    ok = isinstance(end, TurnCompleted) and not turn.was_refused
+    text = end.answer if isinstance(end, TurnCompleted) else FAILED.format(message=end.message)
+    if text.strip() == SILENT:
+        if ok:
+            return
+        text = FAILED.format(message=turn.refusal)
+    texts = [(target, with_news(text, _beside_end(session, turn, target, end))) for target in turn.deliver]
+    yield from requests(session, turn, texts, ok=ok)
+
+
+def _beside_end(session: Session, turn: Turn, target: str, end: TurnEnd) -> tuple[str, ...]:
+    """The notices below the turn's answer: what stopped it, for people; in chats what they missed, too."""
+    is_chat = _is_chat(turn, target)
+    if target.startswith("webhook:"):  # read by programs
+        return ()
+    return (*stop_notice(end, turn.id, is_chat=is_chat), *(session.news if is_chat else ()))
+
+
+def _is_chat(turn: Turn, target: str) -> bool:
+    """Whether the turn was sent from the chat that is the target."""
+    return target.partition(":")[0] == turn.source
+
+
+# --- the streams ----------------------------------------------------------------------------------
+
+SECRETS = {"telegram": TELEGRAM_TOKEN, "webhook": WEBHOOK_SECRET}
+"""The secrets that deliveries need, by the kind of target."""
+
+
+def _secret(delivery: Delivery) -> str | None:
+    return SECRETS.get(_target_kind(delivery))
+
+
+def _labels(delivery: Delivery) -> Mapping[str, str]:
+    requested = delivery.requested
+    assert requested is not None, f"{delivery.stream} was not requested"
+    kind, turn = _target_kind(delivery), requested.turn or ""
+    return {"delivery": delivery.id, "target": kind, "turn": turn, "source": requested.source}
+
+
+def _target_kind(delivery: Delivery) -> str:
+    return "" if delivery.requested is None else delivery.requested.target.partition(":")[0]
+
+
+STREAM = StreamKind(PREFIX, Delivery, evolve, next_steps, secret=_secret, labels=_labels)

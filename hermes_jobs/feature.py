@@ -1,0 +1,86 @@
+"""What a feature may declare, and the features that `hermes_jobs.app` lists.
+
+A feature is a folder in `hermes_jobs.features`; its `__init__` holds its declaration, `FEATURE`. A part is
+named `module:name` inside that folder and imported when it is first needed: a declaration imports nothing, so
+that `--help` stays fast. Whoever needs parts of a kind loops over `parts(kind)`, and never names a feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["events", "stream", "reaction", "steps", "table"]
+"""The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
+
+
+class Command(NamedTuple):
+    """A command: its function, and its line in the list of commands. `section`: its place in `--help`."""
+
+    target: str
+    summary: str = ""
+    section: str = ""
+
+
+class Feature(NamedTuple):
+    """A declaration; what is left empty the feature does not have."""
+
+    package: str
+    """The folder's package: `__name__`."""
+    events: str = ""
+    """The types of its events, one union."""
+    stream: str = ""
+    """The `StreamKind` of its streams: their state, fold and due steps."""
+    reaction: str = ""
+    """A `Reaction`: what it appends beside an event of a session, in the same append."""
+    queues: Mapping[str, str] = {}
+    """The queue of each of its kinds of steps, which are Celery tasks."""
+    steps: str = ""
+    """A function from an `Application` to the handlers of those steps."""
+    table: str = ""
+    """A `Projection`: the rows that follow from its events."""
+    secrets: Mapping[str, str] = {}
+    """The variables of the secrets that it needs, with the purpose of each."""
+    commands: Mapping[str, Command] = {}
+    """Its commands by name: `inbox`; `turns diff` is one of the group `turns`."""
+
+    def load(self, target: str) -> Any:
+        """The part `module:name`, imported."""
+        module, _, name = target.partition(":")
+        return getattr(import_module(f"{self.package}.{module}"), name)
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """All declarations, in the order of the list."""
+    # By name, because the list imports nothing of the kernel, and the kernel nothing of the list.
+    names: tuple[str, ...] = import_module("hermes_jobs.app").FEATURES
+    return tuple(import_module(f"hermes_jobs.features.{name}").FEATURE for name in names)
+
+
+@cache
+def parts(kind: Kind) -> tuple[Any, ...]:
+    """That part of every feature that has one, imported."""
+    return tuple(feature.load(target) for feature in features() if (target := str(getattr(feature, kind))))
+
+
+def queues() -> dict[str, str]:
+    """The queue of each kind of step of a feature."""
+    return {kind: queue for feature in features() for kind, queue in feature.queues.items()}
+
+
+def secrets() -> dict[str, str]:
+    """The variables of the features' secrets, with the purpose of each."""
+    return {name: purpose for feature in features() for name, purpose in feature.secrets.items()}
+
+
+def commands(group: str = "") -> dict[str, Command]:
+    """The commands of the group by their last word, their targets in full (`package.module:name`)."""
+    return {
+        name: command._replace(target=f"{feature.package}.{command.target}")
+        for feature in features()
+        for words, command in feature.commands.items()
+        if words.rpartition(" ")[0] == group and (name := words.rpartition(" ")[2])
+    }

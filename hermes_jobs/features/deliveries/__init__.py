@@ -1,0 +1,20 @@
+"""Deliveries: answers on their way to the inbox, files, webhooks and chats, each tried until it arrives."""
+
+from __future__ import annotations
+
+from hermes_jobs.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    events="events:DeliveryEvent",
+    stream="rules:STREAM",
+    reaction="rules:react",
+    queues={"delivery.send": "deliveries"},
+    steps="steps:handlers",
+    table="tables:Deliveries",
+    secrets={
+        "TELEGRAM_BOT_TOKEN": "token of the Telegram bot",
+        "WEBHOOK_SECRET": "signs deliveries to webhooks",
+    },
+    commands={"inbox": Command("cli:inbox", "Unread answers and pending approvals.", "Talk")},
+)

@@ -1,0 +1,58 @@
+"""What can be done with deliveries. Every function raises `LogUnavailable`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, stream_of
+from hermes_jobs.features.deliveries.rules import read
+from hermes_jobs.features.deliveries.tables import (
+    DeliveryView,
+    count_unread,
+    select_deliveries,
+    select_delivery,
+)
+
+__all__ = [
+    "TELEGRAM_TOKEN",
+    "WEBHOOK_SECRET",
+    "DeliveryView",
+    "deliveries",
+    "delivery",
+    "mark_as_read",
+    "unread",
+]
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+
+def deliveries(
+    application: Application, *, turn: str | None = None, inbox: bool = False, limit: int | None = None
+) -> tuple[DeliveryView, ...]:
+    """Deliveries, newest first: of a turn, only those in the inbox."""
+    return application.views.read(select_deliveries, turn=turn, inbox=inbox, limit=limit)
+
+
+def delivery(application: Application, name: str) -> DeliveryView:
+    """The delivery with that id or prefix, or `last`. Raises `Rejected`: `ambiguous`, `unknown_delivery`."""
+    return application.views.read(select_delivery, name)
+
+
+def unread(application: Application) -> int:
+    """The number of deliveries in the inbox."""
+    return application.views.read(count_unread)
+
+
+def mark_as_read(application: Application, deliveries: Iterable[DeliveryView]) -> None:
+    """Take them out of the inbox."""
+    streams = [stream_of(each.delivery) for each in deliveries if each.status in {"unread", "failed"}]
+
+    def change(load: StateLoader) -> DecisionResult:
+        writes = (StreamEvents(stream, read(load(stream))) for stream in streams)
+        return DecisionResult(writes=tuple(write for write in writes if write.events))
+
+    if streams:
+        application.engine().change(change, "inbox read")
