@@ -1,4 +1,5 @@
-"""Ends background processes with the session or the turn that started them."""
+"""Ends background processes with the session or the turn that started them, and undoes what they must not
+leave behind."""
 
 from __future__ import annotations
 
@@ -43,10 +44,13 @@ class ProcessEndings:
             ),
             wait=False,
         )
+        for process in self._processes().running(session=lineage):
+            self._processes().check_guards((process.record.workdir,))
 
     def add(self, news: Sequence[RecordedEvent]) -> None:
-        """A worker's periodic check: stops processes whose session or turn ended elsewhere, and processes
-        without their keeper."""
+        """A worker's periodic check, from its start on: stops processes whose session or turn ended
+        elsewhere, and processes without their keeper, and undoes what commands of killed workers have
+        left."""
         for recorded in news:
             self.follow((recorded.event,), lineage_of(recorded.stream))
         now = self._clock.monotonic()
@@ -55,3 +59,5 @@ class ProcessEndings:
         self._looked_at = now
         if self._folder.is_dir():
             self._processes().all()
+        if (self._folder.parent / "guards").is_dir():
+            self._processes().check_guards()

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from hermes_jobs.agent.tools.folder_guard import ACCEPTED
 from hermes_jobs.domain.events import TextsForgotten
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.system.allocator import return_free_memory
@@ -30,7 +31,7 @@ AGAIN = 2.0  # seconds until a cleanup is tried again that a reader of the log h
 TRIM_EVERY = 60.0  # seconds between two returns of free memory to the system
 POLL_SECONDS = 600.0  # for texts without a vector, and for finished conversations
 DAY = 86_400.0
-KEPT_DAYS = {"tmp": 2, "cache": 30, "quarantine": 90}
+KEPT_DAYS = {"tmp": 2, "cache": 30, "quarantine": 90, ACCEPTED: 90}
 """By folder of the home, the days after its last use that something of a command is kept."""
 
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hermes_jobs.agent.tools import sandbox
+from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.sandbox import Layer, Sandbox
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.bootstrap.process_endings import ProcessEndings
+from hermes_jobs.domain.events import TurnFailed
+from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.engine.ports import ToolOutcome
 
-from .support import Switch, context_in
+from .support import Switch, context_in, wait_until
 
 LAYERS = [*{NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, []), NONE]
 GIT = ("-c", "user.name=a", "-c", "user.email=a@b")
@@ -37,10 +45,15 @@ class Project:
         self.git("branch", "other", cwd=folder / "upstream")
         self.git("remote", "add", "origin", str(folder / "upstream"))
         self.git("fetch", "-q", "origin")
-        options = TerminalOptions(
-            policy=CommandPolicy(paths=paths), sandbox=Sandbox(paths=paths), environ=os.environ, timeout=60
+        self.processes = BackgroundProcesses(folder / "home" / "run" / "processes")
+        self.options = TerminalOptions(
+            policy=CommandPolicy(paths=paths),
+            sandbox=Sandbox(paths=paths),
+            environ=os.environ,
+            timeout=60,
+            background=self.processes,
         )
-        self._terminal = Terminal(options)
+        self._terminal = Terminal(self.options)
         self.quarantine = folder / "home" / "quarantine"
 
     def git(self, *arguments: str, cwd: Path | None = None) -> None:
@@ -49,6 +62,21 @@ class Project:
     def run(self, command: str, *, approved: bool = False, workdir: Path | None = None) -> ToolOutcome:
         context = context_in(workdir or self.work, approved=approved)
         return self._terminal.run(context, Switch(), command)
+
+    def start(self, command: str) -> BackgroundProcess:
+        """Start a script of the project in the background."""
+        (self.work / "watch.sh").write_text(command)
+        started = self._terminal.run(context_in(self.work), Switch(), "bash watch.sh", background=True)
+        return self.find(started)
+
+    def find(self, started: ToolOutcome) -> BackgroundProcess:
+        found = re.search(r"\bp[0-9a-z]{8,}\b", started.content)
+        assert found is not None, started
+        return self.processes.find(found[0])
+
+    def ended(self, process: BackgroundProcess) -> BackgroundProcess:
+        wait_until(lambda: self.processes.find(process.record.id).is_over, "its end")
+        return self.processes.find(process.record.id)
 
     def guarded(self) -> dict[str, bytes]:
         """The files that would run, by path."""
@@ -62,9 +90,13 @@ class Project:
 
 
 @pytest.fixture(params=LAYERS)
-def project(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Project]:
     monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=request.param))
-    return Project(tmp_path.resolve())
+    made = Project(tmp_path.resolve())
+    yield made
+    made.processes.kill_where(lambda _record: True, wait=True)
 
 
 HARM = (
@@ -80,6 +112,10 @@ HARM = (
     "mkdir -p .vscode; echo evil > .vscode/tasks.json",
     "mkdir -p .idea/runConfigurations; echo evil > .idea/runConfigurations/x.xml",
     "(setsid sh -c '(echo evil > .git/hooks/post-merge) &' &)",
+    "mkdir -p lib; echo 'gitdir: ../evil' > lib/.git",
+    "for n in $(seq 300); do echo > .git/hooks/a$n; done; echo evil > .git/hooks/pre-commit",
+    "printf '[core] fsmonitor = evil\\n' >> .git/config",
+    "printf '[include]\\n\\tpath = evil\\n' >> .git/config",
 )
 
 
@@ -92,6 +128,13 @@ def test_no_command_leaves_files_that_run_later(project: Project, harm: str) -> 
     assert project.guarded() == before
 
 
+def test_a_repository_is_not_replaced_by_a_link_to_another(project: Project) -> None:
+    (project.work / "build.sh").write_text("mv .git .g; echo evil > .g/hooks/pre-push; ln -s .g .git")
+    project.run("bash build.sh")
+    assert not (project.work / ".git").is_symlink()
+    assert not (project.work / ".git/hooks/pre-push").exists()
+
+
 def test_a_hook_in_a_repository_that_the_command_made_is_moved_away_with_a_note(project: Project) -> None:
     script = "git init -q new; echo evil > new/.git/hooks/pre-commit; git -C new config core.fsmonitor evil"
     (project.work / "build.sh").write_text(script)
@@ -102,6 +145,98 @@ def test_a_hook_in_a_repository_that_the_command_made_is_moved_away_with_a_note(
     assert any(path.read_bytes() == b"evil\n" for path in project.quarantine.rglob("pre-commit"))
 
 
+HARM_LATER = (
+    *HARM[:1],
+    *HARM[3:5],
+    *HARM[7:11],
+    "(setsid sh -c 'sleep 0.2; echo evil > .git/hooks/post-merge' &) ; (setsid sh -c 'echo evil > .envrc' &)",
+)
+
+
+@pytest.mark.parametrize("harm", HARM_LATER)
+def test_no_background_process_leaves_files_that_run_later(project: Project, harm: str) -> None:
+    before = project.guarded()
+    process = project.ended(project.start(f"{harm}\nexit 0"))
+    assert process.describe_state() == "ended with exit code 0"
+    assert project.guarded() == before
+
+
+HARM_AND_WAIT = (
+    "for f in .envrc .git/hooks/pre-push .git/commondir; do echo evil > $f; done; touch made; sleep 1000"
+)
+
+
+def test_what_a_running_process_has_made_is_undone_before_the_next_command(project: Project) -> None:
+    before = project.guarded()
+    project.start(HARM_AND_WAIT)
+    wait_until((project.work / "made").exists, "the harm")
+    done = project.run("cat .envrc")
+    assert "evil\n" not in done.content
+    assert ".envrc" in done.content
+    assert "quarantine" in done.content
+    assert project.guarded() == before
+
+
+def test_what_a_running_process_has_made_is_undone_at_the_end_of_the_turn(project: Project) -> None:
+    before = project.guarded()
+    process = project.start(HARM_AND_WAIT)
+    wait_until((project.work / "made").exists, "the harm")
+    endings = ProcessEndings(project.processes.files.folder, lambda: project.processes, SystemClock())
+    endings.follow([TurnFailed(turn="t1", kind="x", message="x")], process.record.session)
+    assert project.guarded() == before
+    assert not project.processes.find(process.record.id).is_over
+
+
+def test_what_a_killed_keeper_has_left_is_undone_at_the_next_look(project: Project) -> None:
+    before = project.guarded()
+    process = project.start(HARM_AND_WAIT)
+    wait_until((project.work / "made").exists, "the harm")
+    os.kill(process.status.keeper, signal.SIGKILL)
+    assert project.ended(process).describe_state() == "killed with its supervisor"
+    assert project.guarded() == before
+    assert any(path.endswith(".envrc") for path in project.processes.files.undone(process.record.id))
+
+
+def test_what_a_command_of_a_killed_worker_has_left_is_undone_by_the_next_one(project: Project) -> None:
+    """Given a worker that is killed while its command runs, when another one starts, then it is undone."""
+    before = project.guarded()
+    child = os.fork()
+    if child == 0:
+        try:
+            guard = project.options.sandbox.guard(
+                str(project.work), project.options.sandbox.guarded(str(project.work))
+            )
+            assert guard is not None
+            with project.processes.guards.held(guard):
+                (project.work / ".envrc").write_text("evil")
+                (project.work / ".git/hooks/pre-push").write_text("evil")
+                os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    os.waitpid(child, 0)
+    assert project.guarded() != before
+    assert len(project.processes.check_guards()) == 2
+    assert project.guarded() == before
+
+
+def test_what_a_person_approves_while_a_process_runs_stays(project: Project) -> None:
+    process = project.start("sleep 1000")
+    assert project.run("echo '#!/bin/sh' > .git/hooks/pre-push; echo x > .envrc", approved=True).ok
+    project.run("true")
+    project.processes.kill(process)
+    assert (project.work / ".git/hooks/pre-push").exists()
+    assert (project.work / ".envrc").exists()
+
+
+def test_a_background_process_of_git_works(project: Project) -> None:
+    started = project._terminal.run(
+        context_in(project.work), Switch(), "git clone -q . copy && git fetch -q .", background=True
+    )
+    process = project.ended(project.find(started))
+    assert process.describe_state() == "ended with exit code 0"
+    assert (project.work / "copy/.git/config").exists()
+
+
 EVERYDAY = (
     "echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm x",
     "git checkout -q -b topic && git checkout -q main && git branch -d topic",
@@ -110,6 +245,31 @@ EVERYDAY = (
     "git stash list && git gc -q && git status",
     "git init -q fresh && cd fresh && git status",
 )
+
+SETTINGS = {
+    "git config user.name Ann && git config pull.rebase true": "user.name",
+    "git remote add second ../upstream": "remote.second.url",
+    "git remote set-url origin https://example.org/x.git": "remote.origin.url",
+    "git config commit.gpgsign true": "commit.gpgsign",
+    "git checkout -q -b tracking origin/other": "branch.tracking.merge",
+    "git clone -q --bare . b && git -c protocol.file.allow=always submodule add -q $PWD/b lib": (
+        "submodule.lib.url"
+    ),
+    "git sparse-checkout set docs": "core.sparsecheckout",
+    "git worktree add -q linked": "",
+}
+
+
+@pytest.mark.parametrize("command", SETTINGS)
+def test_settings_that_name_no_program_stay(project: Project, command: str) -> None:
+    done = project.run(command)
+    assert done.ok, done.content
+    if key := SETTINGS[command]:
+        project.git("config", key)
+    if "lib" in command:
+        project.git("status", cwd=project.work / "lib")
+    if "linked" in command:
+        project.git("status", cwd=project.work / "linked")
 
 
 @pytest.mark.parametrize("command", EVERYDAY)
@@ -140,6 +300,6 @@ def test_a_pointer_to_another_repository_opens_nothing(project: Project, tmp_pat
     folder.mkdir()
     (folder / ".git").write_text(f"gitdir: {other}/.git\n")
     plan = Sandbox(paths=PathPolicy(home=str(tmp_path / "home"), user_home=str(tmp_path / "person"))).enclose(
-        str(folder), sandbox.SandboxReach(), {}, scratch="s"
+        str(folder), SandboxReach(), {}, scratch="s"
     )
     assert f"writable {other}" not in plan.plan

@@ -9,7 +9,8 @@ import pytest
 
 import hermes_jobs
 from hermes_jobs.agent.tools import installation, sandbox
-from hermes_jobs.agent.tools.sandbox import Layer, Sandbox, SandboxReach
+from hermes_jobs.agent.tools.sandbox import Layer, Sandbox
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 
 from .test_sandbox import LAYERS, Person
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from hermes_jobs.agent.mcp.messages import Launch
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import SHELLS, SUPERVISOR
-from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox, SandboxReach
+from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.tool import ToolFailed
 
 LOG_BYTES = 1 << 20

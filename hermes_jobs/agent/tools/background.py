@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from hermes_jobs.agent.tools.folder_guard import Guard
+from hermes_jobs.agent.tools.guard_store import FOLDER, GuardStore
 from hermes_jobs.agent.tools.process_files import KeeperStatus, Lifetime, Output, ProcessFiles, ProcessRecord
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES, SHELLS
 from hermes_jobs.engine.clock_and_ids import RandomIds
@@ -76,6 +78,7 @@ class BackgroundProcesses:
 
     def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
         self.files = ProcessFiles(folder)
+        self.guards = GuardStore(folder.parent / FOLDER)
         self._folder = folder
         self._now = now
         self._keepers: list[int] = []
@@ -107,8 +110,9 @@ class BackgroundProcesses:
         *,
         sandbox: str = "",
         afterwards: str = "",
+        guard: Guard | None = None,
     ) -> BackgroundProcess:
-        """Start the record's command; returns once it has started.
+        """Start the record's command; returns once it has started. `guard` is asked at its end, and before.
 
         Raises `Rejected` if too many run or the name is taken, `ValueError` for an impossible command line,
         `OSError`.
@@ -123,8 +127,11 @@ class BackgroundProcesses:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
         self.files.write_record(record)
+        if guard is not None:
+            self.guards.hold_for(record.id, guard)
         words = self._launch(folder, record, {**env, MARK: str(folder)}, cancel, (afterwards, sandbox))
         if not words.startswith(b"started"):
+            self.guards.release(record.id)
             shutil.rmtree(folder, ignore_errors=True)
             raise Rejected("The process could not be started.", kind="not_started")
         return self.find(record.id)
@@ -210,6 +217,15 @@ class BackgroundProcesses:
         processes = [process for process in map(self._load, self.files.ids()) if process is not None]
         remaining = [process for process in processes if not self._forgotten(process)]
         return sorted(remaining, key=lambda item: item.record.started_at)
+
+    def check_guards(self, roots: Sequence[str] = ()) -> tuple[str, ...]:
+        """Undo what processes that have ended have left, and what running ones have made in these folders:
+        see `GuardStore.check`."""
+        return self.guards.check(roots, self._is_over)
+
+    def _is_over(self, name: str) -> bool:
+        process = self._load(name)
+        return process is None or process.is_over
 
     def running(self, *, session: str | None = None) -> list[BackgroundProcess]:
         """The running ones, of one session if given."""
@@ -316,6 +332,7 @@ class BackgroundProcesses:
             return None
         status = self.files.status(name)
         if status.state == "ended":
+            self._release(name)
             return BackgroundProcess(record=record, status=status, state="ended")
         if status.keeper and process_identity.is_alive(status.keeper, status.since):
             return BackgroundProcess(record=record, status=status, state="running")
@@ -328,11 +345,16 @@ class BackgroundProcesses:
         status, folder = self.files.status(record.id), self._folder / record.id
         if status.state != "ended" and status.how != "lost":
             process_identity.kill(process_identity.marked(MARK, str(folder)))
+            self._release(record.id)
             status = msgspec.structs.replace(status, how="lost", ended_at=self._now(), state="lost")
             with suppress(OSError):
                 self.files.write_status(record.id, status)
         state: State = "ended" if status.state == "ended" else "lost"
         return BackgroundProcess(record=record, status=status, state=state)
+
+    def _release(self, name: str) -> None:
+        """Undo what an ended process must not leave, unless its keeper has."""
+        self.files.write_undone(name, self.guards.release(name))
 
     def _forgotten(self, process: BackgroundProcess) -> bool:
         """Delete the files of one that ended long ago; returns whether it did."""

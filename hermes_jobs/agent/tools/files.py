@@ -21,6 +21,7 @@ from msgspec import Meta
 from hermes_jobs.agent.snapshots.diffs import diff_of
 from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS, FileWriter, Replaced
 from hermes_jobs.agent.snapshots.store import SnapshotStore
+from hermes_jobs.agent.tools.folder_guard import accept
 from hermes_jobs.agent.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.agent.tools.terminal import check_workdir
 from hermes_jobs.agent.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
@@ -190,7 +191,10 @@ class Files:
 
     def _written(self, replaced: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
         change = replaced.change
-        protected = self._paths.kind(change.path) == "secret"
+        kind = self._paths.kind(change.path)
+        protected = kind == "secret"
+        if kind == "startup":
+            accept(self._paths.home, change.path)
         diff = diff_of(path, (change.before, replaced.old), (change.after, data), protected=protected)
         return FileWritten(
             turn=context.turn,

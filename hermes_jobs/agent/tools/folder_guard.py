@@ -1,68 +1,74 @@
 """Files of a working folder that run by themselves later, outside of any sandbox: git's hooks and settings,
 `.envrc`, tasks of editors.
 
-A mount namespace keeps commands from changing those that are there (`places`). What the kernel cannot forbid,
+A mount namespace keeps commands from changing those that are there (`locked`). What the kernel cannot forbid,
 such as new ones, is undone when the command has ended (`Guard`): the files are moved to the quarantine of the
-home, and what was there before is restored. Settings of git that only name branches, remotes and people stay.
+home, and what was there before is restored. Settings of git that name no program stay.
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH103, PTH110, PTH112, PTH113, PTH114, PTH115, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH103, PTH110, PTH112, PTH114, PTH118, PTH119, PTH120, PTH211
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from hermes_jobs.agent.tools import guarded_files
+from hermes_jobs.agent.tools.git_settings import adds_only_harmless
+from hermes_jobs.agent.tools.guarded_files import File, Found
 from hermes_jobs.agent.tools.path_policy import is_inside
-from hermes_jobs.agent.tools.tables import load, words
 
-MAX_FOLDERS = 2_000
-MAX_DEPTH = 4
-MAX_BYTES = 1_000_000  # of a file that can be restored
-MAX_FILES = 200  # of one guarded folder
+QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
-_SECTION = re.compile(r'\[(?:core|user|init|pull|fetch|push|(?:remote|branch|submodule) "[^"\\]*")\]')
-_SETTING = re.compile(
-    r"(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|name|email|fetch"
-    r"|remote|merge|rebase|active|branch|prune|ff|default|defaultbranch|autosetupremote|autocrlf|eol|vscode-merge-base"
-    r"|gh-merge-base|gh-resolved|worktree)\s*(?:=\s*[^\\]*)?|(?:push)?url\s*=\s*(?!-)(?:(?!::)[^\\])*",
-    re.IGNORECASE,
-)
 CHANGES_SETTINGS = re.compile(
-    r"\bgit\b[^;&|]*\b(?:remote|config|push|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
+    r"\bgit\b[^;&|]*\b(?:remote|config|push|pull|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
 )
 """Commands that change settings of a repository as part of everyday work: for these they stay writable, and
 are checked afterwards."""
 
-
-@dataclass(frozen=True)
-class File:
-    """A guarded file: its content, and its rights. `content` None: too large, a link, or unreadable."""
-
-    content: bytes | None
-    mode: int
+NAMES_GIT = re.compile(r"\bgit\b")
 
 
-def places(roots: Sequence[str], command: str) -> list[str]:
+def locks_repositories(command: str, *, background: bool) -> bool:
+    """Whether a command finds whole repositories read-only: a background process that is not git's."""
+    return background and not NAMES_GIT.search(command)
+
+
+def locked(found: Found, command: str, *, background: bool = False) -> list[str]:
     """The existing paths that a command cannot write. A repository without a folder for hooks gets one."""
+    whole = locks_repositories(command, background=background)
     result = []
-    for root in roots:
-        for folder in _folders(root):
-            result += [path for name in _names() if os.path.exists(path := os.path.join(folder, name))]
-            git = os.path.join(folder, ".git")
-            if os.path.isfile(git):
-                result.append(git)
-            for repository in _repositories(git, folder):
-                _make_hooks(repository)
-                result += _settings(repository, command)
-    return list(dict.fromkeys(result))
+    for path in found.paths:
+        folder = os.path.dirname(path)
+        if os.path.lexists(path):
+            result.append(path)
+        elif background and os.path.basename(folder) == ".vscode":
+            result.append(folder)
+    names = set(guarded_files.git_names())
+    if CHANGES_SETTINGS.search(command):
+        names -= {"config", "config.worktree"}
+    for repository in found.repositories:
+        if whole:
+            result.append(repository)
+        elif os.path.basename(os.path.dirname(repository)) != "worktrees":
+            _make_hooks(repository)
+            result += [path for name in sorted(names) if os.path.exists(path := f"{repository}/{name}")]
+    return [path for path in dict.fromkeys(result) if not os.path.islink(path)]
+
+
+def _make_hooks(repository: str) -> None:
+    hooks = f"{repository}/hooks"
+    if not os.path.lexists(hooks) and os.access(repository, os.W_OK):
+        os.makedirs(hooks, exist_ok=True)
 
 
 def git_folders(workdir: str) -> Iterator[str]:
@@ -90,157 +96,139 @@ def git_folders(workdir: str) -> Iterator[str]:
         yield os.path.realpath(os.path.join(pointed, common)) if common else pointed
 
 
-class Guard:
-    """The guarded files of folders before a command; made before it, and asked after it."""
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """The guarded files of folders before a command; made before it, asked after it, and stored as JSON where
+    its worker may be killed meanwhile. Paths are bytes, since names may have any.
 
-    def __init__(self, roots: Sequence[str], quarantine: str) -> None:
-        self._roots = roots
-        self._quarantine = quarantine
-        self._known = [folder for root in roots for folder in _folders(root)]
-        self._before = _guarded(self._known)
+    With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
+    """
+
+    roots: tuple[bytes, ...]
+    home: bytes
+    known: bytes
+    before: tuple[tuple[bytes, File], ...]
+    only_new: bool = False
+
+    @classmethod
+    def of(cls, roots: Sequence[str], found: Found, home: str, *, only_new: bool = False) -> Guard:
+        """Of what was found in the folders just now; `home` is that of hermes-jobs."""
+        return cls(
+            roots=tuple(map(os.fsencode, roots)),
+            home=os.fsencode(home),
+            known=os.fsencode("\0".join(found.folders)),
+            before=tuple((os.fsencode(path), file) for path, file in found.files().items()),
+            only_new=only_new,
+        )
+
+    def overlaps(self, roots: Sequence[str]) -> bool:
+        """Whether one of the folders lies in one of this guard's, or the other way round."""
+        own = list(map(os.fsdecode, self.roots))
+        return any(is_inside(one, other) or is_inside(other, one) for one in own for other in roots)
 
     def restore(self) -> tuple[str, ...]:
         """Undo what came to be; returns the paths concerned."""
-        after = _guarded([folder for root in self._roots for folder in _folders(root)])
-        known = set(self._known)
         undone = []
-        for path in sorted(after.keys() | self._before.keys()):
-            was, there = self._before.get(path), after.get(path)
-            if there is None or was == there or _is_harmless(path, was, there, known):
-                continue
-            self._undo(path, was)
+        for path, was, _there in self._changes():
+            try:
+                self._undo(path, was)
+            except FileNotFoundError:
+                continue  # another guard was faster
             undone.append(path)
         return tuple(undone)
+
+    def accept(self) -> None:
+        """Keep what came to be, also from guards of other commands: a person has approved it."""
+        _accept(os.fsdecode(self.home), {path: there for path, _was, there in self._changes()})
+
+    def _changes(self) -> list[tuple[str, File | None, File]]:
+        """The paths of files that a command must not leave as they are, with what they were and are."""
+        known = os.fsdecode(self.known).split("\0")
+        found = guarded_files.find(map(os.fsdecode, self.roots), known)
+        after = found.files()
+        before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
+        changes = []
+        trusted = {*known, *found.repositories}
+        for path in sorted(after):
+            was, there = before.get(path), after[path]
+            if was == there or (self.only_new and was is not None) or _is_harmless(path, was, there, trusted):
+                continue
+            if not os.path.exists(os.path.join(os.fsdecode(self.home), ACCEPTED, _digest(path, there))):
+                changes.append((path, was, there))
+        return changes
 
     def _undo(self, path: str, was: File | None) -> None:
         if os.path.lexists(path):
             name = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns()}"
-            folder = os.path.join(self._quarantine, name)
+            folder = os.path.join(os.fsdecode(self.home), QUARANTINE, name)
             os.makedirs(folder, mode=0o700, exist_ok=True)
             Path(folder, "origin").write_text(f"{path}\n", encoding="utf-8", errors="surrogateescape")
             shutil.move(path, os.path.join(folder, os.path.basename(path)))
         if was is not None and was.content is not None:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(was.content)
-                os.fchmod(file.fileno(), was.mode)
+            _write(path, was.content, was.mode)
         elif was is None and os.path.basename(path) == "config" and os.path.isdir(os.path.dirname(path)):
-            Path(path).write_text("[core]\n\trepositoryformatversion = 0\n", encoding="utf-8")
+            _write(path, b"[core]\n\trepositoryformatversion = 0\n", stat.S_IFREG | 0o644)
+
+
+def accept(home: str, path: str) -> None:
+    """Keep a file that has just been written with an approval, also from the guards of running commands."""
+    _accept(home, guarded_files.read(path))
+
+
+def _accept(home: str, files: Mapping[str, File]) -> None:
+    folder = Path(home, ACCEPTED)
+    for path, file in files.items():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(folder, _digest(path, file)).touch(mode=0o600)
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        os.symlink(os.fsdecode(content), path)
+        return
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        os.fchmod(file.fileno(), stat.S_IMODE(mode))
+
+
+def _digest(path: str, file: File) -> str:
+    return hashlib.sha256(b"\0".join((os.fsencode(path), msgspec.json.encode(file)))).hexdigest()
 
 
 def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> bool:
-    """Whether a change may stay: plain settings of a repository, and files that came with a new folder, which
-    nobody trusts yet; git trusts each repository."""
-    name, folder = os.path.basename(path), os.path.dirname(path)
-    if name == "config" and os.path.exists(os.path.join(folder, "HEAD")):
-        old = set() if was is None or was.content is None else set(was.content.splitlines())
-        lines = [] if there.content is None else there.content.splitlines()
-        return there.content is not None and all(line in old or _is_plain(line) for line in lines)
+    """Whether a change may stay: plain settings of a repository, links to one that is guarded itself, and
+    files that came with a new folder, which nobody trusts yet; git trusts each repository. `known` are the
+    folders that were there, and the repositories that are."""
+    folder, name = os.path.split(path)
+    if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
+        return (
+            stat.S_ISREG(there.mode)
+            and there.content is not None
+            and adds_only_harmless(was.content if was is not None else None, there.content)
+        )
+    if name == "commondir" and os.path.basename(os.path.dirname(folder)) == "worktrees":
+        return there.content == b"../..\n"
+    if name == ".git" and stat.S_ISREG(there.mode):  # of a submodule or a linked worktree
+        target = os.fsdecode(there.content or b"").partition("gitdir:")[2].strip()
+        return os.path.realpath(os.path.join(folder, target)) in known
     if ".git" in path.split("/"):
         return False
     owner = re.split(r"/\.(?:idea|vscode)/", path)[0]
     return was is None and (owner if owner != path else folder) not in known
 
 
-def _is_plain(line: bytes) -> bool:
-    text = line.decode("utf-8", "replace").strip()
-    return not text or bool(_SECTION.fullmatch(text) or _SETTING.fullmatch(text))
-
-
-def _guarded(folders: Sequence[str]) -> Mapping[str, File]:
-    """The guarded files right in these folders."""
-    files: dict[str, File] = {}
-    for folder in folders:
-        paths = [os.path.join(folder, name) for name in _names()]
-        git = os.path.join(folder, ".git")
-        for repository in _repositories(git, folder):
-            paths += [os.path.join(repository, name) for name in words("sensitive_paths", "git")]
-        paths += [git] if os.path.isfile(git) else []
-        for path in paths:
-            files.update(_files(path))
-    return files
-
-
-def _files(path: str) -> Iterator[tuple[str, File]]:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return
-    if stat.S_ISDIR(status.st_mode):
-        for name in sorted(os.listdir(path))[:MAX_FILES]:
-            if not name.endswith(".sample"):
-                yield from _files(os.path.join(path, name))
-        return
-    content = None
-    if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_BYTES:
-        try:
-            content = Path(path).read_bytes()
-        except OSError:
-            content = None
-    elif stat.S_ISLNK(status.st_mode):
-        content = os.fsencode(os.readlink(path))
-    yield path, File(content, stat.S_IMODE(status.st_mode))
-
-
-def _settings(repository: str, command: str) -> list[str]:
-    """The paths in a repository that its programs run or read settings from."""
-    names = words("sensitive_paths", "git")
-    if CHANGES_SETTINGS.search(command):
-        names -= {"config", "config.worktree"}
-    return [path for name in sorted(names) if os.path.exists(path := os.path.join(repository, name))]
-
-
-def _repositories(git: str, folder: str) -> Iterator[str]:
-    """The repositories of a folder: at its `.git`, of submodules, and the folder itself if it is one."""
-    if os.path.exists(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects")):
-        yield folder
-        git = folder
-    if not os.path.isdir(git) or os.path.islink(git):
-        return
-    if git != folder:
-        yield git
-    modules = [os.path.join(git, "modules")]
-    for _ in range(MAX_DEPTH):
-        modules = [path for folder in modules if os.path.isdir(folder) for path in _below(folder)]
-        yield from [path for path in modules if os.path.exists(os.path.join(path, "HEAD"))]
-
-
-def _make_hooks(repository: str) -> None:
-    hooks = os.path.join(repository, "hooks")
-    if not os.path.lexists(hooks) and os.access(repository, os.W_OK):
-        os.makedirs(hooks, exist_ok=True)
-
-
-def _folders(root: str) -> Iterator[str]:
-    """The folder and those below it, not of installed packages, nearest first, at most `MAX_FOLDERS`."""
-    level, count = [root], 0
-    skipped = words("sensitive_paths", "not_searched")
-    for _ in range(MAX_DEPTH + 1):
-        for folder in level:
-            count += 1
-            if count > MAX_FOLDERS:
-                return
-            yield folder
-        level = [path for folder in level for path in _below(folder) if os.path.basename(path) not in skipped]
-
-
-def _below(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
-
-
-def _names() -> Sequence[str]:
-    names: Sequence[str] = load("sensitive_paths")["guarded"]["names"]
-    return names
+def undone_note(paths: Sequence[str]) -> str:
+    """A line for the model on files that were taken away."""
+    return (
+        f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
+        "an approval. The change was undone, and kept in the quarantine of hermes-jobs. Tell the user.]"
+    )
 
 
 def _line(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with Path(path).open(encoding="utf-8", errors="surrogateescape") as file:
             return file.readline(4096).strip()
     except OSError:
         return ""

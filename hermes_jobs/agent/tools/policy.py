@@ -19,7 +19,7 @@ from hermes_jobs.agent.tools.invocations import Invocation, invocations
 from hermes_jobs.agent.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import MAX_COMMAND_BYTES
-from hermes_jobs.agent.tools.sandbox import SandboxReach
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import words
 from hermes_jobs.agent.tools.tool import ALLOW

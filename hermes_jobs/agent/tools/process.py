@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
+from hermes_jobs.agent.tools.folder_guard import undone_note
 from hermes_jobs.agent.tools.output import clean
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared_resource, tool
@@ -158,7 +159,9 @@ def page(processes: BackgroundProcesses, process: BackgroundProcess, after: int 
         f"[{process.record.id}: {state}; bytes {output.start:,} to {output.end:,} of its output"
         f"{lost_note}; continue with after={output.end}]"
     )
-    return f"{head}\n{clean(output.data.decode(errors='replace'))}".rstrip("\n")
+    text = f"{head}\n{clean(output.data.decode(errors='replace'))}".rstrip("\n")
+    undone = processes.files.undone(process.record.id)
+    return f"{text}\n{undone_note(undone)}" if undone else text
 
 
 def start_result(processes: BackgroundProcesses, process: BackgroundProcess) -> str:

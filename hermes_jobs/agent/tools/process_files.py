@@ -4,11 +4,13 @@ record.json    what was started; written before it begins
 status.json    its state, as its keeper reports it
 output.START   its output, in parts named by their first byte; the keeper deletes the oldest
 control        the pipe on which the keeper takes requests
+undone         files that it made and that were taken away: paths, one a line
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -66,40 +68,50 @@ class ProcessFiles:
     """Reads and writes them, for any process of the home."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     def ids(self) -> list[str]:
         """The ids of all processes that have a folder."""
         with suppress(FileNotFoundError):
-            return [path.name for path in self._folder.iterdir() if path.is_dir()]
+            return [path.name for path in self.folder.iterdir() if path.is_dir()]
         return []
 
     def record(self, name: str) -> ProcessRecord | None:
         """The record with that id; None if it is missing or unreadable."""
         try:
             return msgspec.json.decode(
-                (self._folder / name / "record.json").read_bytes(), type=described(ProcessRecord)
+                (self.folder / name / "record.json").read_bytes(), type=described(ProcessRecord)
             )
         except (OSError, msgspec.DecodeError):
             return None
 
     def write_record(self, record: ProcessRecord) -> None:
         """Write it. Raises `OSError`."""
-        path = self._folder / record.id / "record.json"
+        path = self.folder / record.id / "record.json"
         write_bytes(path, msgspec.json.encode(record), durable=False)
 
     def status(self, name: str) -> KeeperStatus:
         """Its state; `starting` before its keeper's first report."""
         try:
             return msgspec.json.decode(
-                (self._folder / name / "status.json").read_bytes(), type=described(KeeperStatus)
+                (self.folder / name / "status.json").read_bytes(), type=described(KeeperStatus)
             )
         except (OSError, msgspec.DecodeError):
             return KeeperStatus()
 
     def write_status(self, name: str, status: KeeperStatus) -> None:
         """Write it in place of a keeper that has ended. Raises `OSError`."""
-        write_bytes(self._folder / name / "status.json", msgspec.json.encode(status), durable=False)
+        write_bytes(self.folder / name / "status.json", msgspec.json.encode(status), durable=False)
+
+    def undone(self, name: str) -> tuple[str, ...]:
+        """The paths of files that were taken away after its end."""
+        return tuple(_content(self.folder / name / "undone").decode("utf-8", "replace").splitlines())
+
+    def write_undone(self, name: str, paths: Sequence[str]) -> None:
+        """Add to them."""
+        if paths:
+            with (self.folder / name / "undone").open("ab") as file:
+                file.writelines(os.fsencode(f"{path}\n") for path in paths)
 
     def output(self, name: str, after: int | None, maximum: int) -> Output:
         """At most `maximum` bytes of an output: those after a position, or (None) the last ones."""
@@ -120,7 +132,7 @@ class ProcessFiles:
 
     def parts(self, name: str) -> dict[int, Path]:
         """The files of an output, in order, by their first byte."""
-        files = {int(path.name.partition(".")[2]): path for path in (self._folder / name).glob("output.*")}
+        files = {int(path.name.partition(".")[2]): path for path in (self.folder / name).glob("output.*")}
         return dict(sorted(files.items()))
 
     def texts(self, name: str) -> str:

@@ -6,7 +6,7 @@ themselves stay read-only.
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH103, PTH110, PTH112, PTH114, PTH118, PTH120, PTH208
+# ruff: noqa: PTH103, PTH110, PTH118
 
 from __future__ import annotations
 
@@ -15,47 +15,26 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from hermes_jobs.agent.tools import installation
+from hermes_jobs.agent.tools import guarded_files, installation
 from hermes_jobs.agent.tools.environment import cache_variables, without_session
-from hermes_jobs.agent.tools.folder_guard import Guard, git_folders
-from hermes_jobs.agent.tools.folder_guard import places as guarded_places
+from hermes_jobs.agent.tools.folder_guard import Guard, git_folders, locks_repositories
+from hermes_jobs.agent.tools.folder_guard import locked as guarded_places
+from hermes_jobs.agent.tools.guarded_files import Found
 from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
-from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, TEMPORARY, SandboxPlan
-from hermes_jobs.agent.tools.sensitive_paths import (
-    paths_in,
-    secret_places,
-    socket_path,
-    sockets,
-    startup_places,
-    system_folders,
-)
+from hermes_jobs.agent.tools.sandbox_places import Places, SandboxReach, folders_above, within_temporary
+from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, SandboxPlan
 from hermes_jobs.agent.tools.tool import ToolFailed
 
 LAYER_SCRIPT = Path(__file__).with_name("sandbox_layer.py")
 PROBE_SECONDS = 10
-MAX_CHILDREN = 400  # of a home folder that is the working folder: a command line has an end
 
 Mode = Literal["auto", "on", "off"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SandboxReach:
-    """The access of a command beyond the default: `everything`, for approved commands that cannot work in
-    a sandbox; else the places in `visible`, where `None` means all but the home. `approved`: a person has
-    approved it, and it may write all but the home and the installation.
-
-    A place that begins with `$` is the service which that variable of the session names: `$SSH_AUTH_SOCK`.
-    """
-
-    everything: bool = False
-    visible: tuple[str, ...] | None = ()
-    approved: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,89 +95,139 @@ class Sandbox:
         command: str = "",
         network: bool = True,
         guest: bool = False,
+        background: bool = False,
+        found: Found | None = None,
     ) -> Enclosure:
         """How a process with that working folder starts.
 
         `environ` is its environment outside of a sandbox. Processes with the same `scratch` (a session, an
         MCP server) share temporary files. It may also write `places`. `command` is the text that a shell is
-        to run. A `guest` does not write its working folder, sees nothing of the home, and has a cache of its
-        `scratch`. Raises `ToolFailed`.
+        to run, `background` where nobody waits for its end, and
+        `found` what `guarded` says of its folders. A `guest` does not write its working folder, sees
+        nothing of the home, and has a cache of its `scratch`. Raises `ToolFailed`.
         """
         home, real = self._checked(workdir)
-        layer_name = self._layer(reach)
-        sees_all = reach.everything or reach.visible is None
-        seen = self._seen(reach, environ)
-        variables = dict(environ) if sees_all else without_session(environ, self._named(reach))
-        if self.mode == "off":
+        name = self._layer(reach)
+        declared = [self._places.real(place) for place in (*self.writable, *places)]
+        cache_folder = "" if self.mode == "off" else self._folder("cache", scratch if guest else real)
+        variables = self._variables(reach, environ, cache_folder, declared)
+        if name == NONE:
             return Enclosure(plan="", environment=variables)
-        cache_folder = self._folder("cache", scratch if guest else real)
-        tmp = self._folder("tmp", scratch) if layer_name != NONE else ""
-        declared = [self._real(place) for place in (*self.writable, *places)]
-        variables |= cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
-        if layer_name == NONE:
-            return Enclosure(plan="", environment=variables)
-        if layer_name == LANDLOCK:
-            variables["TMPDIR"] = tmp
-        else:
-            variables.pop("TMPDIR", None)
-        protected = installation.places() if reach.approved else self._protected(environ.get("PATH", ""))
-        roots = self._roots(() if guest else (real, *self.paths.real_roots(workdir)), protected, declared)
-        if not reach.approved:
-            folders = [] if guest else list(git_folders(workdir))
-            roots += [path for path in folders if not any(is_inside(path, root) for root in roots)]
-            if layer_name == NAMESPACE:
-                protected = (*protected, *guarded_places(roots, command))
-        writable = [cache_folder] if reach.approved else [*roots, cache_folder]
-        locked = [
-            path for path in protected if reach.approved or any(is_inside(path, root) for root in roots)
-        ]
-        locked = [path for path in locked if not is_inside(home, path)]
-        hidden = [] if reach.visible is None else self._hidden(environ, seen)
+        tmp = self._folder("tmp", scratch)
+        variables = {key: value for key, value in variables.items() if key != "TMPDIR"}
+        variables |= {"TMPDIR": tmp} if name == LANDLOCK else {}
+        roots, locked = self._written(workdir, reach, environ, declared, guest)
+        if name == NAMESPACE and not reach.approved:
+            found = found or guarded_files.find(roots)
+            locked += guarded_places(found, command, background=background)
+            locked += guarded_places(guarded_files.find(declared), command) if declared else []
+        seen = self._places.seen(reach, environ)
+        hidden = [] if reach.visible is None else self._places.hidden(environ, seen)
+        within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
         plan = SandboxPlan(
-            layer_name,
+            name,
             home,
             tmp=tmp,
-            shown=[] if guest else [os.path.join(home, name) for name in READABLE],
-            kept=_within_temporary((*roots, *seen, self.paths.user_home, *protected)),
+            shown=[] if guest else [os.path.join(home, each) for each in READABLE],
+            kept=within_temporary((*roots, *seen, self.paths.user_home, *locked)),
             hidden=[path for path in hidden if not is_inside(real, path) and not is_inside(home, path)],
-            writable=writable,
-            pinned=_above(locked, ["/"] if reach.approved else roots),
-            locked=locked,
+            seen=[path for path in seen if any(is_inside(path, place) for place in hidden)],
+            writable=[*([] if reach.approved else roots), cache_folder],
+            pinned=folders_above(within, ["/"] if reach.approved else roots),
+            locked=[path for path in within if not is_inside(home, path)],
             open=reach.approved,
-            sockets=sees_all or bool(self._named(reach)),
+            sockets=self._places.reaches_sockets(reach, environ, seen),
             network=network,
         )
         return Enclosure(plan=plan.encode(), environment=variables)
+
+    def _variables(
+        self, reach: SandboxReach, environ: Mapping[str, str], cache_folder: str, declared: Sequence[str]
+    ) -> dict[str, str]:
+        """The environment: without services of the session, and with caches of the agent's own."""
+        sees_all = reach.everything or reach.visible is None
+        variables = dict(environ) if sees_all else without_session(environ, self._places.named(reach))
+        if not cache_folder:
+            return variables
+        return variables | cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
+
+    def _written(
+        self,
+        workdir: str,
+        reach: SandboxReach,
+        environ: Mapping[str, str],
+        declared: Sequence[str],
+        guest: bool,
+    ) -> tuple[list[str], list[str]]:
+        """The places that a command writes, and what stays read-only within them."""
+        protected = self._protected(reach, environ)
+        folders = () if guest else (os.path.realpath(workdir), *self.paths.real_roots(workdir))
+        roots = self._places.roots(folders, protected, declared)
+        if not (reach.approved or guest):
+            stores = list(git_folders(workdir))
+            roots += [path for path in stores if not any(is_inside(path, root) for root in roots)]
+        return roots, list(protected)
+
+    def _protected(self, reach: SandboxReach, environ: Mapping[str, str]) -> tuple[str, ...]:
+        return installation.places() if reach.approved else self._places.protected(environ.get("PATH", ""))
 
     def hidden_in(self, workdir: str, reach: SandboxReach) -> tuple[str, ...]:
         """The paths of the working folder that a container must not see, outermost first. Raises
         `ToolFailed`."""
         home, real = self._checked(workdir)
-        places = sorted({home, *([] if reach.visible is None else self._hidden({}, self._seen(reach, {})))})
+        seen = self._places.seen(reach, {})
+        places = sorted({home, *([] if reach.visible is None else self._places.hidden({}, seen))})
         inside = [place for place in places if is_inside(place, real) and os.path.exists(place)]
         return tuple(
             path for path in inside if not any(is_inside(path, one) for one in inside if one != path)
         )
 
     def locked_in(
-        self, workdir: str, reach: SandboxReach, environ: Mapping[str, str], command: str
+        self,
+        workdir: str,
+        reach: SandboxReach,
+        environ: Mapping[str, str],
+        command: str,
+        *,
+        background: bool = False,
     ) -> tuple[str, ...]:
         """The paths of the working folder that a container cannot write."""
         real = os.path.realpath(workdir)
-        if reach.approved:
-            protected: Sequence[str] = installation.places()
-        else:
-            protected = (*self._protected(environ.get("PATH", "")), *guarded_places([real], command))
+        protected = list(self._protected(reach, environ))
+        if not reach.approved:
+            protected += guarded_places(guarded_files.find([real]), command, background=background)
         return tuple(dict.fromkeys(path for path in protected if is_inside(path, real) and path != real))
 
-    def guard(self, workdir: str, reach: SandboxReach) -> Guard | None:
-        """What undoes changes of files that run by themselves; None for a command that may make them."""
-        if reach.approved or self.mode == "off":
-            return None
+    def guarded(self, workdir: str) -> Found | None:
+        """What runs by itself in the folders of a command; None where the sandbox is off."""
+        return None if self.mode == "off" else guarded_files.find(self.guarded_roots(workdir))
+
+    def guarded_roots(self, workdir: str) -> tuple[str, ...]:
+        """The folders whose guarded files a command may come to, outermost ones only."""
         roots = [os.path.realpath(workdir), *self.paths.real_roots(workdir), *git_folders(workdir)]
         outermost = [path for path in roots if not any(is_inside(path, one) for one in roots if one != path)]
-        quarantine = os.path.join(os.path.realpath(self.paths.home), "quarantine")
-        return Guard(list(dict.fromkeys(outermost)), quarantine)
+        return tuple(dict.fromkeys(outermost))
+
+    def guard(
+        self,
+        workdir: str,
+        found: Found | None,
+        command: str = "",
+        *,
+        background: bool = False,
+        in_container: bool = False,
+    ) -> Guard | None:
+        """What undoes changes of what was `found`, and new files; None where the sandbox is off."""
+        if found is None:
+            return None
+        by_kernel = in_container or layer().name == NAMESPACE
+        only_new = by_kernel and locks_repositories(command, background=background)
+        home = os.path.realpath(self.paths.home)
+        return Guard.of(self.guarded_roots(workdir), found, home, only_new=only_new)
+
+    @property
+    def _places(self) -> Places:
+        return Places(paths=self.paths, visible=self.visible)
 
     def _layer(self, reach: SandboxReach) -> str:
         """The layer for a process. Raises `ToolFailed` if there is none and there has to be one."""
@@ -231,84 +260,3 @@ class Sandbox:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.utime(folder)
         return folder
-
-    # --- what is seen ---------------------------------------------------------------------------------
-
-    def _seen(self, reach: SandboxReach, environ: Mapping[str, str]) -> list[str]:
-        """The real paths that are hidden by default and visible to this command."""
-        places = [place for place in (*self.visible, *(reach.visible or ())) if not place.startswith("$")]
-        services = [path for name in self._named(reach) if (path := socket_path(environ.get(name[1:], "")))]
-        return [self._real(place) for place in (*places, *services)]
-
-    def _named(self, reach: SandboxReach) -> list[str]:
-        """The visible services of the session, by their variables."""
-        return [place for place in (*self.visible, *(reach.visible or ())) if place.startswith("$")]
-
-    def _hidden(self, environ: Mapping[str, str], seen: Sequence[str]) -> list[str]:
-        user_home = self.paths.user_home
-        places = (*secret_places(user_home), *sockets(user_home, environ))
-        return [place for place in places if not any(is_inside(place, one) for one in seen)]
-
-    # --- what is written ------------------------------------------------------------------------------
-
-    def _protected(self, path: str) -> tuple[str, ...]:
-        """What stays read-only wherever it lies: the installation, programs, files that run by themselves."""
-        folders = installation.program_folders(path)
-        return tuple(dict.fromkeys((*installation.places(), *folders, *startup_places(self.paths.user_home))))
-
-    def _roots(self, folders: Sequence[str], protected: Sequence[str], declared: Sequence[str]) -> list[str]:
-        """The places that can be written, outermost first."""
-        chosen = dict.fromkeys(folders)
-        startup = [os.path.join(self.paths.user_home, place) for place in paths_in("startup")]
-        closed = (*protected, *startup, *system_folders())
-        roots = [
-            part
-            for root in chosen
-            if not any(is_inside(root, place) for place in closed)
-            for part in self._parts(root)
-        ]
-        own = (*installation.places(), os.path.realpath(self.paths.home))
-        roots += [place for place in declared if not any(is_inside(place, one) for one in own)]
-        return sorted(dict.fromkeys(roots))
-
-    def _parts(self, root: str) -> Iterator[str]:
-        """What can be written of a folder: itself, or its content if new files in it could run by themselves.
-
-        Those are a person's home folder, with its startup files, and a checkout that hermes-jobs runs from,
-        in which Python looks for modules.
-        """
-        user_home = os.path.realpath(self.paths.user_home)
-        if is_inside(user_home, root) and os.path.isdir(user_home):
-            root = user_home
-        elif not (installation.is_checkout() and root == installation.import_root()):
-            yield root
-            return
-        paths = [
-            os.path.join(root, name)
-            for name in sorted(os.listdir(root))
-            if not (name.startswith(".") and root == user_home)
-        ]
-        home = os.path.realpath(self.paths.home)
-        yield from [path for path in paths if path != home and not os.path.islink(path)][:MAX_CHILDREN]
-
-    def _real(self, place: str) -> str:
-        return os.path.realpath(os.path.join(self.paths.user_home, place.removeprefix("~/")))
-
-
-def _above(locked: Sequence[str], roots: Sequence[str]) -> list[str]:
-    """The folders between a writable place and a locked one in it, outermost first: moved away, they would
-    take the locked place with them and make room for another one."""
-    above: dict[str, None] = {}
-    for path in locked:
-        for root in roots:
-            folder = os.path.dirname(path)
-            while is_inside(folder, root) and folder not in (root, "/"):
-                if os.access(os.path.dirname(folder), os.W_OK):
-                    above[folder] = None
-                folder = os.path.dirname(folder)
-    return sorted(above)
-
-
-def _within_temporary(places: Sequence[str]) -> list[str]:
-    """Those that a private folder for temporary files would cover."""
-    return sorted({place for place in places if any(place.startswith(f"{folder}/") for folder in TEMPORARY)})

@@ -40,7 +40,7 @@ def enter(plan: SandboxPlan) -> None:
     version = _version(libc)
     handled = sum(rights for since, rights in BY_VERSION if version >= since)
     ruleset = _ruleset(libc, handled, 0 if plan.open or version < SCOPES_SINCE else SCOPES)
-    closed = dict.fromkeys((plan.home, *plan.hidden), 0) | dict.fromkeys(plan.shown, READING)
+    closed = dict.fromkeys((plan.home, *plan.hidden), 0) | dict.fromkeys((*plan.shown, *plan.seen), READING)
     closed |= {path: handled for path in plan.writable if path.startswith(f"{plan.home}/")}
     closed |= {plan.tmp: handled} if plan.tmp else {}
     kept = [path for path in plan.kept if path not in plan.writable and not plan.open]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the module itself costs milliseconds
     from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
 MS_BIND, MS_REC, MS_SLAVE = 4096, 16384, 1 << 19
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same numbers on all machines but alpha
 OPEN_TREE_CLONE, AT_RECURSIVE, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD = 1, 0x8000, 4, -100
@@ -42,7 +42,9 @@ def enter(plan: SandboxPlan) -> None:
     is_root = os.geteuid() == 0
     _unshare(libc, is_root, 0 if plan.network else CLONE_NEWNET)
     _mount(libc, "none", "/", "", MS_REC | MS_SLAVE)
-    kept, writable, shown = (_clones(libc, paths) for paths in (plan.kept, plan.writable, plan.shown))
+    kept, seen, writable, shown = (
+        _clones(libc, paths) for paths in (plan.kept, plan.seen, plan.writable, plan.shown)
+    )
     temporary = [(path, _clone(libc, plan.tmp)) for path in TEMPORARY if plan.tmp and os.path.isdir(path)]
     if not plan.open:
         _close_all(libc, is_root)
@@ -50,7 +52,7 @@ def enter(plan: SandboxPlan) -> None:
     _attach(libc, temporary)
     _attach(libc, kept, read_only=not plan.open)
     _attach(libc, [(path, tree) for path, tree in writable if not path.startswith(in_home)])
-    _hide(libc, plan)
+    _hide(libc, plan, seen)
     _attach(libc, [(path, tree) for path, tree in writable if path.startswith(in_home)])
     _attach(libc, shown, read_only=True)
     _lock(libc, plan)
@@ -86,8 +88,8 @@ def _close_all(libc: Any, is_root: bool) -> None:
             _make_read_only(libc, path)
 
 
-def _hide(libc: Any, plan: SandboxPlan) -> None:
-    """Mount empty folders and files over the home and the hidden paths."""
+def _hide(libc: Any, plan: SandboxPlan, seen: list[tuple[str, int]]) -> None:
+    """Mount empty folders and files over the home and the hidden paths; in these folders what is `seen`."""
     if any(plan.home.startswith(f"{folder}/") for folder in TEMPORARY) and plan.tmp:
         os.makedirs(plan.home, mode=0o700, exist_ok=True)
     _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
@@ -95,7 +97,10 @@ def _hide(libc: Any, plan: SandboxPlan) -> None:
     os.close(os.open(nothing, os.O_CREAT | os.O_WRONLY, 0o444))
     for path in _outermost(plan.hidden, plan.home):
         if os.path.isdir(path):
-            _mount(libc, "tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=555")
+            _mount(libc, "tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=64k")
+            within = [(each, tree) for each, tree in seen if each.startswith(f"{path}/")]
+            _attach(libc, within, read_only=not plan.open)
+            _make_read_only(libc, path, recursive=False)
         elif os.path.exists(path):
             _mount(libc, nothing, path, "", MS_BIND)
             _make_read_only(libc, path)

@@ -19,7 +19,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 """Where a private folder is mounted, if there is one."""
 
 _ONE = ("layer", "home", "tmp")
-_MANY = ("shown", "kept", "hidden", "writable", "pinned", "locked")
+_MANY = ("shown", "kept", "hidden", "seen", "writable", "pinned", "locked")
 _FLAGS = ("open", "sockets", "network")
 
 
@@ -30,11 +30,12 @@ class SandboxFailed(Exception):
 class SandboxPlan:
     """What a process sees and may write. All paths are real and absolute.
 
-    `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty.
-    Only `writable` places can be written, and `tmp`, which is seen as `TEMPORARY`; within them not the
-    `locked` ones, and no `pinned` folder can be moved away. `kept` are paths below `TEMPORARY` that stay
-    visible. With `open` everything but home and `locked` can be written, and processes outside be reached by
-    signals. `sockets`: local sockets of other processes can be used; `network`: the network can.
+    `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty,
+    but for what lies in them of `seen`. Only `writable` places can be written, and `tmp`, which is seen as
+    `TEMPORARY`; within them not the `locked` ones, and no `pinned` folder can be moved away. `kept` are paths
+    below `TEMPORARY` that stay visible. With `open` everything but home and `locked` can be written, and
+    processes outside be reached by signals. `sockets`: local sockets of other processes can be used;
+    `network`: the network can.
     """
 
     def __init__(  # noqa: PLR0913 - what a sandbox consists of
@@ -46,6 +47,7 @@ class SandboxPlan:
         shown: list[str] | None = None,
         kept: list[str] | None = None,
         hidden: list[str] | None = None,
+        seen: list[str] | None = None,
         writable: list[str] | None = None,
         pinned: list[str] | None = None,
         locked: list[str] | None = None,
@@ -59,6 +61,7 @@ class SandboxPlan:
         self.shown = shown or []
         self.kept = kept or []
         self.hidden = hidden or []
+        self.seen = seen or []
         self.writable = writable or []
         self.pinned = pinned or []
         self.locked = locked or []

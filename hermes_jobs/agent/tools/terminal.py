@@ -10,6 +10,7 @@ import shlex
 import shutil
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -17,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.agent.tools.background import PROCESS_NAME, BackgroundProcesses
-from hermes_jobs.agent.tools.credentials import NO_KEYS, Keys
+from hermes_jobs.agent.tools.credentials import Keys
 from hermes_jobs.agent.tools.docker import (
     DOCKER_FAILED,
     PROGRAM,
@@ -28,13 +29,15 @@ from hermes_jobs.agent.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.agent.tools.environment import filtered_environment
-from hermes_jobs.agent.tools.folder_guard import Guard
+from hermes_jobs.agent.tools.folder_guard import Guard, undone_note
+from hermes_jobs.agent.tools.guarded_files import Found
 from hermes_jobs.agent.tools.key_environment import applied
 from hermes_jobs.agent.tools.policy import CommandPolicy
 from hermes_jobs.agent.tools.process import start_result
 from hermes_jobs.agent.tools.process_files import Lifetime
 from hermes_jobs.agent.tools.processes import MAX_OUTPUT_BYTES, Completed, run
-from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox, SandboxReach
+from hermes_jobs.agent.tools.sandbox import Enclosure, Sandbox
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
 from hermes_jobs.domain.events import CallPattern
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome
@@ -172,36 +175,53 @@ class Terminal:
         if name is not None:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
-        enclosure, keys = self._enclosure(command, context)
-        guard = self._guard(command, context)
-        try:
-            completed = run(
-                self._command(command, context),
-                cwd=context.workdir,
-                env=enclosure.environment,
-                timeout=seconds,
-                cancel=cancel,
-                max_bytes=self._options.max_bytes,
-                afterwards=self._afterwards(context),
-                sandbox=enclosure.plan,
-            )
-        except ValueError as error:
-            raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
-        in_container = self._options.docker is not None
-        undone = guard.restore() if guard is not None else ()
-        ended = outcome(completed, seconds, in_container=in_container, note=keys.note)
-        return replace_content(ended, undone) if undone else ended
+        reach, keys = self._options.policy.reach(command, context)
+        undone = self._check_guards(context)
+        found = self._options.sandbox.guarded(context.workdir)
+        enclosure = self._enclosure(command, context, reach, keys, found)
+        guard = self._options.sandbox.guard(context.workdir, found, command)
+        with self._held(guard):
+            try:
+                completed = run(
+                    self._command(command, context, reach),
+                    cwd=context.workdir,
+                    env=enclosure.environment,
+                    timeout=seconds,
+                    cancel=cancel,
+                    max_bytes=self._options.max_bytes,
+                    afterwards=self._afterwards(context),
+                    sandbox=enclosure.plan,
+                )
+            except ValueError as error:
+                raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
+            if guard is not None and reach.approved:
+                guard.accept()
+            elif guard is not None:
+                undone += guard.restore()
+        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=keys.note)
+        return with_undone(ended, undone)
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         """Start the command in the background; returns the answer after its start or its early end."""
         processes = self._options.background
         if processes is None:
             raise ToolFailed("there are no background processes here. Nothing was run.")
+        reach, keys = self._options.policy.reach(command, context)
         life: Lifetime = "named" if name else "session" if context.attended else "turn"
         record = processes.record(
-            self._command(command, context), context, life=life, name=name, shown_command=command
+            self._command(command, context, reach, background=True),
+            context,
+            life=life,
+            name=name,
+            shown_command=command,
         )
-        enclosure, _keys = self._enclosure(command, context)
+        undone = self._check_guards(context)
+        found = self._options.sandbox.guarded(context.workdir)
+        enclosure = self._enclosure(command, context, reach, keys, found, background=True)
+        in_container = self._options.docker is not None
+        guard = self._options.sandbox.guard(
+            context.workdir, found, command, background=True, in_container=in_container
+        )
         try:
             process = processes.start(
                 record,
@@ -209,14 +229,18 @@ class Terminal:
                 cancel,
                 sandbox=enclosure.plan,
                 afterwards=self._afterwards(context),
+                guard=None if reach.approved else guard,
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
         except OSError as error:
             raise ToolFailed(f"the process could not be started: {error.strerror}.") from error
-        return ToolOutcome(content=start_result(processes, processes.settled(process)))
+        started = ToolOutcome(content=start_result(processes, processes.settled(process)))
+        return with_undone(started, undone)
 
-    def _command(self, command: str, context: ToolContext) -> str:
+    def _command(
+        self, command: str, context: ToolContext, reach: SandboxReach, *, background: bool = False
+    ) -> str:
         docker = self._options.docker
         if docker is None:
             return command
@@ -227,7 +251,6 @@ class Terminal:
             )
         user = f"{os.getuid()}:{os.getgid()}"
         name = container_name(context.call)
-        reach, _keys = self._options.policy.reach(command, context)
         shown = reach if reach.visible is None else SandboxReach()
         hidden = self._options.sandbox.hidden_in(context.workdir, shown)
         arguments = run_arguments(
@@ -237,38 +260,59 @@ class Terminal:
             workdir=context.workdir,
             user=user,
             hidden=hidden,
-            locked=self._options.sandbox.locked_in(context.workdir, reach, self._environment, command),
+            locked=self._options.sandbox.locked_in(
+                context.workdir, reach, self._environment, command, background=background
+            ),
         )
         return f"exec {shlex.join(arguments)}"
 
-    def _enclosure(self, command: str, context: ToolContext) -> tuple[Enclosure, Keys]:
-        """The sandbox and environment of the command, and the keys that it sees; a container is a sandbox
-        itself."""
+    def _enclosure(
+        self,
+        command: str,
+        context: ToolContext,
+        reach: SandboxReach,
+        keys: Keys,
+        found: Found | None,
+        *,
+        background: bool = False,
+    ) -> Enclosure:
+        """The sandbox and environment of the command; a container is a sandbox itself."""
         if self._options.docker is not None:
-            return Enclosure(plan="", environment=self._environment), NO_KEYS
-        reach, keys = self._options.policy.reach(command, context)
+            return Enclosure(plan="", environment=self._environment)
         environ = applied(self._environment, keys.variables)
         scratch = context.lineage or context.session
-        enclosure = self._options.sandbox.enclose(
-            context.workdir, reach, environ, scratch=scratch, command=command
+        return self._options.sandbox.enclose(
+            context.workdir,
+            reach,
+            environ,
+            scratch=scratch,
+            command=command,
+            background=background,
+            found=found,
         )
-        return enclosure, keys
 
-    def _guard(self, command: str, context: ToolContext) -> Guard | None:
-        reach, _keys = self._options.policy.reach(command, context)
-        return self._options.sandbox.guard(context.workdir, reach)
+    def _check_guards(self, context: ToolContext) -> tuple[str, ...]:
+        """Undo what earlier commands and background processes have left, before this one finds it."""
+        processes = self._options.background
+        if processes is None:
+            return ()
+        return processes.check_guards(self._options.sandbox.guarded_roots(context.workdir))
+
+    def _held(self, guard: Guard | None) -> AbstractContextManager[None]:
+        """The guard on disk, in case this worker is killed."""
+        processes = self._options.background
+        return nullcontext() if guard is None or processes is None else processes.guards.held(guard)
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
 
 
-def replace_content(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
+def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
     """The outcome, with a note on files that were moved away."""
-    note = (
-        f"[{', '.join(undone[:5])}: files that run by themselves later, which a command may write only with "
-        "an approval. The change was undone, and kept in the quarantine of hermes-jobs. Tell the user.]"
-    )
-    return msgspec.structs.replace(ended, content=f"{ended.content.rstrip()}\n{note}", ok=False)
+    if not undone:
+        return ended
+    content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
+    return msgspec.structs.replace(ended, content=content, ok=False)
 
 
 def check_workdir(workdir: str) -> None:

@@ -14,7 +14,8 @@ from hermes_jobs.agent.tools import installation
 from hermes_jobs.agent.tools.environment import filtered_environment
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.processes import run
-from hermes_jobs.agent.tools.sandbox import Sandbox, SandboxReach
+from hermes_jobs.agent.tools.sandbox import Sandbox
+from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.sensitive_paths import paths_in, secret_places
 from hermes_jobs.engine.in_flight import CancelToken
 
