@@ -1,0 +1,125 @@
+"""Counts what the redesign's goals speak of: `python -m tests.docs.house`.
+
+Each line: what it is, its value, the goal, and what this script counts at commit f23fd15e; of features,
+which packages import them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from pathlib import Path
+from statistics import mean
+
+import grimp
+
+PRODUCT = ("hermes_jobs", "workers", "schedules")
+KERNEL = (
+    *("domain", "engine", "eventlog", "runtime", "views", "feature.py", "kernel"),
+    *("agent/llm", "agent/tools", "agent/files", "llm", "tools", "text", "system"),
+)
+"""The kernel with what it stands on, by its names today and tomorrow."""
+WIRING = ("bootstrap", "app.py", "feature.py")
+EQUAL_FIELDS = 5
+EVENTS = re.compile(r"class (\w+)\(Event, frozen=True")
+
+
+class House:
+    """The product's source files in one checkout."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.texts = {
+            file.relative_to(root).as_posix(): file.read_text(encoding="utf-8")
+            for package in PRODUCT
+            for file in sorted((root / package).rglob("*.py"))
+        }
+
+    def lines(self, *parts: str) -> int:
+        """The lines of those parts of `hermes_jobs`; of everything for none."""
+        prefixes = tuple(f"hermes_jobs/{part}" for part in parts)
+        return sum(
+            text.count("\n")
+            for name, text in self.texts.items()
+            if not parts or any(name == prefix or name.startswith(f"{prefix}/") for prefix in prefixes)
+        )
+
+    def files_naming_an_event(self) -> float:
+        """The mean number of files that name an event."""
+        events = {name for text in self.texts.values() for name in EVENTS.findall(text)}
+        naming = Counter(
+            word for text in self.texts.values() for word in events.intersection(re.findall(r"\w+", text))
+        )
+        return mean(naming[event] for event in events)
+
+    def alike_structs(self) -> int:
+        """Pairs of classes that share five fields of the same name and type."""
+        structs = [fields for text in self.texts.values() for fields in _fields(ast.parse(text))]
+        return sum(len(one & other) >= EQUAL_FIELDS for one, other in combinations(structs, 2))
+
+    def packages_of_features(self) -> dict[str, set[str]]:
+        """The packages outside its folder that import from each feature, as `hermes_jobs/domain`."""
+        found: dict[str, set[str]] = {}
+        for name, text in self.texts.items():
+            for feature in re.findall(r"hermes_jobs\.features[. ](?:import )?(\w+)", text):
+                package = "/".join(name.split("/")[: 2 if name.startswith("hermes_jobs") else 1])
+                if not name.startswith(f"hermes_jobs/features/{feature}/"):
+                    found.setdefault(feature, set()).add(package)
+        return {feature: found.get(feature, set()) for feature in self.features()}
+
+    def features(self) -> list[str]:
+        """The folders of features."""
+        return sorted({name.split("/")[2] for name in self.texts if re.match(r"\w+/features/\w+/", name)})
+
+    def kernel_naming_features(self) -> int:
+        """The imports of features by the kernel that the contract `features` still allows."""
+        configuration = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
+        contracts = configuration["tool"]["importlinter"]["contracts"]
+        return sum(len(each["ignore_imports"]) for each in contracts if each["id"] == "features")
+
+    def table(self) -> Iterator[tuple[str, str, str, str]]:
+        """The rows: what, value, goal, before."""
+        yield "product lines", f"{self.lines():,}", "≤ 100,000", "117,329"
+        yield "kernel, llm, tools, text, system", f"{self.lines(*KERNEL):,}", "≤ 45,000", "59,226"
+        yield "files that name an event, mean", f"{self.files_naming_an_event():.1f}", "≤ 4", "8.3"
+        yield "pairs of structs, five equal fields", str(self.alike_structs()), "≤ 60", "187"
+        yield "wiring lines", f"{self.lines(*WIRING):,}", "≤ 1,200", "3,381"
+        yield "import circles", str(circles()), "0", "0"
+        yield "imports of features by the kernel", str(self.kernel_naming_features()), "0", "–"
+        for feature, packages in self.packages_of_features().items():
+            names = ", ".join(sorted(packages)) or "none"
+            yield f"packages that import {feature}", str(len(packages)), "0", names
+
+
+def _fields(module: ast.Module) -> Iterator[frozenset[tuple[str, str]]]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            yield frozenset(
+                (each.target.id, ast.unparse(each.annotation))
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            )
+
+
+def circles() -> int:
+    """Circles of imports in this checkout: 1 where there are some."""
+    graph = grimp.build_graph(*PRODUCT, cache_dir=None)
+    imports = {each: graph.find_modules_directly_imported_by(each) for each in graph.modules}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError:
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    house = House(Path(__file__).parents[2])
+    rows = [("", "now", "goal", "f23fd15e, or where"), *house.table()]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))  # noqa: T201
