@@ -22,7 +22,7 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _URL_PASSWORD = re.compile(
-    r"(?P<before>[a-z][a-z0-9+.-]*://[^\s/@:]*:)(?P<value>[^\s/]+)(?=@)", re.IGNORECASE
+    r"(?P<before>[a-z][a-z0-9+.-]{0,30}://[^\s/@:]*:)(?P<value>[^\s/]+)(?=@)", re.IGNORECASE
 )
 _QUERY_PASSWORD = re.compile(
     r"(?P<before>[?&;](?:password|passwd|pwd|sslpassword|token|api_?key|secret)=)(?P<value>[^\s&;#]+)",

@@ -199,6 +199,8 @@ def _construct(root: Node | None) -> Any:
         return _Loader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         raise _broken(error) from error
+    except ValueError as error:
+        raise YamlError("a number that is too long") from error
 
 
 def _broken(error: yaml.MarkedYAMLError) -> YamlError:

@@ -51,7 +51,7 @@ _OWN = (
     r"(?:my|our|his|her|their|(?:the )?user['’]s|meine?|unsere?|seine?|ihre?"
     r"|mi|nuestr[oa]|su|ma|mon|notre|sa|son|mia|mio|minha|meu|mijn)"
 )
-_NAME = r"(?P<name>[^\W\d_][\w'’-]+(?: [^\W\d_][\w'’-]+)?)"
+_NAME = r"(?P<name>[^\W\d_][\w'’-]{1,60}(?: [^\W\d_][\w'’-]{1,60})?)"
 _HOST = rf"(?:[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.(?:{_ENDS})|\d{{1,3}}(?:\.\d{{1,3}}){{3}})"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -77,7 +78,7 @@ These do not occur in the conversation: {invented}. Write the checkpoint again w
 conversation really contains."""
 
 _WORDS_A_TOKEN = 0.7
-_SUMMARY = re.compile(rf"{OPEN}\n\[.*?\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DOTALL)
+_SUMMARY = re.compile(rf"{OPEN}\n\[[^\]]*+\]\n\n(?P<summary>.*?)\n{CLOSE}\n*", re.DOTALL)
 _TODOS = re.compile(rf"{TODOS_OPEN}\n\[(?:(?!{TODOS_OPEN}).)*\n{TODOS_CLOSE}\Z", re.DOTALL)
 _ANSWERS = (AssistantMessage(ACKNOWLEDGED), AssistantMessage(ENDED_UNANSWERED))
 _TAGS = re.compile("|".join((OPEN, CLOSE, TODOS_OPEN, TODOS_CLOSE)))
@@ -86,8 +87,8 @@ MAX_NAMED = 12
 
 _NAMED = re.compile(
     r"`(?P<code>[^`\n]{3,120})`"
-    r"|(?P<path>(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*|(?<![\w/.])[\w@+-]+(?:/[\w.@+-]+)+)"
-    r"|(?P<file>(?<![\w/.])[\w-]+\.(?:py|md|txt|json|ya?ml|toml|js|ts|tsx|go|rs|c|h|cpp|java|sh|sql|html|css|csv|log|lock|cfg|ini)\b)"
+    r"|(?P<path>(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*|(?<![\w/.@+-])[\w@+-]++(?:/[\w.@+-]+)+)"
+    r"|(?P<file>(?<![\w/.-])[\w-]++\.(?:py|md|txt|json|ya?ml|toml|js|ts|tsx|go|rs|c|h|cpp|java|sh|sql|html|css|csv|log|lock|cfg|ini)\b)"
     r"|(?P<figure>(?<![\w.])\d[\d.,:]{2,}\d(?!\w))"
 )
 _BLANKS = re.compile(r"\s+")
@@ -170,8 +171,8 @@ def _with(message: Message, content: str) -> Message:
 def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
     """Exact names in the summary that the source does not contain, at most a dozen."""
     source_text = _plain(source)
-    missing = (name for name in _names(_NUMBERED.sub("", summary)) if _plain(name) not in source_text)
-    return tuple(dict.fromkeys(missing))[:MAX_NAMED]
+    names = dict.fromkeys(_names(_NUMBERED.sub("", summary)))
+    return tuple(islice((name for name in names if _plain(name) not in source_text), MAX_NAMED))
 
 
 def _names(text: str) -> Iterator[str]:

@@ -329,7 +329,7 @@ def parse_refusal(
 
 def shortened(text: str, limit: int = 160) -> str:
     """The beginning of a text in one line; of an HTML page its title."""
-    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+    title = re.search(r"<title>(.{0,1000}?)</title>", text, re.IGNORECASE | re.DOTALL)
     return one_line(title[1] if title else text, limit)
 
 

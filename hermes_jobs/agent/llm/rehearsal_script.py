@@ -52,7 +52,7 @@ NEWEST_FILES = "ls -t | head -8"
 _MOST_LINES = 20
 _READ = 2000  # characters of a text that are searched
 _REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
-_REMEMBER = re.compile(r"^\s*remember that\s+(?P<what>.+[^?\s])\s*$", re.IGNORECASE | re.DOTALL)
+_REMEMBER = re.compile(r"\A\s*+remember that\s++(?P<what>.+[^?\s])\s*+\Z", re.IGNORECASE | re.DOTALL)
 """A statement; a question that begins like this is excluded."""
 _ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
 

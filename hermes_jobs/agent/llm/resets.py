@@ -36,7 +36,9 @@ _NAMED_DAY = re.compile(
     re.IGNORECASE,
 )
 _TIME_OF_DAY = re.compile(_TRIGGER + rf"(?<![\w:.-]){_CLOCK}{_ZONE}", re.IGNORECASE)
-_EPOCH = re.compile(r"(?:reset\w*|limit reached|until)\W{1,6}(?P<epoch>\d{10}|\d{13})(?!\d)", re.IGNORECASE)
+_EPOCH = re.compile(
+    r"(?:reset\w{0,10}|limit reached|until)\W{1,6}(?P<epoch>\d{10}|\d{13})(?!\d)", re.IGNORECASE
+)
 _ABBREVIATIONS = {"utc": "UTC", "gmt": "UTC", "z": "UTC", "p": "America/Los_Angeles", "e": "America/New_York"}
 
 

@@ -19,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from hermes_jobs.agent.llm.resets import from_epoch, named_reset
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_PIECE = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhdw])", re.IGNORECASE)
+_PIECE = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s{0,20}(ms|[smhdw])", re.IGNORECASE)
 _DURATION = r"((?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])(?![a-z])(?:,? and |[\s,]*))+)"
 _WORDS = {
     **dict.fromkeys(("millisecond", "msec"), "ms"),
@@ -31,7 +31,7 @@ _WORDS = {
 }
 _LONG_UNIT = re.compile(rf"\b(\d+(?:\.\d+)?|an?)[\s-]*({'|'.join(_WORDS)})s?\b", re.IGNORECASE)
 _IN_MESSAGE = re.compile(
-    rf"(?:try again|retry|wait|available|reset\w*)[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
+    rf"(?:try again|retry|wait|available|reset\w{0, 10})[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
     rf"|retry_?delay\W{{1,6}}{_DURATION}",
     re.IGNORECASE,
 )

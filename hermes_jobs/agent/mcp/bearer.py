@@ -28,7 +28,7 @@ REFUSALS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Errors of RFC 6749, section 5.2, after which the same request never succeeds."""
 HIDDEN = b"[REDACTED]"
 
-_PARAMETER = re.compile(r'([a-z_]+)=(?:"([\x20\x21\x23-\x7e]*)"|([\x21\x23-\x2b\x2d-\x7e]+))')
+_PARAMETER = re.compile(r'([a-z_]{1,40})=(?:"([\x20\x21\x23-\x7e]*)"|([\x21\x23-\x2b\x2d-\x7e]+))')
 
 
 class NotRenewed(Exception):

@@ -164,7 +164,7 @@ class SessionPrompt:
 def normalize(text: str) -> str:
     """The text with plain newlines, without trailing blanks, and with one newline at its end."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return re.sub(r"[ \t]+$", "", lines, flags=re.MULTILINE).strip("\n") + "\n"
+    return re.sub(r"(?<![ \t])[ \t]+$", "", lines, flags=re.MULTILINE).strip("\n") + "\n"
 
 
 def guidance_for(names: Collection[str]) -> str:

@@ -38,6 +38,7 @@ PREVIEW = 80
 SHOWN = 5
 NEAREST = 3
 ALIKE = 0.35
+_COMPARED = 2_000  # characters of each text: comparing is quadratic
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -300,10 +301,11 @@ def only_match(entries: Sequence[str], old_text: str | None) -> str:
 def nearest(entries: Sequence[str], text: str) -> tuple[str, ...]:
     """The entries most similar to a text, or with most of its words."""
     words = set(text.lower().split())
+    sought = text.lower()[:_COMPARED]
 
     def likeness(entry: str) -> float:
         shared = len(words & set(entry.lower().split())) / max(len(words), 1)
-        return max(shared, difflib.SequenceMatcher(None, entry.lower(), text.lower()).ratio())
+        return max(shared, difflib.SequenceMatcher(None, entry.lower()[:_COMPARED], sought).ratio())
 
     ranked = sorted(((likeness(entry), entry) for entry in entries), reverse=True)
     return tuple(entry for share, entry in ranked[:NEAREST] if share >= ALIKE)

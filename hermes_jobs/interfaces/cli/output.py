@@ -106,7 +106,7 @@ def wrap(text: str, width: int, maximum: int | None = None) -> list[str]:
     Only a word that is wider than a line is broken itself. Chinese and Japanese may be broken anywhere.
     """
     lines, line = [], ""
-    for match in _pieces().finditer(text):
+    for match in _pieces().finditer(text.rstrip()):
         joined = f"{line} {match[2]}" if line and match[1] else f"{line}{match[2]}"
         if line_width(joined) <= width:
             line = joined

@@ -25,7 +25,7 @@ _ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re
 _SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 
 _OPENS = re.compile(
-    r"\bopen\s*\(\s*(?P<path>[^,\n]{0,200}?)\s*,\s*(?:mode\s*=\s*)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
+    r"\bopen\s*+\(\s*+(?P<path>[^,\n]{0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
 _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
 
@@ -114,7 +114,7 @@ _AWK_PRINTS = re.compile(r"\bprintf?\b")
 _AWK_CONSTANT = re.compile(
     r'"(?:[^"\\]|\\.?)*+(?:"|(?P<open>\Z))|(?:^|(?<=[(,{;!&|~\n]))\s*/(?:[^/\\\n]|\\.)*+/', re.DOTALL
 )
-_AWK_OWN_FILE = re.compile(r'>>?\s*"(?![/~])(?!.*\.\.)[\w./ -]+"')
+_AWK_OWN_FILE = re.compile(r'>>?\s*+"(?![/~])(?!.{0,300}\.\.)[\w./ -]{1,300}"')
 
 
 def _awk_programs(invocation: Invocation) -> Iterator[str]:

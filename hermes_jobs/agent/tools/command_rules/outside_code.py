@@ -20,6 +20,7 @@ from hermes_jobs.agent.tools.path_policy import is_inside
 from hermes_jobs.agent.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.agent.tools.tables import pattern, words
 
+_LONGEST_NAME = 120  # of a variable, in characters
 _CODE_LETTERS = {"python": "cm", "php": "r"}
 """By language, the short options behind which code or a module stands; for the others `-e` and `-p`."""
 
@@ -143,6 +144,8 @@ def _assignments(invocation: Invocation, *, exports: bool) -> Iterator[str]:
 def _is_launching(  # noqa: PLR0911
     name: str, value: str, invocation: Invocation, context: CommandContext, *, exports: bool
 ) -> bool:
+    if len(name) > _LONGEST_NAME:
+        return True  # no program has such a variable
     launching = words("interpreters", "launching_variables")
     if name in launching or pattern("interpreters", "launching_names").fullmatch(name):
         return bool(value)

@@ -25,6 +25,7 @@ _SETTING = re.compile(
 )
 _CONNECT = re.compile(r"(?:\\(?:connect|c|r)|\bconnect)\b(?P<words>[^;\n]{0,400})", re.IGNORECASE)
 _PLACE = re.compile(r"(?://)?(?=\S{0,200}[.:])[\w.-]{1,200}(?::\d{1,5})?(?:/[\w-]{0,80})?")
+_LONGEST_NAME = 120  # of a variable, in characters
 _PORT = re.compile(r"(?<![:\]]):\d{1,5}$|(?<=\]):\d{1,5}$")
 
 
@@ -59,7 +60,7 @@ def _hosts(client: Invocation) -> Iterator[str]:
         )
     for assignment in takewhile(ASSIGNMENT.fullmatch, client.words):
         variable, _, value = assignment.partition("=")
-        if pattern("network", "server_variables").fullmatch(variable) and "://" not in value:
+        if pattern("network", "server_variables").fullmatch(variable[:_LONGEST_NAME]) and "://" not in value:
             yield from value.split(",")
 
 
