@@ -187,7 +187,7 @@ class ModelEndpoints:
             base_url=choice.base_url,
             idle_timeout=self._settings.model.idle_timeout,
             timeout=self._settings.model.timeout,
-            manner=_manner(self._settings, choice),
+            manner=api_options(self._settings, choice),
             windows=self.windows(choice.base_url),
             refusals=self.refusals(choice.base_url),
             watch=self._watch,
@@ -326,10 +326,11 @@ def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
     """How the model's endpoint caches prompts."""
     from hermes_jobs.agent.llm.cache_support import prompt_caching
 
-    return prompt_caching(choice.provider, choice.base_url, choice.model, _manner(settings, choice))
+    return prompt_caching(choice.provider, choice.base_url, choice.model, api_options(settings, choice))
 
 
-def _manner(settings: Settings, choice: Choice) -> ApiOptions:
+def api_options(settings: Settings, choice: Choice) -> ApiOptions:
+    """How the settings want that model to be called."""
     from hermes_jobs.agent.llm.dialect import ApiOptions
 
     model = settings.model

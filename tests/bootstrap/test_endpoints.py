@@ -3,7 +3,7 @@
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.endpoints import endpoint_name
+from hermes_jobs.bootstrap.endpoints import api_options, endpoint_name
 from hermes_jobs.settings import Choice, load
 
 KEY = {"OPENAI_API_KEY": "sk-123456"}
@@ -119,3 +119,22 @@ def test_purposes_at_one_endpoint_share_its_client(tmp_path):
 )
 def test_an_endpoint_is_stored_by_its_address_without_secrets(base_url, name):
     assert endpoint_name(base_url) == name
+
+
+@pytest.mark.parametrize(
+    ("environ", "api"),
+    [
+        ({"OPENAI_API_KEY": "sk-1"}, "responses"),  # platform.openai.com/docs/guides/reasoning
+        ({"XAI_API_KEY": "xai-1"}, "responses"),  # docs.x.ai/docs/guides/reasoning
+        ({"DEEPSEEK_API_KEY": "sk-1"}, "chat"),
+        ({"MISTRAL_API_KEY": "k"}, "chat"),
+        ({"OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": LOCAL}, "chat"),
+        ({"OPENAI_API_KEY": "sk-1", "HERMES_JOBS_MODEL__API": "chat"}, "chat"),
+        ({"OPENAI_BASE_URL": LOCAL, "HERMES_JOBS_MODEL__API": "responses"}, "responses"),
+    ],
+)
+def test_the_api_is_the_one_with_which_the_provider_keeps_reasoning(tmp_path, environ, api):
+    settings = load(environ, home=tmp_path)
+    options = api_options(settings, settings.main_model)
+    assert options.api == api
+    assert options.insists_on_api == ("HERMES_JOBS_MODEL__API" in environ)

@@ -111,11 +111,16 @@ class World:
         return step
 
     def reply(
-        self, content: str = "", calls: Sequence[tuple[str, e.Effect]] = (), *, finish_reason: str = "stop"
+        self,
+        content: str = "",
+        calls: Sequence[tuple[str, e.Effect]] = (),
+        *,
+        finish_reason: str = "stop",
+        stalled: bool = False,
     ) -> None:
         """Begin the due model call and answer it. `calls`: tool names with their effect classes."""
         step = self.begin()
-        self.finish_call(step, content, calls, finish_reason=finish_reason)
+        self.finish_call(step, content, calls, finish_reason=finish_reason, stalled=stalled)
 
     def finish_call(
         self,
@@ -124,6 +129,7 @@ class World:
         calls: Sequence[tuple[str, e.Effect]] = (),
         *,
         finish_reason: str = "stop",
+        stalled: bool = False,
     ) -> None:
         replied = e.ModelReplied(
             turn=turn_of(step),
@@ -131,6 +137,7 @@ class World:
             content=content,
             model="m",
             finish_reason=finish_reason,
+            stalled=stalled,
             tool_calls=tuple(ToolCall(f"p{i}-{step.id}", name, "{}") for i, (name, _) in enumerate(calls)),
             plan=tuple(
                 e.PlannedCall(call=f"{step.id}-{i}", effect=effect) for i, (_, effect) in enumerate(calls)

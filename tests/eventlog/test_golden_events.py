@@ -231,6 +231,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         payload=Payload("deepseek", "m", "api.deepseek.com", '{"reasoning_content":"Hm."}'),
         notes=("A signature was refused.",),
         failures="small: It is down.",
+        stalled=True,
     ),
     e.ModelCallFailed(
         turn="t1",

@@ -23,7 +23,7 @@ from hermes_jobs.agent.llm.errors import shortened
 from hermes_jobs.agent.llm.price import Price
 from hermes_jobs.agent.llm.providers import Api
 from hermes_jobs.agent.llm.redaction import redact_request
-from hermes_jobs.agent.llm.transport import http_options
+from hermes_jobs.agent.llm.transport import Address, http_options
 from hermes_jobs.engine.ports import Cancel, Model, ModelError, ModelRequest, Reply
 
 SECONDS = 10.0
@@ -82,7 +82,8 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
     except ModelError as error:
         return Listing(trouble="connection", problem=error.message, hint=error.hint)
     with httpx2.Client(timeout=seconds, follow_redirects=False, **options) as client:
-        response = _request(client, f"{url}/v1/models" if api == "anthropic" else f"{url}/models", key, api)
+        path = "/v1/models" if api == "anthropic" else "/models"
+        response = _request(client, Address.of(url).joined(path), key, api)
         if isinstance(response, Listing):
             return response
         return _diagnosis(client, url, key, api, response)
@@ -90,7 +91,7 @@ def listing(base_url: str, key: str | None, api: Api = "openai", *, seconds: flo
 
 def _request(client: httpx2.Client, url: str, key: str | None, api: Api) -> Listing | httpx2.Response:
     """The models listed there; the response itself if it is not a list."""
-    headers = {"authorization": f"Bearer {key}"} if key else {}
+    headers = {"authorization": f"Bearer {key}", **Address.of(url).headers(key)} if key else {}
     if api == "anthropic":
         headers = {"x-api-key": key or "", "anthropic-version": ANTHROPIC_VERSION}
     try:
@@ -134,6 +135,8 @@ def _diagnosis(
 
 def _better_address(client: httpx2.Client, url: str, key: str | None) -> Listing | None:
     """The API at an address with a missing or an extra path segment."""
+    if Address.of(url).query:
+        return None
     shorter = re.sub(r"/(?:chat/completions|completions|responses|messages|models)$", "", url)
     candidates = [shorter] if shorter != url else [f"{url}/v1", f"{url}/api/v1", f"{url}/openai"]
     for candidate in candidates:

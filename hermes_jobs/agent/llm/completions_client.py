@@ -29,8 +29,9 @@ from hermes_jobs.agent.llm.refusals import refused_features, without_features
 from hermes_jobs.agent.llm.render import request_body
 from hermes_jobs.agent.llm.reply_builder import ReplyBuilder, builder_for
 from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
+from hermes_jobs.agent.llm.served_window import ServedWindows
 from hermes_jobs.agent.llm.sse import DONE, Body, drain, events_of
-from hermes_jobs.agent.llm.transport import http_options
+from hermes_jobs.agent.llm.transport import Address, http_options
 from hermes_jobs.agent.llm.windows import learned_from
 from hermes_jobs.domain.session.messages import UserMessage
 from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
@@ -117,12 +118,17 @@ class CompletionsClient:
         )
         if options.watch is not None:
             options.watch(http_client)
+        address = Address.of(options.base_url)
         self._client = openai.AsyncOpenAI(
             api_key=options.api_key or _PLACEHOLDER_KEY,
-            base_url=options.base_url,
+            base_url=address.base_url,
+            default_query=address.query,
+            default_headers=address.headers(options.api_key),
             max_retries=0,  # retries are events in the log
             http_client=http_client,
         )
+
+        self._served = ServedWindows(options, self._client)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -133,7 +139,7 @@ class CompletionsClient:
         `ModelError`.
         """
         try:
-            return await self._adapting(request, on_text)
+            return await self._served.checked(request, await self._adapting(request, on_text))
         except ModelError as error:
             raise learned_from(error, request, self._options.windows) from error.__cause__
 

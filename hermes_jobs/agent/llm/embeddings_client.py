@@ -15,6 +15,7 @@ from hermes_jobs.agent.llm.client import UNUSABLE_KEY, cancelled
 from hermes_jobs.agent.llm.dialect import OPENAI_URL
 from hermes_jobs.agent.llm.errors import model_error
 from hermes_jobs.agent.llm.loop import LoopThread
+from hermes_jobs.agent.llm.transport import Address
 from hermes_jobs.domain.usage import NO_USAGE, Usage
 from hermes_jobs.engine.ports import Cancel, Pricing, Vectors
 from hermes_jobs.engine.ports.vectors import PATIENCE
@@ -115,7 +116,14 @@ class EmbeddingsEndpoint:
     def _opened(self, make: Callable[..., AsyncOpenAI]) -> AsyncOpenAI:
         with self._lock:
             if self._client is None:
-                self._client = make(api_key=self._key or _PLACEHOLDER_KEY, base_url=self._url, max_retries=0)
+                address = Address.of(self._url)
+                self._client = make(
+                    api_key=self._key or _PLACEHOLDER_KEY,
+                    base_url=address.base_url,
+                    default_query=address.query,
+                    default_headers=address.headers(self._key),
+                    max_retries=0,
+                )
             return self._client
 
 

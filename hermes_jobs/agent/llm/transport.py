@@ -8,10 +8,11 @@ server on this machine is reached without a proxy, and plain HTTP needs no certi
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from ipaddress import ip_address
-from typing import TypedDict
-from urllib.parse import urlsplit
+from typing import NamedTuple, TypedDict
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from hermes_jobs.agent.llm.errors import model_error
 
@@ -35,6 +36,36 @@ def http_options(url: str) -> HttpOptions:
         hint = "Correct the variable, or unset it: then the system's certificates count."
         raise model_error("connection", problem, hint=hint, lasting=True)
     return {"verify": True, "trust_env": True}
+
+
+class Address(NamedTuple):
+    """An address as a client takes it: without its query, which every request gets."""
+
+    base_url: str
+    query: dict[str, str]
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        """The parts of a configured address.
+
+        Azure's older form has the deployment in its path and the version in its query; its portal shows it
+        with the operation: `https://NAME.openai.azure.com/openai/deployments/D/chat/completions?api-version=V`
+        (https://learn.microsoft.com/azure/ai-foundry/openai/reference).
+        """
+        parts = urlsplit(url)
+        if not parts.query:
+            return cls(url, {})
+        path = re.sub(r"/(?:chat/completions|responses|embeddings)/?$", "", parts.path)
+        return cls(urlunsplit((parts.scheme, parts.netloc, path, "", "")), dict(parse_qsl(parts.query)))
+
+    def headers(self, key: str) -> dict[str, str]:
+        """The headers of requests beside the usual ones: Azure's older form takes keys in its own."""
+        return {"api-key": key} if key and "api-version" in self.query else {}
+
+    def joined(self, path: str) -> str:
+        """The address of a path below it."""
+        query = f"?{urlencode(self.query)}" if self.query else ""
+        return f"{self.base_url.rstrip('/')}{path}{query}"
 
 
 def missing_certificates() -> str | None:

@@ -44,7 +44,7 @@ def replied(session: Session, event: e.ModelReplied) -> Session:
         if not is_cancelled:  # else its calls end as cancelled: no tool was used
             session = replace(session, review_counters=reviews.round_opened(session.review_counters))
         return append_messages(session, round_opened(turn, event), message)
-    if cut and event.content and turn.continuations < turns.MAX_CONTINUATIONS:
+    if cut and event.content and not event.stalled and turn.continuations < turns.MAX_CONTINUATIONS:
         turn = replace(
             turns.next_call(turn),
             partial_answer=turn.partial_answer + event.content,

@@ -18,6 +18,7 @@ from hermes_jobs.domain.events import (
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.evolve import fold
 from hermes_jobs.domain.session.loop_guard import is_blocked
+from hermes_jobs.domain.session.repetition import is_stalled
 from hermes_jobs.domain.session.session import Session, running_turn
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.session.turn import Turn
@@ -147,6 +148,7 @@ class CallModel:
             payload=reply.payload,
             notes=reply.notes,
             failures=failure_text(reply.instead_of),
+            stalled=reply.finish_reason == "length" and is_stalled(turn.partial_answer, reply.content),
         )
 
     def _approvals(

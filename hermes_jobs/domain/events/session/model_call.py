@@ -22,7 +22,8 @@ class ModelReplied(Event, frozen=True, kw_only=True):
 
     `estimated`: estimated usage, where the endpoint did not report it. `payload`: provider data to send back.
     `notes`: what was left out of the request because the endpoint refused it. `failures`: the models that
-    failed before this one answered, with reasons; empty for none.
+    failed before this one answered, with reasons; empty for none. `stalled`: the text was cut off and repeats
+    itself, or adds nothing; it is not continued.
     """
 
     turn: str
@@ -42,6 +43,7 @@ class ModelReplied(Event, frozen=True, kw_only=True):
     payload: Payload | None = None
     notes: tuple[str, ...] = ()
     failures: str = ""
+    stalled: bool = False
 
 
 class ModelCallFailed(Event, frozen=True, kw_only=True):
