@@ -168,7 +168,7 @@ def names_launcher(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether an option names the program that is started to show, edit or send something."""
     return any(
         pattern("known", "launcher_options").fullmatch(option)
-        and value
+        and value not in ("", "never", "auto", "always")
         and pattern("interpreters", "harmless_programs").fullmatch(value) is None
         for option, value in _options(_own_arguments(invocation))
     )
