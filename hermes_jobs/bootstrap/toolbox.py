@@ -167,6 +167,7 @@ def _terminal(
     granted = granted_secrets(settings)
     credentials = Credentials(
         paths=paths,
+        visible=settings.terminal.sandbox_visible,
         environ={**filtered_environment(variables, settings.secrets.values), **granted},
     )
     return TerminalOptions(

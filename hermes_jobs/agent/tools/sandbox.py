@@ -6,7 +6,7 @@ themselves stay read-only.
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH103, PTH110, PTH118
+# ruff: noqa: PTH103, PTH110, PTH118, PTH120, PTH211
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from hermes_jobs.agent.tools.guarded_files import Found
 from hermes_jobs.agent.tools.path_policy import READABLE, PathPolicy, is_inside
 from hermes_jobs.agent.tools.sandbox_places import Places, SandboxReach, folders_above, within_temporary
 from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, SandboxPlan
+from hermes_jobs.agent.tools.sensitive_paths import linked
 from hermes_jobs.agent.tools.tool import ToolFailed
 
 LAYER_SCRIPT = Path(__file__).with_name("sandbox_layer.py")
@@ -149,6 +150,7 @@ class Sandbox:
         variables = dict(environ) if sees_all else without_session(environ, self._places.named(reach))
         if not cache_folder:
             return variables
+        _link(cache_folder, self.paths.user_home, reach.visible or ())
         return variables | cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
 
     def _written(
@@ -260,3 +262,14 @@ class Sandbox:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.utime(folder)
         return folder
+
+
+def _link(cache_folder: str, user_home: str, visible: Sequence[str]) -> None:
+    """Let programs whose folder is a cache of the agent's find the credentials that the command sees."""
+    for name, place in linked().items():
+        link, target = os.path.join(cache_folder, name), os.path.join(user_home, place)
+        folder = os.path.dirname(link)
+        if place in visible and os.path.exists(target) and not os.path.lexists(link):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            if os.path.realpath(folder) == folder:  # a command may have put a link there
+                os.symlink(target, link)

@@ -136,6 +136,12 @@ def caches() -> Mapping[str, str]:
     return variables
 
 
+def linked() -> Mapping[str, str]:
+    """By path in the agent's cache, the credentials that a program looks for there, from the user's home."""
+    places: Mapping[str, str] = load("sensitive_paths")["linked"]
+    return places
+
+
 def downloads() -> Mapping[str, str]:
     """By environment variable, what programs look for in a person's cache, from the user's home."""
     variables: Mapping[str, str] = load("sensitive_paths")["downloads"]

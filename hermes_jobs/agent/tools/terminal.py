@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -198,7 +199,8 @@ class Terminal:
                 guard.accept()
             elif guard is not None:
                 undone += guard.restore()
-        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=keys.note)
+        note = keys.note or _agent_note(completed)
+        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
         return with_undone(ended, undone)
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
@@ -313,6 +315,20 @@ def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
         return ended
     content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
     return msgspec.structs.replace(ended, content=content, ok=False)
+
+
+_NO_AGENT = re.compile(r"can't connect to the (?:gpg-)?agent|No agent running|gpg failed to sign the data")
+
+
+def _agent_note(completed: Completed) -> str:
+    """What to do where gpg did not find its agent; empty if it did not look for it."""
+    if not _NO_AGENT.search(completed.output):
+        return ""
+    return (
+        "[gpg did not reach gpg-agent: the sandbox shows the one that runs, and starts none. Tell the user "
+        "to start it (`gpgconf --launch gpg-agent`); if its socket (`gpgconf --list-dirs agent-socket`) "
+        "is elsewhere, `terminal.sandbox_visible` can name that and ~/.gnupg.]"
+    )
 
 
 def check_workdir(workdir: str) -> None:
