@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -21,7 +22,9 @@ from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.feature import parts
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
+from hermes_jobs.system.bytecode_file import BytecodeFile
 from hermes_jobs.system.isolation import refuse_inside_tool
+from hermes_jobs.text.scan import kept
 
 if TYPE_CHECKING:
     from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
@@ -101,6 +104,7 @@ class Application:
         """
         refuse_inside_tool(environ)
         ensure_home(settings.paths)
+        kept.keep_in(BytecodeFile(Path(kept.__file__).parent, "scan"))
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = RandomIds()

@@ -8,41 +8,16 @@ read once, word by word, with look-ups in dictionaries; no pattern is compiled f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
-from hermes_jobs.text.scan.hidden import Kind
-from hermes_jobs.text.scan.sentences import NOTHING, UNSPACED, Word, parts, sentences
+from hermes_jobs.text.scan.lexicon import ENGLISH, Act, Lexicon
+from hermes_jobs.text.scan.sentences import UNSPACED_WORD, Word, parts, sentences
 
-LONGEST_PHRASE = 4  # words
 SHORTEST_STEM = 3
 LONGEST_WORD = 24
-
-
-class Act(NamedTuple):
-    """Classes that must occur in a sentence (of each group one), and classes that must not."""
-
-    name: str
-    kind: Kind
-    groups: tuple[frozenset[str], ...]
-    unless: frozenset[str]
-
-
-class Lexicon(NamedTuple):
-    """Words and phrases with their classes; stems are the beginnings of words."""
-
-    words: Mapping[str, frozenset[str]]
-    stems: Mapping[str, frozenset[str]]
-    unspaced_starts: frozenset[str]  # first letters of words of scripts without blanks
-    verbs: frozenset[str]  # classes whose English words count where they are orders
-    topical: frozenset[str]  # classes whose words do not count where a topic follows
-    negatable: frozenset[str]  # classes whose words do not count after a negation
-    packages: frozenset[str]
-    bits: Mapping[str, int]  # the place of a class in a mask
-    masks: tuple[
-        tuple[int, tuple[int, ...], int, Act], ...
-    ]  # an act's groups, the first one apart, and `unless`
 
 
 class Found(NamedTuple):
@@ -59,15 +34,22 @@ def _words(text: str) -> frozenset[str]:
 
 def acts(text: str, lexicon: Lexicon) -> Iterator[Found]:
     """The acts of every sentence; `text` is in lower case and without accents."""
+    reader = _Reader(lexicon)
+    asked: dict[int, list[Act]] = {}
     for sentence in sentences(text, lexicon.unspaced_starts):
         for words in parts(sentence):
-            classes = _classes(words, lexicon)
-            if len(classes) < 2:
-                continue
-            present = sum(1 << lexicon.bits[each] for each in classes if each in lexicon.bits)
-            for first, others, unless, act in lexicon.masks:
-                if present & first and not present & unless and all(present & other for other in others):
-                    yield Found(act, words[0].start, words[-1].end)
+            present = reader.classes(words)
+            if not present & (present - 1):
+                continue  # one class or none
+            found = asked.get(present)
+            if found is None:
+                found = asked[present] = [act for act in lexicon.acts if _is_in(act, present)]
+            for act in found:
+                yield Found(act, words[0].start, words[-1].end)
+
+
+def _is_in(act: Act, present: int) -> bool:
+    return not present & act.unless and all(present & group for group in act.groups)
 
 
 # --- classes ---------------------------------------------------------------------------------
@@ -84,30 +66,80 @@ _NEGATIONS = _words("""
     никогда no""")
 
 
-def _classes(words: list[Word], lexicon: Lexicon) -> set[str]:
-    """The classes of a sentence: of a verb that is negated `not_CLASS` in their place."""
-    present: set[str] = set()
-    for at, word in enumerate(words):
-        if word.classes and word.classes != {"unspaced"}:
-            present |= word.classes
-            continue
-        for found, length, is_english in _look_up(words, at, lexicon):
-            for each in found:
-                if each in lexicon.verbs and is_english:
-                    if not _is_order(words, at):
-                        continue
-                    if _is_negated(words, at):
-                        present.add(f"not_{each}")
-                        continue
-                if each in lexicon.verbs and at and words[at - 1].text in _NEGATIONS:
-                    present.add(f"not_{each}")
-                elif each in lexicon.negatable and _is_negated(words, at):
-                    continue
-                elif each not in lexicon.topical or not _has_topic(words, at + length):
-                    present.add(each)
-    if "package" in present or "domain" in present:
-        present.update(_look_alikes(words, lexicon))
-    return present
+class _Reader:
+    """Looks the words of a text up; each word's classes once."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._known: dict[str, int] = {}
+        self._others: dict[frozenset[str], int] = {}
+        self._names = lexicon.mask(("package", "domain"))
+
+    def classes(self, words: list[Word]) -> int:
+        """The classes of a sentence: of a verb that is negated `not_CLASS` in their place."""
+        present = 0
+        known = self._known
+        for at, word in enumerate(words):
+            if word.classes:
+                present |= self._of_other(word)
+                continue
+            found = known.get(word.text)
+            if found is None:
+                found = known[word.text] = self._of_word(word.text)
+            if found > ENGLISH:
+                present |= self._in_place(found, words, at, 1)
+            if word.text in self._lexicon.phrases:
+                present |= self._of_phrases(words, at)
+        if present & self._names:
+            present |= self._lexicon.mask(_look_alikes(words, self._lexicon))
+        return present
+
+    def _of_other(self, word: Word) -> int:
+        if word.classes is UNSPACED_WORD:
+            return self._of_unspaced(word.text)
+        found = self._others.get(word.classes)
+        if found is None:
+            found = self._others[word.classes] = self._lexicon.mask(word.classes)
+        return found
+
+    def _of_unspaced(self, text: str) -> int:
+        words = self._lexicon.words
+        return sum_of(words.get(text[:length], 0) for length in range(1, len(text) + 1))
+
+    def _of_word(self, text: str) -> int:
+        stems, start = self._lexicon.stems, text[:LONGEST_WORD]
+        of_stems = (stems.get(start[:length], 0) for length in range(SHORTEST_STEM, len(start) + 1))
+        return sum_of((self._lexicon.words.get(text, 0), *of_stems))
+
+    def _of_phrases(self, words: list[Word], at: int) -> int:
+        present, phrase = 0, words[at].text
+        for length in range(2, self._lexicon.phrases[phrase] + 1):
+            if at + length > len(words):
+                break
+            phrase = f"{phrase} {words[at + length - 1].text}"
+            if found := self._lexicon.words.get(phrase):
+                present |= self._in_place(found, words, at, length)
+        return present
+
+    def _in_place(self, found: int, words: list[Word], at: int, length: int) -> int:
+        """Those of a word's classes that count where it stands."""
+        verbs, present = found & self._lexicon.verbs, found & ~self._lexicon.verbs & ~ENGLISH
+        if verbs and found & ENGLISH:
+            if _is_order(words, at):
+                present |= self._lexicon.negated(verbs) if _is_negated(words, at) else verbs
+        elif verbs:
+            negated = at and words[at - 1].text in _NEGATIONS
+            present |= self._lexicon.negated(verbs) if negated else verbs
+        if present & self._lexicon.negatable and _is_negated(words, at):
+            present &= ~self._lexicon.negatable
+        if present & self._lexicon.topical and _has_topic(words, at + length):
+            present &= ~self._lexicon.topical
+        return present
+
+
+def sum_of(masks: Iterable[int]) -> int:
+    """All classes of these sets."""
+    return reduce(or_, masks, 0)
 
 
 MOST_NAMES = 12  # of a sentence that are compared with each other
@@ -145,27 +177,6 @@ def _is_alike(one: str, other: str) -> bool:
         or rest == other_rest[1:]
         or (rest[1::-1] + rest[2:] == other_rest and len(rest) > 1)
     )
-
-
-def _look_up(words: list[Word], at: int, lexicon: Lexicon) -> Iterator[tuple[frozenset[str], int, bool]]:
-    word = words[at]
-    if "unspaced" in word.classes:
-        for length in range(1, len(word.text) + 1):
-            if found := lexicon.words.get(word.text[:length]):
-                yield found, 1, False
-        return
-    phrase = word.text
-    is_english = "english" in lexicon.words.get(phrase, NOTHING)
-    for length in range(1, LONGEST_PHRASE + 1):
-        if found := lexicon.words.get(phrase):
-            yield found, length, "english" in found
-        if at + length >= len(words):
-            break
-        phrase = f"{phrase} {words[at + length].text}"
-    text = word.text[:LONGEST_WORD]
-    for length in range(SHORTEST_STEM, len(text) + 1):
-        if found := lexicon.stems.get(text[:length]):
-            yield found, 1, is_english
 
 
 _ADVERBIALS = _words("""
@@ -208,62 +219,3 @@ def _has_topic(words: list[Word], at: int) -> bool:
 
 def _is_negated(words: list[Word], at: int) -> bool:
     return any(word.text in _NEGATIONS for word in words[max(at - 3, 0) : at])
-
-
-# --- the table -------------------------------------------------------------------------------
-
-
-@cache
-def lexicon() -> Lexicon:
-    """The packaged table."""
-    import tomllib
-    from importlib import resources
-
-    table = tomllib.loads(resources.files(f"{__package__}.data").joinpath("acts.toml").read_text("utf-8"))
-    words: dict[str, set[str]] = {}
-    stems: dict[str, set[str]] = {}
-    for language in ("english", "others"):
-        for name, text in table[language].items():
-            for word in text.split():
-                plain = word.removesuffix("*").replace("_", " ")
-                place = stems if word.endswith("*") else words
-                place.setdefault(plain, set()).add(name)
-                if language == "english" and place is words:
-                    words[plain].add("english")
-    table_acts = [_act(name, line) for name, lines in table["acts"].items() for line in lines]
-    named = {each for act in table_acts for group in (*act.groups, act.unless) for each in group}
-    bits = {each: at for at, each in enumerate(sorted(named))}
-    return Lexicon(
-        {word: frozenset(names) for word, names in words.items()},
-        {stem: frozenset(names) for stem, names in stems.items()},
-        frozenset(word[0] for word in words if UNSPACED.match(word)),
-        frozenset(table["verbs"].split()),
-        frozenset(table["topical"].split()),
-        frozenset(table["negatable"].split()),
-        frozenset(table["english"]["known_packages"].split()),
-        bits,
-        tuple(_masks(act, bits) for act in table_acts),
-    )
-
-
-def _masks(act: Act, bits: Mapping[str, int]) -> tuple[int, tuple[int, ...], int, Act]:
-    first, *others = (_mask(group, bits) for group in act.groups)
-    return first, tuple(others), _mask(act.unless, bits), act
-
-
-def _mask(classes: frozenset[str], bits: Mapping[str, int]) -> int:
-    return sum(1 << bits[each] for each in classes)
-
-
-@cache
-def vocabulary() -> frozenset[str]:
-    """The single words of all classes."""
-    return frozenset(part for word in lexicon().words for part in word.split())
-
-
-def _act(name: str, line: str) -> Act:
-    """`a|b c ! d`: a class of a or b, and c, without d. A name may begin with its kind and a colon."""
-    kind, colon, rest = name.partition(": ")
-    needed, _, unless = line.partition("!")
-    groups = tuple(frozenset(group.split("|")) for group in needed.split())
-    return Act(rest if colon else name, kind if colon else "instruction", groups, frozenset(unless.split()))  # type: ignore[arg-type]

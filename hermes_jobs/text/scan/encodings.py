@@ -158,7 +158,8 @@ def leet_edits(text: str, vocabulary: frozenset[str]) -> Iterator[Edit]:
 
 
 def _is_disguised(word: str) -> bool:
-    body = word.rstrip("!")
+    """Whether signs stand among the letters; digits at the end, as in `base64`, are a number."""
+    body = word.rstrip("!0123456789")
     return any(char.isalpha() for char in body) and any(char in _LEET for char in body)
 
 

@@ -5,12 +5,14 @@ A rule's pattern is tried only near one of its words, and in steps: between two 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import cache
 from typing import NamedTuple
 
-from hermes_jobs.text.scan.rules import ScanRule, ScanRules, compiled
+from hermes_jobs.text.scan import kept
+from hermes_jobs.text.scan.rules import ScanRule, ScanRules
 
 Span = tuple[int, int]
 
@@ -49,13 +51,12 @@ def search(
     is not worth its cost: only a text that is made for it is so full of one rule's words.
     """
     low = lower(text)
-    characters = set(low)
-    present = {word for word in rules.words if characters.issuperset(word) and word in low}
+    present = rules.present_in(low)
     applicable = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
     end = len(text)
     if most_words is not None:
         end = _end_of_budget(low, [present.intersection(rule.near) for rule in applicable], most_words)
-    return Search(tuple(_matches(text[:end], low[:end], applicable)), end)
+    return Search(tuple(_matches(text[:end], low[:end], applicable, present)), end)
 
 
 def _may_match(rule: ScanRule, present: Set[str]) -> bool:
@@ -74,11 +75,7 @@ def _end_of_budget(low: str, groups: Iterable[Collection[str]], most: int) -> in
     return end
 
 
-def _count(low: str, words: Iterable[str]) -> int:
-    return sum(map(low.count, words))
-
-
-def _matches(text: str, low: str, applicable: Iterable[ScanRule]) -> Iterator[Match]:
+def _matches(text: str, low: str, applicable: Iterable[ScanRule], present: Set[str]) -> Iterator[Match]:
     around = cache(lambda word: tuple(_around(low, word)))
 
     @cache
@@ -86,22 +83,34 @@ def _matches(text: str, low: str, applicable: Iterable[ScanRule]) -> Iterator[Ma
         return tuple(merged(part for word in words for part in around(word))) if words else ((0, len(text)),)
 
     for rule in applicable:
-        for part in _common(near(rule.near), near(rule.also)):
-            yield from _in_part(text, low if rule.in_lower_case else text, rule, part)
+        searched = low if rule.in_lower_case else text
+        patterns = [
+            kept.compiled(branch.pattern, rule.flags)
+            for branch in rule.branches
+            if all(not present.isdisjoint(group) for group in branch.needs)
+        ]
+        for part in _common(near(rule.near), near(rule.also)) if patterns else ():
+            for start, end in _in_part(searched, patterns, part):
+                if not rule.is_excused(text[start:end], text[max(start - BEFORE, 0) : start]):
+                    yield Match(rule, start, end)
 
 
-def _in_part(text: str, searched: str, rule: ScanRule, part: Span) -> Iterator[Match]:
-    """The matches that begin in the part, without overlaps, in the text or the text in lower case."""
-    pattern, done = compiled(rule.pattern, in_lower_case=rule.in_lower_case), 0
+def _in_part(text: str, patterns: Sequence[re.Pattern[str]], part: Span) -> Iterator[Span]:
+    """The matches that begin in the part, without overlaps; at one beginning the first pattern's."""
+    done = part[0]
     last = min(part[1], len(text))
     for first in range(part[0], last, STEP):
         step_end = min(first + STEP, last)
-        for match in pattern.finditer(searched, max(first, done), step_end + REACH + BEYOND):
+        until = step_end + REACH + BEYOND
+        ahead = [(pattern, pattern.search(text, max(first, done), until)) for pattern in patterns]
+        while ahead := [(each, match) for each, match in ahead if match and match.start() < step_end]:
+            match = min((match for _, match in ahead if match), key=lambda match: match.start())
             start, done = match.span()
-            if start >= step_end:
-                break
-            if not rule.is_excused(match[0], text[max(start - BEFORE, 0) : start]):
-                yield Match(rule, start, done)
+            yield start, done
+            ahead = [
+                (each, other if other and other.start() >= done else each.search(text, done, until))
+                for each, other in ahead
+            ]
 
 
 def lower(text: str) -> str:

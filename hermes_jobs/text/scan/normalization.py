@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import msgspec
 
-from hermes_jobs.text.scan.acts import vocabulary
 from hermes_jobs.text.scan.encodings import decoded_edits, leet_edits, line_edits, spaced_edits
 from hermes_jobs.text.scan.hidden import is_invisible
+from hermes_jobs.text.scan.lexicon import vocabulary
 
 Edit = tuple[int, int, str]
 """`text[start:end]` and its replacement."""

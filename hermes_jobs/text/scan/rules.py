@@ -12,13 +12,24 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from hermes_jobs.text.scan import kept
 from hermes_jobs.text.scan.hidden import Kind, Severity
+from hermes_jobs.text.scan.kept import Key
 from hermes_jobs.text.scan.normalization import bare
 
-SCAN_FILES = ("instructions", "intents", "poisoning", "languages", "machines", "credentials")
+ALL_FILES = ("instructions", "intents", "poisoning", "languages", "machines", "credentials", "skills")
+SCAN_FILES = ALL_FILES[:-1]
+
+
+class Branch(NamedTuple):
+    """An alternative of a rule's pattern, and groups of words of each of which every match contains one."""
+
+    pattern: str
+    needs: tuple[tuple[str, ...], ...]
 
 
 class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,6 +38,8 @@ class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     `near`, `also`: lower-case words, one of which every match contains. The pattern is tried only where one
     of each is close; an empty list asks for nothing. A match does not count where `unless` matches within it,
     or where one of `unless_preceded_by` matches the text that ends right before it. `severity` is for skills.
+    `in_lower_case`: the pattern can be searched for in a text in lower case, which is much faster.
+    Branches are the pattern's alternatives, each with bounds.
     """
 
     name: str
@@ -37,21 +50,41 @@ class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     also: tuple[str, ...] = ()
     unless: str = ""
     unless_preceded_by: tuple[str, ...] = ()
+    in_lower_case: bool = False
+    branches: tuple[Branch, ...] = ()
 
     @property
-    def in_lower_case(self) -> bool:
-        """Whether the pattern can be searched for in a text in lower case, which is much faster."""
-        return _in_lower_case(self.pattern)
+    def flags(self) -> int:
+        """Those of the pattern."""
+        return int(re.VERBOSE) if self.in_lower_case else EXCUSE_FLAGS
+
+    def words(self) -> Iterator[str]:
+        """All that its matches may need."""
+        yield from (*self.near, *self.also)
+        for branch in self.branches:
+            for group in branch.needs:
+                yield from group
+
+    def patterns(self) -> Iterator[Key]:
+        """All that a search for the rule may compile."""
+        yield from ((branch.pattern, self.flags) for branch in self.branches)
+        for each in (self.unless, *map(at_end, self.unless_preceded_by)):
+            yield bounded(each), EXCUSE_FLAGS
 
     def is_excused(self, words: str, before: str) -> bool:
         """Whether a match of `words` does not count. `before` is the text that ends where they begin.
 
         Only its last line is looked at: an excuse on a line of its own is easily put there.
         """
-        if self.unless and compiled(self.unless).search(words):
+        if self.unless and excuse(self.unless).search(words):
             return True
         line = before.rpartition("\n")[2]
-        return any(compiled(f"(?:{pattern})$").search(line) for pattern in self.unless_preceded_by)
+        return any(excuse(at_end(pattern)).search(line) for pattern in self.unless_preceded_by)
+
+
+def at_end(pattern: str) -> str:
+    """The pattern for a text that ends with its match."""
+    return f"(?:{pattern})$"
 
 
 class ScanRules:
@@ -59,7 +92,23 @@ class ScanRules:
 
     def __init__(self, rules: tuple[ScanRule, ...]) -> None:
         self.rules = rules
-        self.words = frozenset(word for rule in rules for word in (*rule.near, *rule.also))
+        self._short: list[str] = []
+        self._by_start: dict[str, list[str]] = {}
+        for word in {word for rule in rules for word in rule.words()}:
+            if len(word) < _GRAM:
+                self._short.append(word)
+            else:
+                self._by_start.setdefault(word[:_GRAM], []).append(word)
+
+    def present_in(self, low: str) -> frozenset[str]:
+        """Those of the rules' words that the text, in lower case, contains."""
+        grams = {low[at : at + _GRAM] for at in range(len(low))}
+        candidates = (word for start in grams & self._by_start.keys() for word in self._by_start[start])
+        long = (word for word in candidates if word[-_GRAM:] in grams and word in low)
+        return frozenset((*long, *(word for word in self._short if word in low)))
+
+
+_GRAM = 4  # letters of a word's ends that are looked up before the text is searched for it
 
 
 @cache
@@ -80,10 +129,9 @@ def skill_rules() -> ScanRules:
     return ScanRules(_load("skills"))
 
 
-@cache
-def fragment(name: str) -> str:
-    """A pattern of `common.toml`."""
-    return _common()[name]
+def warned_of() -> str:
+    """A pattern for what ends right before an example of what not to do."""
+    return cast("str | None", kept.table("warned_of")) or at_end(read_common()["warned_of"])
 
 
 # --- data files ------------------------------------------------------------------------------
@@ -115,8 +163,21 @@ _REFERENCE = re.compile(r"\{([a-z_]+)\}")
 
 @cache
 def _load(name: str) -> tuple[ScanRule, ...]:
+    rows = cast("list[tuple[Any, ...]] | None", kept.table(name))
+    if rows is None:
+        return read_rules(name)
+    return tuple(
+        ScanRule(
+            **dict(zip(ScanRule.__struct_fields__, (*row, tuple(map(Branch._make, branches))), strict=True))
+        )
+        for *row, branches in rows
+    )
+
+
+def read_rules(name: str) -> tuple[ScanRule, ...]:
+    """The rules of one file, each with its pattern as the only branch."""
     file = msgspec.convert(_read(name), _File)
-    fragments = _expanded(_common(), file.fragments)
+    fragments = _expanded(read_common(), file.fragments)
     if not file.language:
         return tuple(_rule(raw, file, fragments, fragments) for raw in file.rule)
     return tuple(rule for language in file.language for rule in _of_language(language, file, fragments))
@@ -130,13 +191,16 @@ def _read(name: str) -> dict[str, object]:
 def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mapping[str, str]) -> ScanRule:
     """The rule with `fragments` in its patterns and `words` in its `near`."""
     preceded = (file.unless_preceded_by, raw.unless_preceded_by)
+    pattern = _filled(raw.pattern, fragments)
     return ScanRule(
         name=raw.name,
         kind=raw.kind or file.kind,
         severity=raw.severity,
         near=tuple(_filled(raw.near, words).split()),
         also=tuple(_filled(raw.also, words).split()),
-        pattern=_filled(raw.pattern, fragments),
+        pattern=pattern,
+        in_lower_case=re.search(r"(?<!\\)[A-Z]", pattern) is None,
+        branches=(Branch(bounded(pattern), ()),),
         unless=_filled(raw.unless, fragments),
         unless_preceded_by=tuple(_filled(pattern, fragments) for pattern in preceded if pattern),
     )
@@ -181,7 +245,8 @@ _UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
 @cache
-def _common() -> Mapping[str, str]:
+def read_common() -> Mapping[str, str]:
+    """The fragments for all files."""
     return _expanded({}, msgspec.convert(_read("common"), dict[str, str]))
 
 
@@ -205,15 +270,13 @@ MOST_REPEATS = 100
 _REPEAT = re.compile(r"\\. | \[ \^? \]? (?: \\. | [^\]\\] )* \] | [*+] | \{(\d*),\}", re.VERBOSE | re.DOTALL)
 
 
-@cache
-def compiled(pattern: str, *, in_lower_case: bool = False) -> re.Pattern[str]:
-    """The pattern of a rule. Compiling all of them takes a second, and few are ever needed."""
-    return re.compile(bounded(pattern), re.VERBOSE if in_lower_case else re.IGNORECASE | re.VERBOSE)
+EXCUSE_FLAGS = int(re.IGNORECASE | re.VERBOSE)
 
 
 @cache
-def _in_lower_case(pattern: str) -> bool:
-    return re.search(r"(?<!\\)[A-Z]", pattern) is None
+def excuse(pattern: str) -> re.Pattern[str]:
+    """A pattern that is tried on a match or on what is before it."""
+    return kept.compiled(bounded(pattern), EXCUSE_FLAGS)
 
 
 def bounded(pattern: str) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from itertools import accumulate
 
-from hermes_jobs.text.scan.acts import acts, lexicon
+from hermes_jobs.text.scan.acts import acts
 from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, excerpt, hidden_characters
+from hermes_jobs.text.scan.lexicon import lexicon
 from hermes_jobs.text.scan.matcher import BEFORE, Match, Span, lower, merged, search
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
-from hermes_jobs.text.scan.rules import ScanRule, compiled, fragment, scan_rules, skill_rules
+from hermes_jobs.text.scan.rules import ScanRule, excuse, scan_rules, skill_rules, warned_of
 
 LONGEST = 1 << 20
 """Characters that are scanned; a longer text has a finding for the rest, whatever kinds are asked for."""
@@ -39,13 +40,13 @@ _findings: dict[bytes, tuple[ScanFinding, ...]] = {}
 
 def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
     """What `scan` finds and what the rules for skills detect, in order, without what the text warns of."""
-    warned_of = compiled(f"(?:{fragment('warned_of')})$")
+    warning = excuse(warned_of())
     matches = search(text[:LONGEST], skill_rules()).matches
     of_skills = [_finding(match.rule, text, match.start, match.end) for match in matches]
     findings = [
         finding
         for finding in (*scan(text), *of_skills)
-        if not warned_of.search(text[max(finding.start - BEFORE, 0) : finding.start])
+        if not warning.search(text[max(finding.start - BEFORE, 0) : finding.start])
     ]
     return tuple(sorted(findings, key=_order))
 

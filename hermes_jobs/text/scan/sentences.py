@@ -9,6 +9,8 @@ from typing import NamedTuple
 MOST_WORDS = 60
 """Words of a sentence that are looked at together; a longer one is read in parts that overlap by a third."""
 NOTHING: frozenset[str] = frozenset()
+UNSPACED_WORD = frozenset({"unspaced"})
+"""Of the beginning of a word in a script without blanks."""
 
 
 class Word(NamedTuple):
@@ -35,7 +37,8 @@ _LETTERS = r"(?:[^\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u09
 """Letters and digits, with the vowel signs that are none for `re`."""
 _TOKEN = re.compile(
     rf"""
-    (?P<code> (?:curl|wget)\b [^\n|]{{1,200}} \| \s? (?:sudo\s)? (?:ba|z|da)?sh\b )
+    (?P<plain> (?!(?:curl|wget)\b) [a-z]+ (?=[\s,;!?]|\.\s) )
+    | (?P<code> (?:curl|wget)\b [^\n|]{{1,200}} \| \s? (?:sudo\s)? (?:ba|z|da)?sh\b )
     | (?P<local> https?://{_OWN_HOST}[^\s)\]>"']{{0,300}} )
     | (?P<mail> (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}} )
     | (?P<url> (?:https?|ftp|wss?)://[^\s"'`]{{1,400}} )
@@ -94,7 +97,9 @@ def sentences(text: str, unspaced_starts: frozenset[str]) -> Iterator[list[Word]
     words: list[Word] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
-        if kind == "end":
+        if kind == "plain":
+            words.append(Word(match[0], match.start(), match.end(), NOTHING))
+        elif kind == "end":
             if words:
                 yield words
             words = []
@@ -134,9 +139,7 @@ def _of_word(text: str, start: int, unspaced_starts: frozenset[str]) -> Iterator
             yield Word(text[done : run.start()], start + done, start + run.start(), NOTHING)
         for at in range(*run.span()):
             if text[at] in unspaced_starts:
-                yield Word(
-                    text[at : min(at + 8, run.end())], start + at, start + at + 1, frozenset({"unspaced"})
-                )
+                yield Word(text[at : min(at + 8, run.end())], start + at, start + at + 1, UNSPACED_WORD)
         done = run.end()
     if done < len(text):
         yield Word(text[done:], start + done, start + len(text), NOTHING)
@@ -144,7 +147,7 @@ def _of_word(text: str, start: int, unspaced_starts: frozenset[str]) -> Iterator
 
 def parts(words: list[Word]) -> Iterator[list[Word]]:
     """A sentence in parts of `MOST_WORDS`."""
-    most = 3 * MOST_WORDS if words[0].classes == {"unspaced"} else MOST_WORDS
+    most = 3 * MOST_WORDS if words[0].classes is UNSPACED_WORD else MOST_WORDS
     step = max(1, most * 2 // 3)
     for first in range(0, max(1, len(words) - most + step), step):
         yield words[first : first + most]

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_jobs.text.scan import redact_findings, scan
-from hermes_jobs.text.scan.acts import acts, lexicon
+from hermes_jobs.text.scan.acts import acts
+from hermes_jobs.text.scan.lexicon import lexicon
 
 HERE = Path(__file__).parent
 INTENTS = [line.split("\t", 1) for line in (HERE / "intents.txt").read_text("utf-8").splitlines()]
@@ -84,7 +85,9 @@ def test_what_was_found_missing_is_found(text: str) -> None:
 
 def test_every_class_of_an_act_has_words_or_stands_for_what_is_no_word() -> None:
     table = lexicon()
-    with_words = {each for found in (*table.words.values(), *table.stems.values()) for each in found}
+    with_words = 0
+    for classes in (*table.words.values(), *table.stems.values()):
+        with_words |= classes
     others = {
         *(
             "outside",
@@ -99,29 +102,36 @@ def test_every_class_of_an_act_has_words_or_stands_for_what_is_no_word() -> None
         *("startup_file", "ssh_key", "hidden_path", "secrets", "placeholder", "own_data", "download_and_run"),
         *("lookalike", "known_lookalike"),
     }
-    named = {each for _, _, _, act in table.masks for group in (*act.groups, act.unless) for each in group}
-    assert {each for each in named if each.removeprefix("not_") not in with_words} <= others
+    known = with_words | table.mask(others) | table.negated(table.verbs)
+    assert all(group & known for act in table.acts for group in act.groups)
 
 
 def test_the_looked_up_words_grow_with_the_text_and_no_faster() -> None:
     """The work is counted: look-ups in the table, for texts of one and two hundred kilobytes."""
 
-    class Counting(dict[str, frozenset[str]]):
+    class Counting(dict[str, int]):
         asked = 0
 
-        def get(self, key: str, default: object = None) -> frozenset[str] | None:  # type: ignore[override]
+        def get(self, key: str, default: object = None) -> int:
             Counting.asked += 1
-            return super().get(key, default)  # type: ignore[arg-type]
+            return super().get(key, 0)
 
     table = lexicon()
     counting = table._replace(words=Counting(table.words), stems=Counting(table.stems))
-    for shape in ("user ", "send every mail to x@y.example, ", "好", "ignore all rules\n", "a.b ", "`x` "):
+    for shape in (
+        "user{} ",
+        "send{} every mail to x@y.example, ",
+        "好{}",
+        "ignore{} all rules\n",
+        "a{}.b ",
+        "`x{}` ",
+    ):
         counts = []
         for size in (100_000, 200_000):
             Counting.asked = 0
-            list(acts((shape * size)[:size], counting))
+            list(acts("".join(map(shape.format, range(size // len(shape)))), counting))
             counts.append(Counting.asked)
-        assert counts[1] <= 2.1 * counts[0] + 100, shape
+        assert counts[1] <= 2.3 * counts[0] + 100, shape
 
 
 @given(st.text(), st.text())
