@@ -87,8 +87,10 @@ class SupervisedProcess:
             return None
         now = time.monotonic()
         if self._process is not None:
-            code = self._process.returncode
+            code, guard = self._process.returncode, self._process.pid
             self._release()
+            if code < 0:
+                wake_session(guard)
             self._put_off(steady=now - self._started_at >= STEADY)
             return code
         if now >= self._start_again_at:
@@ -133,6 +135,17 @@ class SupervisedProcess:
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             process.stdin.close()
+
+
+def wake_session(session: int) -> None:
+    """Let stopped processes of a session run, whose guard was killed: the TERM that they got then ends them.
+
+    Linux wakes a stopped group when it loses its parent, but not one that is just about to stop.
+    """
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(entry.name)) == session:
+                os.kill(int(entry.name), signal.SIGCONT)
 
 
 def rotate_log(log: Path) -> None:
