@@ -1,7 +1,7 @@
 """`hermes-jobs up`: supervises all processes that one machine needs.
 
 It starts the embedded broker where none is configured, a worker, beat and Flower, restarts processes that
-end by themselves, and stops warmly: Flower, beat, the worker, then the broker. It imports neither a model's
+end by themselves, and stops in order: Flower, beat, the worker, then the broker. It imports neither a model's
 client nor Celery.
 
     up ─┬─ guard ── valkey-server

@@ -17,7 +17,9 @@ ENDS: dict[str, dict[int, tuple[int, ...]]] = {
 """The months in which such a period begins, and in which it ends."""
 
 _LEAD = "[lead=(on | at | every | each)] [again=(every | each)] [the]"
-_FROM_THE_END = "second to last | second last | next to last | penultimate | second - to - last"
+_FROM_THE_END = (
+    "<ordinal> to last | second to last | second last | next to last | penultimate | second - to - last"
+)
 _OF_MONTHS = (
     "[each=(every | each) | the month of] <months=months>"
     " | unclear=((this | next | the current | the following | the next) month)"

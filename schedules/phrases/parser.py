@@ -26,6 +26,7 @@ from schedules.phrases.scan import Cluster, PhraseScan, scan
 from schedules.phrases.selection import select
 from schedules.phrases.task import task_of
 from schedules.phrases.tokens import Sentence
+from schedules.phrases.zone_names import known_zones
 from schedules.phrases.zones import leading_zone, mentions_zone, refuse_other_season, refuse_place
 from schedules.timing import Cron, Unreadable, as_cron, next_due, read
 from schedules.timing.cron import FIELDS, NAMES, BadCron
@@ -118,6 +119,7 @@ def _quotes_timing(raw: str) -> bool:
 
 
 _INTRODUCED = re.compile(r"cron(?:tab)?:?\s+(?=[\d*@])", re.IGNORECASE)
+_ZONED = re.compile(r"(?:CRON_)?TZ\s*=\s*(\S+)\s+")
 _MACRO = re.compile(r"@[a-z]+(?=[\s,;:]|$)", re.IGNORECASE)
 _NUMBERS = re.compile(r"[\d*?][\d*,/?LW#-]*")
 _NAMES = re.compile(r"[A-Z]{3}(?:[-,][A-Z]{3})*(?:#\d)?|LW?")
@@ -142,6 +144,11 @@ def read_cron(text: str, now: datetime, zone: str) -> Understood | None:
     Raises `Refusal` for a wrong one, and where it is not clear in which zone it is meant.
     """
     text = _INTRODUCED.sub("", text, count=1) if _INTRODUCED.match(text) else text
+    if zoned := _ZONED.match(text):
+        name = known_zones().get(zoned[1].strip("'\"").lower())
+        if name is None:
+            raise unknown(f"There is no time zone {zoned[1]!r}.", "CRON_TZ=Europe/Berlin 0 9 * * 1-5")
+        return read_cron(text[zoned.end() :], now, name)
     end = _end_of_expression(text)
     if end is None:
         return None

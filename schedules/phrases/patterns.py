@@ -78,7 +78,7 @@ PHRASES = {
     " | week - (day | days | end | ends)",
     "one_day": "<weekday> | DAYS",
     "day_range": "<one_day> (to | through | thru | until | till | -) <one_day> | <one_day> | <group>",
-    "days": "<day_range> ((, and | , | and | & | / | `\\+`) [on | every | each] <day_range>)*",
+    "days": "<day_range> ((, and | , | and | & | / | `\\+`) [on | every | each] <day_range> | <day_range>)*",
     "month": "MONTH | SHORTMONTH [.]",
     "months": "<month> ((, and | , | and | & | /) <month>)*",
     "part": "`morning|afternoon|evening|night`",

@@ -116,7 +116,7 @@ def test_undo_takes_back_the_last_write_then_the_one_before(filled: WrittenHome)
     assert not file.exists()
     last = filled.run("skills", "undo", "tidy")
     assert (last.code, "nothing to undo" in last.err) == (1, True)
-    assert "taken back by 3" in filled.run("skills", "log", "tidy").out
+    assert "undone by 3" in filled.run("skills", "log", "tidy").out
 
 
 def test_a_proposal_is_approved_or_denied(filled: WrittenHome) -> None:

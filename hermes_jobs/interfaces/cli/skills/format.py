@@ -174,9 +174,9 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
             "SkillDenied": "denied",
         }.get(self.type, self.type)
         if self.undoes is not None:
-            what += f" (takes back {self.undoes})"
+            what += f" (undoes {self.undoes})"
         if self.undone is not None:
-            what += f" (taken back by {self.undone})"
+            what += f" (undone by {self.undone})"
         if self.proposal is not None:
             what += f" (version {self.proposal})" if self.proposal else " (what the guard refused)"
         if self.conflict:

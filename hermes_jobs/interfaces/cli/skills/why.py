@@ -150,7 +150,7 @@ def print_why(reason: SkillWhy) -> None:
         if lines := [f"   {line}" for line in _lines(write)]:
             print_text("\n".join(lines))
     if reason.undo:
-        note(f"To take back the last write: {reason.undo}")
+        note(f"To undo the last write: {reason.undo}")
 
 
 def _lines(write: WhyWrite) -> Iterator[str]:
