@@ -1,4 +1,4 @@
-"""A process with the whole product imported, which forks one process for each request: see `tests.processes`.
+"""A process with the product imported, which forks one process for each request: see `tests.processes`.
 
 It has answered a turn: forked processes find compiled patterns, described types and tables of keys.
 It has one thread, and nothing open but its sockets: forking it is safe.
@@ -28,6 +28,19 @@ from tests.processes import take_terminal
 PRODUCT = ("hermes_jobs", "workers", "schedules")
 LIBRARIES = ("openai.resources.chat", "rich.console", "rich.table")
 """What the product imports later than at its own import, and most commands need."""
+RARE = (
+    "hermes_jobs.agent.llm.anthropic.messages_client",
+    "hermes_jobs.agent.mcp.",
+    "hermes_jobs.agent.memory.external.",
+    "hermes_jobs.delivery.telegram",
+    "hermes_jobs.eventlog.postgres",
+    "hermes_jobs.interfaces.gateway.telegram",
+    "hermes_jobs.interfaces.mcp.",
+    "hermes_jobs.telemetry.",
+    "workers.flower",
+)
+"""How the names of modules begin that few commands import. Their libraries are half of the product's memory,
+and the time of a fork grows with the memory."""
 STREAMS = (("stdin", "r", "strict"), ("stdout", "w", "strict"), ("stderr", "w", "backslashreplace"))
 
 
@@ -127,10 +140,10 @@ def run_to_the_end(module: str) -> NoReturn:
 
 
 def import_everything() -> None:
-    """Import every module of the product, apart from those that run when they are imported."""
+    """Import the modules of the product, but for the rare ones and those that run when they are imported."""
     for package in PRODUCT:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and not module.name.startswith(RARE):
                 importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)

@@ -1,10 +1,12 @@
-"""Long tables of cases for pure functions."""
+"""Long tables of cases."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import pytest
 
 
 def each_row(rows: Sequence[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
@@ -26,6 +28,11 @@ def each_row(rows: Sequence[Any]) -> Callable[[Callable[..., None]], Callable[[]
         return whole_table
 
     return decorate
+
+
+def slow(*rows: Any) -> list[pytest.ParameterSet]:
+    """Rows for `parametrize` that `make test` leaves out; beside them stands a sample which it runs."""
+    return [pytest.param(*(row if type(row) is tuple else (row,)), marks=pytest.mark.slow) for row in rows]
 
 
 def _failure(test: Callable[..., None], row: Any) -> Exception | None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.cli.test_help_and_errors import ALL
 from tests.processes import STARTS_PROCESSES
+from tests.tables import slow
 from tests.written_home import WrittenHome
 
 DETERMINISTIC = """
@@ -149,10 +150,25 @@ OTHERS = """
     views status
 """
 """What they print names the home, the time or a random id."""
+FAST = {
+    "chat",
+    "config show --json",
+    "doctor",
+    "events --json",
+    "mcp serve",
+    "report",
+    'send "Hello again"',
+    "setup",
+}
+"""One command for each group of libraries that commands import; the others are tried by `make test-slow`."""
 
 
 def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def cases(text: str) -> list[str | pytest.ParameterSet]:
+    return [line if line in FAST else slow(line)[0] for line in lines(text)]
 
 
 @pytest.fixture
@@ -165,7 +181,7 @@ def twin(home: WrittenHome, tmp_path: Path) -> Iterator[WrittenHome]:
         yield twin
 
 
-@pytest.mark.parametrize("line", lines(DETERMINISTIC))
+@pytest.mark.parametrize("line", cases(DETERMINISTIC))
 def test_a_new_interpreter_prints_the_same_as_a_forked_one(
     line: str, home: WrittenHome, twin: WrittenHome
 ) -> None:
@@ -175,7 +191,7 @@ def test_a_new_interpreter_prints_the_same_as_a_forked_one(
     assert "Unexpected" not in new.err
 
 
-@pytest.mark.parametrize("line", lines(OTHERS))
+@pytest.mark.parametrize("line", cases(OTHERS))
 def test_a_new_interpreter_ends_as_a_forked_one_ends(line: str, home: WrittenHome, twin: WrittenHome) -> None:
     twin.close()
     new = twin.run_in_new_interpreter(*shlex.split(line.format(home=twin.path)))

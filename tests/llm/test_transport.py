@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
 
 from hermes_jobs.agent.llm.catalogue import listing
 from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
+from hermes_jobs.agent.llm.transport import http_options
 from hermes_jobs.engine.ports import ModelError
 from tests.llm.asking import ask
 from tests.model_script import Answer
@@ -47,6 +49,13 @@ def test_plain_http_needs_no_certificates_and_a_server_on_this_machine_no_proxy(
     model = OpenAIModel(api_key="sk-test", base_url=model_server.base_url)
     assert ask(model).content == "Yes."
     model.close()
+
+
+def test_a_redirect_from_this_machine_to_https_would_be_refused() -> None:
+    verify = http_options("http://127.0.0.1:9")["verify"]
+    assert isinstance(verify, ssl.SSLContext)
+    assert (verify.verify_mode, verify.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert verify.get_ca_certs() == []
 
 
 def test_a_dead_proxy_is_named_in_place_of_the_models_address(monkeypatch: pytest.MonkeyPatch) -> None:

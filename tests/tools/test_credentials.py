@@ -16,6 +16,7 @@ import pytest
 from hermes_jobs.agent.tools import sandbox
 from hermes_jobs.agent.tools.sandbox import Layer
 from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE
+from tests.tables import slow
 
 from .keys_support import KEYS, Person, Recorder, recording
 
@@ -42,7 +43,7 @@ def people() -> Iterator[Callable[..., Person]]:
         person.close()
 
 
-@pytest.fixture(params=LAYERS)
+@pytest.fixture(params=[*LAYERS[:1], *slow(*LAYERS[1:])])
 def layer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     name: str = request.param
     monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=name))
@@ -336,11 +337,16 @@ NO_CONTROL = {
     "other_programs",
     "program_on_the_path",
 }
+SECONDS = {"hooks", "plugin_of_a_kubeconfig", "scripts_of_npm", "settings_of_the_line"}
+"""Attacks with many commands, or with slow ones."""
 
 
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
-@pytest.mark.parametrize("attended", [True, False], ids=["attended", "unattended"])
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize(
+    "attended",
+    [pytest.param(True, id="attended", marks=pytest.mark.slow), pytest.param(False, id="unattended")],
+)
+@pytest.mark.parametrize("name", [*sorted(ATTACKS.keys() - SECONDS), *slow(*sorted(SECONDS))])
 def test_no_key_arrives(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, layer: str, name: str, attended: bool
 ) -> None:
@@ -354,6 +360,7 @@ def test_no_key_arrives(
         assert recorder.keys == [], command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ATTACKS.keys() - NO_CONTROL))
 def test_the_attacks_would_work_if_keys_were_visible(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, name: str
@@ -396,7 +403,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
 # --- everyday work ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attended", [True, False])
+@pytest.mark.parametrize("attended", [*slow(True), False])
 @pytest.mark.parametrize(
     "command",
     [
