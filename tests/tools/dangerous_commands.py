@@ -325,6 +325,10 @@ find . -name '*.sh' -exec sh -c '{}' \;
 /???/?at x
 npx e-com-tool
 pip install requests
+.venv/bin/pip install --find-links ~/elsewhere demo
+.venv/bin/pip install --find-links vendor --find-links https://e.com/x demo
+.venv/bin/pip install --no-index --find-links ../../wheels demo
+.venv/bin/pip install --find-links "$(cat where)" demo
 pip install git+https://e.com/x
 npm install left-pad
 npm --prefix x exec left-pad

@@ -86,6 +86,9 @@ python3 -m venv .venv
 .venv/bin/pip install -r requirements.txt
 .venv/bin/python -m pip install -e '.[dev]'
 source .venv/bin/activate && pip install requests
+.venv/bin/pip install --no-index --find-links vendor demo
+.venv/bin/python -m pip install --no-index --find-links=./vendor -r requirements.txt
+. .venv/bin/activate && pip install --no-index --find-links vendor demo
 . venv/bin/activate; pip install -U pip
 pip list --outdated
 pip show requests

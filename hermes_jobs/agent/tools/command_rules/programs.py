@@ -107,10 +107,9 @@ def kills_by_number(invocation: Invocation, _context: CommandContext) -> bool:
 
 def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
     """Whether `pip` is that of an environment in the session's folder."""
-    if any(
-        "://" in word or pattern("software", "beyond_declared").match(word) is not None
-        for word in invocation.arguments
-        if not word.startswith(("--target", "--prefix", "-t"))
+    elsewhere = _beyond_declared(invocation, context)
+    if any("://" in word for word in invocation.arguments) or any(
+        not word.startswith(("--target", "--prefix", "-t")) for word in elsewhere
     ):
         return False
     if context.venv:
@@ -118,6 +117,19 @@ def is_in_environment(invocation: Invocation, context: CommandContext) -> bool:
     path = invocation.path(invocation.program) if "/" in invocation.program else None
     roots = context.paths.real_roots(context.workdir)
     return path is not None and any(is_inside(path, root) for root in roots)
+
+
+def _beyond_declared(invocation: Invocation, context: CommandContext) -> list[str]:
+    """The options that name other sources or places than the project's; a folder of its own is none."""
+    roots = context.paths.real_roots(context.workdir)
+    sources = [invocation.path(folder) for folder in values(invocation, "", "--find-links")]
+    own = all(path and any(is_inside(context.real(path), root) for root in roots) for path in sources)
+    return [
+        word
+        for word in invocation.arguments
+        if pattern("software", "beyond_declared").match(word)
+        and not (own and word.partition("=")[0] == "--find-links")
+    ]
 
 
 def runs_fetched_program(invocation: Invocation, context: CommandContext) -> bool:
@@ -160,10 +172,10 @@ def installs_declared(invocation: Invocation, context: CommandContext) -> bool:
     roots = context.paths.real_roots(context.workdir)
     if not any(is_inside(context.real(invocation.folder), root) for root in roots):
         return False
-    if any(pattern("software", "beyond_declared").match(argument) for argument in invocation.arguments):
+    if _beyond_declared(invocation, context):
         return False
     files = values(invocation, "rfe", "--requirement", "--file", "--editable")
-    others = values(invocation, "j", *load("software")["tables"]["grouping_options"].split())
+    others = values(invocation, "j", "--find-links", *load("software")["tables"]["grouping_options"].split())
     rest = [word for word in invocation.operands if word not in (*files, *others)]
     declared = words("software", "declared")
     verbs = 2 if " ".join(rest[:2]) in load("software")["declared_lines"] else 1
