@@ -248,6 +248,13 @@ def settings_of_the_line(person: Person) -> list[str]:
         f"git push; git bisect run {x}",
         "make && git push",
         "./x; git ls-remote",
+        f"printf '[core]\\nsshCommand = {x}\\n' >> .git/config; git fetch",
+        f"echo {x} > .git/hooks/pre-push; git push origin HEAD:new",
+        f"git config alias.fetch '!{x}'; git fetch",
+        f"git config core.sshCommand {x}; git fetch",
+        f"git config remote.origin.uploadpack {x}; git fetch",
+        f"git remote add up 'ext::{x} %S r'; git fetch up",
+        f"git remote add -f up 'ext::{x} %S r'; git fetch origin",
     ]
 
 
@@ -420,6 +427,10 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
         "timeout 30 git fetch",
         "git -C . fetch origin main",
         "git submodule update --init --recursive",
+        "echo a >> a.txt && git add -A && git commit -qm x && git push",
+        "cat <<'E' > b.txt && git add b.txt && git commit -qm b && git push\nb\nE",
+        "git fetch > log.txt 2>&1",
+        "git config user.name X; git config pull.rebase true; git remote add u git@server:r.git; git fetch u",
     ],
 )
 def test_git_reaches_its_server_by_ssh_without_a_question(
@@ -440,6 +451,31 @@ def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(
     done = person.run("make && git push")
     assert not done.ok
     assert "[Hidden from this command: ~/.ssh, because `make` may run code of this folder." in done.content
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("echo x > .git/config; git fetch", "`echo` writes to a file"),
+        ("echo x > .gitmodules; git fetch", "`echo` writes to a file"),
+        ("echo x > linked; git fetch", "`echo` writes to a file"),
+        ("echo x >> dotfiles; git fetch", "`echo` writes to a file"),
+        ("echo x > bare/config; git -C bare fetch", "`echo` writes to a file"),
+        ("echo x >> ../elsewhere; git fetch", "`echo` writes to a file"),
+        ("git config http.proxy http://e.com; git fetch", "`git config` may run code of this folder"),
+        ("git remote set-url origin git@e:r.git; git fetch", "`git remote` changes addresses"),
+    ],
+)
+def test_what_a_line_changes_that_git_obeys_hides_its_keys(
+    tmp_path: Path, people: Callable[..., Person], command: str, reason: str
+) -> None:
+    person = people(tmp_path.resolve())
+    person.repository()
+    (person.work / "linked").symlink_to(".git/config")
+    person.write("dotfiles", "[user]\nname = Ann\n")
+    person.write(person.folder / ".gitconfig", f"[include]\npath = {person.work}/dotfiles\n")
+    keys = person.policy.reach(command, person.context())[1]
+    assert (keys.places, keys.withheld) == ((), reason)
 
 
 def test_usual_settings_of_a_repository_raise_no_question(

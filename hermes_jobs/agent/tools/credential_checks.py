@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hermes_jobs.agent.tools import git_changes
 from hermes_jobs.agent.tools.command_rules import git
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
@@ -69,6 +70,12 @@ class Line:
             if all(verb in table for verb in self.verbs)
             else None
         )
+
+    @cached_property
+    def added_remotes(self) -> Mapping[str, str]:
+        """The addresses that the line itself adds, by the names of their remotes."""
+        verbs = (git.split_verb(one)[0] for one in self.invocations if one.name == "git")
+        return {verb.arguments[1]: verb.arguments[2] for verb in verbs if git_changes.adds_plain_remote(verb)}
 
     @cached_property
     def repositories(self) -> Sequence[Repository]:
@@ -144,7 +151,8 @@ def _addresses(verb: Invocation, line: Line) -> list[str]:
             words[:1] = []
         elif not word.startswith("-"):
             named = word
-    found: list[str] = []
+    every = verb.has("--all", "--multiple")
+    found = [address for name, address in line.added_remotes.items() if every or name == named]
     for repository in line.repositories:
         remotes = {
             setting.key.split(".", 1)[1].rpartition(".")[0]
@@ -152,11 +160,9 @@ def _addresses(verb: Invocation, line: Line) -> list[str]:
             if re.fullmatch(r"remote\..*\.(?:url|pushurl)", setting.key)
         }
         if named and named not in remotes:
-            found.append(named)
+            found += [] if named in line.added_remotes else [named]
             continue
-        wanted = (
-            remotes if verb.has("--all", "--multiple") else {named or _default(repository, verb.name, line)}
-        )
+        wanted = remotes if every else {named or _default(repository, verb.name, line)}
         for remote in wanted:
             pushed = repository.values(f"remote.{remote}.pushurl") if verb.name == "push" else []
             found += pushed or repository.values(f"remote.{remote}.url")

@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 
@@ -23,9 +23,11 @@ import msgspec
 from hermes_jobs.agent.tools.command_line import CommandPart
 from hermes_jobs.agent.tools.command_rules import git
 from hermes_jobs.agent.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line
+from hermes_jobs.agent.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.key_environment import Inside, applied, key_environment, names_folder
 from hermes_jobs.agent.tools.path_policy import PathPolicy
+from hermes_jobs.agent.tools.repositories import Unreadable
 from hermes_jobs.agent.tools.shell_words import UNKNOWN
 from hermes_jobs.agent.tools.tables import load, words
 from hermes_jobs.system.struct_types import described
@@ -179,8 +181,16 @@ class Credentials:
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:
             return NO_KEYS
+        only_git = all(part.invocation.name == "git" for part in using)
         obstacle = obstacle or next(
-            filter(None, (self._obstacle(part, line, uses=part in using) for part in parts)), ""
+            filter(
+                None,
+                (
+                    self._obstacle(part, line, uses=part in using) or _writing(part, line, only_git=only_git)
+                    for part in parts
+                ),
+            ),
+            "",
         )
         if obstacle:
             return Keys(hidden=_united(findings), withheld=obstacle)
@@ -273,8 +283,9 @@ class Credentials:
         if not invocation.name or invocation.words[:1] != (invocation.program,):
             return f"`{name}` changes variables"
         if invocation.name != "git" and not uses:
-            reads = part.only_reads() or name in words("credentials", "runners")
-            reads = reads or (name in ("cat", "echo", "printf") and not invocation.redirects)
+            printing = replace(part, invocation=replace(invocation, redirects=()))
+            reads = printing.only_reads() or name in words("credentials", "runners")
+            reads = reads or name in ("cat", "echo", "printf")
             return "" if reads else f"`{name}` may run code of this folder"
         found = shutil.which(invocation.program, path=line.environ["PATH"]) or invocation.program
         if "/" in found and Inside(self.paths, line.workdir).holds(found):
@@ -297,6 +308,8 @@ def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
     """Why a command of git must not be in a line with keys."""
     verb, _settings, _folders = git.split_verb(part.invocation)
     table = load("credentials")["git"]
+    if not uses and changes_only_plainly(part.invocation) and UNKNOWN not in "".join(part.invocation.words):
+        return ""
     if not uses and verb.name in table["transfers"].split():
         return f"`git {verb.name}` reaches a repository that may run code"
     if verb.name not in (*table["verbs"].split(), "submodule", "clone"):
@@ -312,9 +325,21 @@ def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
     other = [word for word in verb.arguments if re.fullmatch(table["unless"], word)]
     if other or any(UNKNOWN in word for word in _known(part.invocation)):
         return f"`git {verb.name} {''.join(other[:1])}` may run a program".replace(" `", "`")
-    if any(not re.fullmatch(r"/dev/null|\d|-", one.target) for one in part.invocation.redirects):
-        return f"`git {verb.name}` writes to a file"
     return ""
+
+
+def _writing(part: CommandPart, line: Line, *, only_git: bool) -> str:
+    """Why a redirection of this part stands against its line seeing keys.
+
+    Programs other than git read settings in the folder by names of their own: beside them nothing is written.
+    """
+    if not written_files(part.invocation):
+        return ""
+    try:
+        plain = only_git and writes_plain_files(part.invocation, line.paths, line.workdir, line.repositories)
+    except Unreadable:
+        plain = False
+    return "" if plain else f"`{part.invocation.name}` writes to a file"
 
 
 def _united(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -61,11 +61,12 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting with its value; `own`: it is the person's, not the folder's."""
+    """One setting with its value and its file; `own`: it is the person's, not the folder's."""
 
     key: str
     value: str
     own: bool
+    file: str = ""
 
     @property
     def is_harmless(self) -> bool:
@@ -205,7 +206,7 @@ def _settings(listed: str, folder: str, paths: PathPolicy, workdir: str) -> list
         kind, _, name = origin.partition(":")
         file = os.path.join(folder, name) if kind == "file" else ""
         own = scope in OWN_SCOPES and not (file and _is_in_folder(file, paths, workdir))
-        settings.append(Setting(key, value, own))
+        settings.append(Setting(key, value, own, file))
     return settings
 
 
