@@ -28,3 +28,15 @@ def described(kind: type[T]) -> type[T]:
             msgspec.json.Decoder(kind)
             cache.add(kind)
     return kind
+
+
+def all_fields(value: object) -> object:
+    """The value as JSON types with all its fields, also its defaults, but for those that were never set."""
+    match value:
+        case msgspec.Struct():
+            fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+            return {name: all_fields(field) for name, field in fields if field is not msgspec.UNSET}
+        case tuple():
+            return [all_fields(item) for item in value]
+        case _:
+            return value

@@ -105,6 +105,21 @@ class StepJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     asks: InputRequested | None = None
 
 
+class ListedTurnJson(TurnJson, frozen=True, kw_only=True):
+    """A turn of a list: with its text, source and times. `parent` to `root_turn`: the place of a sub-agent's
+    turn, left out for others."""
+
+    text: str
+    source: str
+    submitted_at: str
+    begun_at: str | None
+    ended_at: str | None
+    parent: str | UnsetType = UNSET
+    parent_turn: str | UnsetType = UNSET
+    root: str | UnsetType = UNSET
+    root_turn: str | UnsetType = UNSET
+
+
 class DetailedTurnJson(TurnJson, frozen=True, kw_only=True):
     """The same with its steps. `place`: the place of a sub-agent's turn in its tree."""
 
@@ -170,6 +185,23 @@ def structured(answer: str) -> msgspec.Raw | UnsetType:
         return msgspec.Raw(compact(answer).encode())
     except ValueError:
         return UNSET
+
+
+def listed_turn_json(turn: TurnView) -> ListedTurnJson:
+    """The turn as `turns list --json` prints it."""
+    place = turn.place
+    return ListedTurnJson(
+        **msgspec.structs.asdict(turn_json(turn)),
+        text=turn.text,
+        source=turn.source,
+        submitted_at=turn.submitted_at,
+        begun_at=turn.begun_at,
+        ended_at=turn.ended_at,
+        parent=UNSET if place is None else place.parent,
+        parent_turn=UNSET if place is None else place.parent_turn,
+        root=UNSET if place is None else place.root,
+        root_turn=UNSET if place is None else place.root_turn,
+    )
 
 
 def detailed_turn_json(turn: TurnView) -> DetailedTurnJson:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.client.submission import TurnRequest, submission
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import Mode, Opening
+from hermes_jobs.domain.events import Mode
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
 from hermes_jobs.domain.session.session import OpenChild, Session, stream_of
@@ -134,34 +136,29 @@ class Conversation:
     def submit(self, text: str, skills: tuple[str, ...] = ()) -> Submitted:
         """Submit a text that contains those skills; it begins a new session if needed."""
         with self._lock:
-            application, name = self._application, self._application.ids.name
-            opening = None
+            application = self._application
+            request = TurnRequest(
+                text=text,
+                source=SOURCE,
+                session=self._lineage,
+                wants_title=application.settings.names_sessions,
+                skills=skills,
+            )
             if self._lineage is None:
                 start = self._start
-                opening = Opening(
+                request = replace(
+                    request,
                     model=start.model,
                     system=start.system,
                     workdir=start.workdir,
                     toolsets=start.toolsets,
                     mode=start.mode,
                 )
-            lineage = self._lineage or name("s")
-            carried = self._application.travelling(self.model, self._start.variables)
-            command = c.SubmitTurn(
-                turn=name("t"),
-                session=lineage,
-                text=text,
-                source=SOURCE,
-                if_busy=application.settings.session.if_busy,
-                opening=opening,
-                settings=carried.values,
-                requires=carried.requires,
-                wants_title=application.settings.names_sessions,
-                skills=skills,
-            )
+            carried = application.travelling(self.model, self._start.variables)
+            command = submission(application, request, carried)
             self._renderer.expect(command.turn)
             submitted = self._engine.submit(command)
-            self._lineage = lineage
+            self._lineage = command.session
             self.catch_up()
         return submitted
 
@@ -243,7 +240,7 @@ class Conversation:
             keys = ", ".join(answer for answer, _ in question.answers())
             raise Rejected(f"This call can be answered with {keys}.", kind="usage")
         if call is not None:
-            command = msgspec.structs.replace(command, call=call)
+            command = replace(command, call=call)
         asker = question.asker
         self._engine.execute(asker.stream if asker else self.require_session().stream, command)
         return answer_effect(command)
@@ -288,7 +285,7 @@ class Conversation:
         """Change the permission mode."""
         with self._lock:
             if self._lineage is None:
-                self._start = msgspec.structs.replace(self._start, mode=mode)
+                self._start = replace(self._start, mode=mode)
             else:
                 self._engine.execute(stream_of(self._lineage), c.ChangeMode(mode=mode, by="user"))
 
@@ -298,7 +295,7 @@ class Conversation:
         self._application.check(model)
         with self._lock:
             if self._lineage is None:
-                self._start = msgspec.structs.replace(self._start, model=model)
+                self._start = replace(self._start, model=model)
             else:
                 self._engine.execute(stream_of(self._lineage), c.ChangeModel(model=model))
 

@@ -10,7 +10,6 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
-from hermes_jobs.interfaces.cli.sessions.commands import fork_session_at
 from hermes_jobs.interfaces.cli.turns.files import rewound_lines
 from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
 from hermes_jobs.text.figures import pluralize
@@ -133,12 +132,14 @@ def fork_session(chat: ChatContext, rest: str) -> None:
 
     Raises `Rejected`.
     """
+    from hermes_jobs.client.sessions import Sessions
+
     here = chat.conversation.require_session()
     point: dict[str, str] = {}
     while (match := FORK_POINT.match(rest)) is not None:
         point[match["flag"]] = match["turn"]
         rest = rest[match.end() :]
-    copy = fork_session_at(chat.application, chat.application.views.session(here.lineage), **point)
+    copy = Sessions(chat.application).fork(here.lineage, **point).session
     chat.conversation.open(copy, quiet=True)
     if rest:
         chat.conversation.rename(rest)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
-from hermes_jobs.domain.events import BusyPolicy, Opening
-from hermes_jobs.domain.session import commands as c
+from hermes_jobs.client.submission import TurnRequest, submission
+from hermes_jobs.domain.events import BusyPolicy
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import (
@@ -153,29 +153,24 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     carried = resolve_settings(context, model, lineage, wait=bool(waiting.wait), variables=variables)
     for line in (*message.notes, *named_variables(context, text or "", variables, by_flags)):
         note(line)
-    name = context.application.ids.name
-    approve = resolve_approvals(context, permitted)
-    command = c.SubmitTurn(
-        turn=name("t"),
-        session=lineage or name("s"),
+    request = TurnRequest(
         text=message.text,
         source=source,
+        session=lineage,
+        workdir=folder,
+        system=system,
+        model=model,
+        toolsets=chosen,
+        mode=permitted.mode,
         key=key,
-        if_busy=if_busy or context.settings.session.if_busy,
-        model=model if lineage else None,
-        toolsets=chosen if lineage else None,
-        opening=None
-        if lineage
-        else Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode),
-        mode=permitted.mode if lineage else None,
-        approve=approve,
+        if_busy=if_busy,
+        approve=resolve_approvals(context, permitted),
         unattended=permitted.unattended,
-        settings=carried.values,
-        requires=carried.requires,
-        answer_schema=schema or "",
+        schema=schema or "",
         skills=message.skills,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
     )
+    command = submission(context.application, request, carried)
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
     asked_for = CONTINUE if choice.newest else lineage or ""

@@ -10,13 +10,14 @@ import msgspec
 
 from hermes_jobs.agent.tools.schedule import Action
 from hermes_jobs.bootstrap.toolbox import schedule_tool
-from hermes_jobs.domain.events import Mode, Opening
+from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
+from hermes_jobs.domain.events import Mode
 from hermes_jobs.domain.memory.memory import TARGETS
 from hermes_jobs.domain.schedule.commands import USER
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.ports import ToolContext
-from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.memory.contents import TITLES
 from hermes_jobs.interfaces.cli.moments import format_time
@@ -26,17 +27,16 @@ from hermes_jobs.interfaces.cli.param_types import FolderParam
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.input import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
-from hermes_jobs.interfaces.cli.schedules.format import schedule_json, timing_words
+from hermes_jobs.interfaces.cli.schedules.format import timing_words
 from hermes_jobs.interfaces.cli.sessions.search import hit_json
-from hermes_jobs.interfaces.cli.turns.commands import listed_json
 from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_session
 from hermes_jobs.interfaces.mcp import forms
 from hermes_jobs.interfaces.mcp.watched_turn import WatchedTurn
 from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
-from hermes_jobs.settings.turn_settings import TurnSettings
 from hermes_jobs.text.search.snippet import CLOSE, OPEN
 from hermes_jobs.views.models import TurnStatus, TurnView
-from hermes_jobs.views.turn_json import as_object, turn_json
+from hermes_jobs.views.schedule_json import schedule_json
+from hermes_jobs.views.turn_json import as_object, listed_turn_json, turn_json
 
 SOURCE = "mcp"
 TEXT_WIDTH = 100  # columns of a turn's text in a list
@@ -73,7 +73,7 @@ class Requests:
 
         Raises `Rejected`, click's usage errors, `LogUnavailable`.
         """
-        application, name = self._application, self._application.ids.name
+        application = self._application
         if not text.strip():
             raise Rejected("The text is empty.", kind="usage")
         if session and workdir:
@@ -83,33 +83,19 @@ class Requests:
         lineage = resolved.lineage if resolved else None
         folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
         model_name = resolve_model(self._context, model or None, lineage)
-        carried = self._carried(model_name)
+        carried = settings_for_workers(application, model_name)
         application.sync_files()
-        command = c.SubmitTurn(
-            turn=name("t"),
-            session=lineage or name("s"),
+        request = TurnRequest(
             text=text,
             source=SOURCE,
+            session=lineage,
+            workdir=folder,
+            model=model_name,
+            mode=None if lineage else self._new.mode,
             key=key or None,
-            if_busy=application.settings.session.if_busy,
-            model=model_name if lineage else None,
-            opening=None if lineage else Opening(model=model_name, workdir=folder, mode=self._new.mode),
-            settings=carried.values,
-            requires=carried.requires,
         )
+        command = submission(application, request, carried)
         return self._engine.submit(command, asked_for=lineage or "")
-
-    def _carried(self, model: str | None) -> TurnSettings:
-        """The settings of this process's environment. Raises `Misconfigured` if live workers lack some."""
-        carried = self._application.travelling(model)
-        workers = self._application.workers
-        if workers.are_live() and not workers.are_live(carried.requires):
-            raise Misconfigured(
-                f"The workers do not have what is set for this server "
-                f"({', '.join(workers.lacking(carried.requires))}).",
-                hint="Put it into .env or config.yaml in the home, which the workers read again.",
-            )
-        return carried
 
     def find(self, text: str) -> Submitted:
         """The turn of an id or its beginning. Raises `Rejected`."""
@@ -197,7 +183,8 @@ class Requests:
             for turn in turn_views
         ]
         return self._reply(
-            "\n".join(lines) or "No turns.", {"turns": [listed_json(turn) for turn in turn_views]}
+            "\n".join(lines) or "No turns.",
+            {"turns": [as_object(listed_turn_json(turn)) for turn in turn_views]},
         )
 
     # --- reading -----------------------------------------------------------------------

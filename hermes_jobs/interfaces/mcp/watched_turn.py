@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.domain.session.waiting import last_turn, waits_for_person
 from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.interfaces.cli.questions.children import questions_of, waits_for_person
+from hermes_jobs.interfaces.cli.questions.children import questions_of
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
-from hermes_jobs.interfaces.cli.turns.waiter import last_turn
 
 
 class TurnState(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class WatchedTurn:
         # Events of other streams are skipped.
         self._position = batch[-1].position if batch else max(self._position, last)
         session = self._engine.sessions.load(self.submitted.stream)
-        turn = last_turn(self._engine, self.submitted)
+        turn = last_turn(session, self.submitted.turn)
         for recorded in batch:
             if getattr(recorded.event, "turn", turn) == turn:
                 self._progress.handle(recorded)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.session.waiting import LoadSession
 from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion, Asker
 from hermes_jobs.interfaces.cli.questions.input import InputQuestion, input_questions
 
-Load = Callable[[str], Session]
-"""Gives the session of a stream as it is now."""
 
-
-def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQuestion | InputQuestion]:
+def questions_of(
+    load: LoadSession, session: Session, turn: str
+) -> Iterator[ApprovalQuestion | InputQuestion]:
     """What calls of the turn, if it runs, and of its sub-agents ask a user.
 
     Those whose time is over are among them.
@@ -29,7 +29,7 @@ def questions_of(load: Load, session: Session, turn: str) -> Iterator[ApprovalQu
 
 
 def questions_below(
-    load: Load, session: Session, turn: str | None = None
+    load: LoadSession, session: Session, turn: str | None = None
 ) -> Iterator[ApprovalQuestion | InputQuestion]:
     """What calls of the session's sub-agents, and of theirs, ask a user.
 
@@ -67,27 +67,3 @@ def own_questions(
         if call.input is not None and call.waits_for_input:
             requested = msgspec.structs.replace(call.input.request, requests=call.input.unanswered)
             yield from input_questions(requested, call.request.name, asker)
-
-
-def waits_for_person(load: Load, session: Session, turn: Turn) -> bool:
-    """Whether the turn and its sub-agents are blocked until a user answers."""
-    if not turn.is_idle:
-        return False
-    open_calls = [call for call in turn.calls if call.result is None]
-    return bool(open_calls) and all(
-        call.waits_for_person or (call.waits_for_children and _all_wait(load, session, call.id))
-        for call in open_calls
-    )
-
-
-def _all_wait(load: Load, session: Session, call: str) -> bool:
-    for child in session.children:
-        if child.call != call:
-            continue
-        below = load(stream_of(child.ref.session))
-        turn = below.current
-        if turn is None or turn.id != child.ref.turn:
-            return False
-        if not turn.held and not waits_for_person(load, below, turn):
-            return False
-    return True

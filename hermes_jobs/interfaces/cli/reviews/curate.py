@@ -39,9 +39,10 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     often and when each was used.
     """
     from hermes_jobs.agent.reviews.begin_review import request_review
+    from hermes_jobs.client.waiting import run_or_wait
     from hermes_jobs.domain.session.session import stream_of
     from hermes_jobs.interfaces.cli.exit_codes import TIMED_OUT
-    from hermes_jobs.interfaces.cli.turns.wait import run_or_wait
+    from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 
     application = context.application
     application.check()
@@ -53,7 +54,14 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
         print_result(lambda: review_json(application.views.review(review)), queued, as_json=as_json)
         return 0
     note(f"Review {review} looks through the skills …")
-    if not run_or_wait(context, stream_of(review), lambda session: not session.is_under_review, timeout):
+    application = context.application
+    if not run_or_wait(
+        application,
+        stream_of(review),
+        lambda session: not session.is_under_review,
+        timeout,
+        begins_here=lambda: log_to_file(context, application.settings.paths.logs),
+    ):
         note(f"Timed out; the review continues: hermes-jobs reviews show {review}")
         return TIMED_OUT
     return _print_end(context, review, as_json=as_json)

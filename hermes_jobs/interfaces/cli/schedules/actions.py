@@ -18,7 +18,8 @@ from hermes_jobs.interfaces.cli.options import (
     wait_options,
 )
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.interfaces.cli.schedules.format import due_time, schedule_json
+from hermes_jobs.interfaces.cli.schedules.format import due_time
+from hermes_jobs.views.schedule_json import schedule_json
 
 if TYPE_CHECKING:
     pass

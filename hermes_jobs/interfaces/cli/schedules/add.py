@@ -17,7 +17,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option, schedule_ar
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.interfaces.cli.schedules.format import NEXT, folder_of, print_plan, schedule_json
+from hermes_jobs.interfaces.cli.schedules.format import folder_of, print_plan
 from hermes_jobs.interfaces.cli.schedules.input import (
     ScheduleInput,
     changed_plan,
@@ -26,6 +26,7 @@ from hermes_jobs.interfaces.cli.schedules.input import (
     refusal,
 )
 from hermes_jobs.interfaces.cli.schedules.model import interpret
+from hermes_jobs.views.schedule_json import NEXT, schedule_json
 from schedules.phrases import Refused, Understood
 
 _YES = yes_option("Do not ask for confirmation.")

@@ -18,15 +18,13 @@ from hermes_jobs.interfaces.cli.moments import format_time, to_local
 from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import money
+from hermes_jobs.views.schedule_json import upcoming
 from hermes_jobs.views.schedules import RunView, ScheduleView
-from hermes_jobs.views.turn_json import usage_json
 from schedules.timing import Once
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
-NEXT = 3
-"""Due times that are shown ahead."""
 MAX_ANSWER_CHARS = 600  # characters of the last answer
 
 REASONS: dict[str, str] = {
@@ -57,77 +55,6 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
         note(f"  {name:<8}{one_line(value)}")
 
 
-def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> dict[str, object]:
-    """The schedule for scripts, with `ahead` upcoming runs."""
-    plan, totals = schedule.plan, schedule.totals
-    rule = rule_of(plan)
-    return {
-        "schedule": schedule.id,
-        "name": plan.name,
-        "status": schedule.status,
-        "kind": plan.kind,
-        "canonical": plan.timing,
-        "timezone": plan.timezone,
-        "task": plan.text,
-        "next": [moment(rule, due) for due in upcoming(schedule, ahead)],
-        "session": plan.session,
-        "deliver": plan.deliver,
-        "missed": plan.missed,
-        "overlap": plan.overlap,
-        "model": plan.model,
-        "toolsets": plan.toolsets,
-        "budget_usd": plan.budget_usd,
-        "workdir": plan.workdir,
-        "pause_reason": schedule.pause_reason,
-        "running": schedule.running,
-        "queued": [moment(rule, due) for due in schedule.queued],
-        "failures": schedule.failures,
-        "said": schedule.said,
-        "added_by": schedule.added_by,
-        "added_at": schedule.added_at,
-        "num_runs": schedule.num_runs,
-        "num_missed": schedule.num_missed,
-        "num_model_calls": totals.num_model_calls,
-        "usage": usage_json(totals.usage),
-        "cost_usd": totals.cost_usd,
-        "last": run_json(rule, schedule.last) if schedule.last is not None else None,
-    }
-
-
-def run_json(rule: TimingInZone, run: RunView) -> dict[str, object]:
-    """The outcome of a due time, for scripts."""
-    return {
-        "due": moment(rule, run.due),
-        "until": None if run.until is None else moment(rule, run.until),
-        "count": run.count,
-        "outcome": run.outcome,
-        "reason": run.reason,
-        "by": run.by,
-        "turn": run.turn,
-        "session": run.session,
-        "message": run.message,
-        "at": run.at,
-        "ended_at": run.ended_at,
-        "cost_usd": run.cost_usd,
-        "deliveries": [
-            {
-                "delivery": delivery.delivery,
-                "target": delivery.target,
-                "status": delivery.status,
-                "message": delivery.message,
-            }
-            for delivery in run.deliveries
-        ],
-    }
-
-
-def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
-    """The next due times, at most `count`; none while it is paused."""
-    if schedule.status != "active":
-        return ()
-    return rule_of(schedule.plan).upcoming(schedule.next_due, count)
-
-
 def note_overdue(application: Application, schedules: Sequence[ScheduleView]) -> None:
     """Print the schedules that are overdue because no process fires them."""
     from hermes_jobs.interfaces.cli.doctor.processes import fires_schedules
@@ -140,11 +67,6 @@ def note_overdue(application: Application, schedules: Sequence[ScheduleView]) ->
     ]
     if overdue and not fires_schedules(application):
         note(f"Overdue: {', '.join(overdue)}. No worker is alive, so nothing fires schedules: hermes-jobs up")
-
-
-def moment(rule: TimingInZone, seconds: float) -> str:
-    """A moment as ISO 8601 with the zone's offset."""
-    return datetime.fromtimestamp(seconds, rule.zone).isoformat()
 
 
 def due_time(rule: TimingInZone, seconds: float) -> str:

@@ -9,20 +9,18 @@ from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.schedules.format import (
-    NEXT,
     REASONS,
     deliveries_line,
     due_time,
     missed_count,
     note_overdue,
     print_last_answer,
-    run_json,
     schedule_fields,
-    schedule_json,
     timing_words,
 )
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import money
+from hermes_jobs.views.schedule_json import NEXT, run_json, schedule_json
 from hermes_jobs.views.schedules import RunView, ScheduleView
 
 

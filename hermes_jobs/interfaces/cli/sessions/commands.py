@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.engine.fork import fork, fork_at_turn
-from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.forget import delete_session
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
@@ -29,13 +27,12 @@ from hermes_jobs.interfaces.cli.sessions.export import export_session
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money, pluralize, unknown_costs
 from hermes_jobs.views.models import MessageView, SessionView
-from hermes_jobs.views.turn_json import usage_json
+from hermes_jobs.views.session_json import session_json, shown_session_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from hermes_jobs.bootstrap import Application
 
 FOLDER_SHOWN = 18  # columns of a folder in a list
 RESULT_SHOWN = 300  # characters of a tool's result in a conversation
@@ -84,7 +81,7 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
         messages = messages[-limit:]
     unknown = context.application.views.unknown_costs(lineage=session.lineage)
     SESSIONS._replace(
-        to_json=lambda item: {**_listed(item), "messages": messages},
+        to_json=lambda item: shown_session_json(item, messages),
         fields=lambda item: [*_fields(item), ("Not in it", unknown_costs(unknown))],
     ).print_one(session, as_json=as_json, details=lambda: _print_messages(messages))
 
@@ -135,13 +132,15 @@ def fork_session(
     The history is copied whole, or up to a turn; the original does not change. `last` is the last turn of
     that session. The new session's id is printed.
     """
-    new = fork_session_at(context.application, context.find_session(session_id), at=at, before=before)
+    from hermes_jobs.client.sessions import Sessions
+
+    new = Sessions(context.application).fork(session_id, at=at, before=before).session
 
     def print_text() -> None:
         click.echo(new)
         note(f"Go on in it: hermes-jobs send -s {new} TEXT   (or -c in its folder, while it is the newest)")
 
-    print_result(lambda: _listed(context.application.views.session(new)), print_text, as_json=as_json)
+    print_result(lambda: session_json(context.application.views.session(new)), print_text, as_json=as_json)
 
 
 sessions.add_command(export_session)
@@ -173,22 +172,6 @@ def _print_outcome(context: CliContext, session: str, text: str, *, as_json: boo
     """Print the session after the change."""
     views = context.application.views
     SESSIONS.print_outcome(lambda: views.session(session), f"Session {session} {text}.", as_json=as_json)
-
-
-def _listed(session: SessionView) -> dict[str, object]:
-    """The session for scripts."""
-    from msgspec.structs import asdict
-
-    fields = asdict(session)
-    totals = session.totals
-    del fields["id"], fields["totals"]
-    return {
-        "session": session.id,
-        **fields,
-        "num_model_calls": totals.num_model_calls,
-        "usage": usage_json(totals.usage),
-        "cost_usd": totals.cost_usd,
-    }
 
 
 def _folder(session: SessionView) -> str:
@@ -259,7 +242,7 @@ SESSIONS: Resource[SessionView] = Resource(
         Column("TITLE", lambda session: session.label, is_main=True),
     ),
     "No sessions.",
-    _listed,
+    session_json,
     _fields,
     by_day=True,
 )
@@ -284,27 +267,3 @@ def _shown(message: MessageView) -> str:
     if message.role != "tool" or len(content) <= RESULT_SHOWN:
         return content
     return f"{content[:RESULT_SHOWN]}… ({len(content)} characters; --json has them all)"
-
-
-def fork_session_at(
-    application: Application, parent: SessionView, *, at: str | None = None, before: str | None = None
-) -> str:
-    """Begin a new session with the history of `parent`; its id.
-
-    `at` is a turn after which the copy ends, or an event's number; `before` is a turn. Neither: the whole
-    history. Raises `Rejected` for both, and for other turns and events.
-    """
-    if at is not None and before is not None:
-        raise Rejected("--at and --before exclude each other.", kind="usage")
-    if before is not None and before.isdecimal():
-        hint = "Turns are named by their ids: hermes-jobs turns list."
-        raise Rejected(f"{before} is not a turn.", kind="usage", hint=hint)
-    engine, views = application.engine(), application.views
-    new = application.ids.name("s")
-    turn_named = at or before
-    if turn_named is None or turn_named.isdecimal():
-        fork(engine, parent.lineage, new, at=None if turn_named is None else int(turn_named))
-    else:
-        turn = views.turn(views.find_turn(turn_named, session=parent.id))
-        fork_at_turn(engine, parent.lineage, new, turn.id, stream=turn.stream, before=before is not None)
-    return new

@@ -113,10 +113,11 @@ def compress_session(
     Every message stays in the log, and `sessions search` finds it. The session continues under a new id; the
     old id still works.
     """
+    from hermes_jobs.client.waiting import run_or_wait
     from hermes_jobs.domain.events import CompressionFailed, ContextCompressed
     from hermes_jobs.domain.session.commands import RequestCompression
     from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
-    from hermes_jobs.interfaces.cli.turns.wait import run_or_wait
+    from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 
     application = context.application
     session = context.find_session(session_id)
@@ -127,7 +128,13 @@ def compress_session(
         text = f"Session {session.id} will be compressed when a worker is available."
         _note_no_summary(session.lineage, text, as_json=as_json)
         return 0
-    if not run_or_wait(context, session.stream, lambda now: now.compression is None, timeout):
+    if not run_or_wait(
+        application,
+        session.stream,
+        lambda now: now.compression is None,
+        timeout,
+        begins_here=lambda: log_to_file(context, application.settings.paths.logs),
+    ):
         text = f"Timed out; session {session.id} will be compressed."
         _note_no_summary(session.lineage, text, as_json=as_json)
         return TIMED_OUT

@@ -94,23 +94,13 @@ def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
 
     Its running calls are stopped; its messages stay in the session.
     """
-    from hermes_jobs.domain.session import commands as c
-    from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
-    from hermes_jobs.views.turn_json import turn_json
+    from hermes_jobs.client.turns import Turns
 
-    submitted = find_submitted(context, turn_id)
-    application = context.application
-    engine = application.engine()
-    session = engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=BY))
-    if submitted.turn not in session.ended:
-        reclaim_from_dead_workers(
-            engine, application.workers.failure_detector()
-        )  # else no process may end it
-    after = application.views.turn(submitted.turn)
-    text = f"Turn {after.id} is cancelled."
+    after = Turns(context.application).cancel(turn_id)
+    text = f"Turn {after.turn} is cancelled."
     if after.status != "cancelled":
-        text = f"Turn {after.id}: stopping; its running steps are being cancelled."
-    print_result(lambda: turn_json(after), text, as_json=as_json)
+        text = f"Turn {after.turn}: stopping; its running steps are being cancelled."
+    print_result(lambda: after, text, as_json=as_json)
 
 
 _BUDGET = budget_option("New budget of the whole turn.")
@@ -226,11 +216,12 @@ def approve_call(
     `turns show` prints the call with its arguments. If no worker is alive, the turn continues in this
     process.
     """
+    from hermes_jobs.client.turns import Turns
     from hermes_jobs.domain.session import commands as c
 
     exclude({"--session": for_session, "--always": always})
     submitted = find_submitted(context, turn_id)
-    asker = asking_turn(context, submitted, call)
+    asker = Turns(context.application).asking(submitted, call)
     now = context.application.clock.now()
     scope: ApprovalScope = "always" if always else "session" if for_session else "once"
     answer = c.ApproveCall(turn=asker.turn, call=call, by=BY, now=now, scope=scope)
@@ -250,37 +241,13 @@ def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, 
 
     The turn continues without it. If no worker is alive, it continues in this process.
     """
+    from hermes_jobs.client.turns import Turns
     from hermes_jobs.domain.session import commands as c
 
     submitted = find_submitted(context, turn_id)
-    asker = asking_turn(context, submitted, call)
+    asker = Turns(context.application).asking(submitted, call)
     answer = c.DenyCall(turn=asker.turn, call=call, by=BY, reason=reason.strip())
     return go_on_after_answer(context, submitted, asker, answer, waiting)
-
-
-def asking_turn(context: CliContext, submitted: Submitted, call: str | None) -> Submitted:
-    """The turn that asks: the one named, or a sub-agent below it.
-
-    Raises `Rejected`, kind `ambiguous`, where several wait and no call is named.
-    """
-    from hermes_jobs.engine.engine import Submitted
-    from hermes_jobs.errors import Rejected
-
-    below = context.application.views.tree_below(submitted.turn)
-    trees = [tree for tree in below.walk() if tree.waiting]
-    if call is not None:
-        trees = [asker for asker in trees if any(step.id == call for step in asker.waiting)]
-    if len(trees) > 1:
-        calls = [step.id for asker in trees for step in asker.waiting]
-        raise Rejected(
-            f"Calls of {len(trees)} turns wait: {', '.join(calls)}.",
-            kind="ambiguous",
-            hint=f"Choose one: --call {calls[0]}",
-        )
-    if not trees:
-        return submitted
-    turn = trees[0].turn
-    return Submitted(turn=turn.id, stream=turn.stream)
 
 
 def go_on_after_answer(
@@ -309,10 +276,9 @@ def go_on_after_answer(
 
 def find_submitted(context: CliContext, text: str) -> Submitted:
     """The turn that an id or the beginning of one means."""
-    from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.client.turns import Turns
 
-    turn = context.find_turn(text)
-    return Submitted(turn=turn.id, stream=turn.stream)
+    return Turns(context.application).find(text)
 
 
 ACTS = (follow_turn, wait_for_turn, cancel_turn, continue_turn, retry_turn, approve_call, deny_call)

@@ -13,7 +13,6 @@ from hermes_jobs.interfaces.cli.options import WaitOptions, example, wait_option
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.turns.actions import (
     WAIT_HELP,
-    asking_turn,
     call_option,
     find_submitted,
     go_on_after_answer,
@@ -63,13 +62,14 @@ def answer_input(  # noqa: PLR0913 - its flags
     Without a flag, each field is asked for here. `turns show` prints the question and its fields. The answer
     is sent to the server: never enter a secret.
     """
+    from hermes_jobs.client.turns import Turns
     from hermes_jobs.interfaces.cli.questions.input import require_no_secret
 
     ways = [bool(fields), content is not None, accept, decline, cancel]
     if sum(ways) > 1:
         raise click.UsageError("--field, --content, --accept, --decline and --cancel exclude each other.")
     submitted = find_submitted(context, turn_id)
-    asker = asking_turn(context, submitted, call)
+    asker = Turns(context.application).asking(submitted, call)
     question = _question(context, asker, call, key)
     if any(ways):
         answer = _given(context, question, fields, content, decline=decline, cancel=cancel)

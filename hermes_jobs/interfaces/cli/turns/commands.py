@@ -32,7 +32,7 @@ from hermes_jobs.interfaces.cli.turns.show import show_turn
 from hermes_jobs.interfaces.cli.turns.tree import show_tree
 from hermes_jobs.text.figures import money, unknown_costs
 from hermes_jobs.views.models import StatusFilter, TurnStatus, TurnView
-from hermes_jobs.views.turn_json import as_object, turn_json
+from hermes_jobs.views.turn_json import listed_turn_json
 
 
 @click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
@@ -95,16 +95,6 @@ def list_turns(  # noqa: PLR0913 - its options
         note(f"Not in the costs: {text}.")
 
 
-def listed_json(turn: TurnView) -> dict[str, object]:
-    """The turn's result object, with further fields of a list."""
-    extra = ("text", "source", "submitted_at", "begun_at", "ended_at")
-    result = as_object(turn_json(turn))
-    place = turn.place
-    omitted = () if place is None else ("parent", "parent_turn", "root", "root_turn")
-    below = {name: getattr(place, name) for name in omitted}
-    return result | {name: getattr(turn, name) for name in extra} | below
-
-
 def _status(turn: TurnView) -> str:
     until = "" if turn.waits_until is None else f" until {format_time(turn.waits_until)}"
     return f"{turn.status_word}{until}"
@@ -129,6 +119,6 @@ TURNS: Resource[TurnView] = Resource(
         Column("TEXT", _about, is_main=True),
     ),
     "No turns.",
-    listed_json,
+    listed_turn_json,
     by_day=True,
 )

@@ -11,10 +11,12 @@ from itertools import chain
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
+from hermes_jobs.client.waiting import MAX_INLINE_WAIT, LogWaiter, NoLiveWorker
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.stops import REFUSED
 from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.domain.session.waiting import last_turn, waits_for_person
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.errors import LogUnavailable, Rejected
@@ -25,7 +27,7 @@ from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import footer_line
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect, ask_person
-from hermes_jobs.interfaces.cli.questions.children import questions_below, waits_for_person
+from hermes_jobs.interfaces.cli.questions.children import questions_below
 from hermes_jobs.interfaces.cli.questions.input import (
     ANSWERED_TEXTS,
     InputQuestion,
@@ -36,7 +38,6 @@ from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
-from hermes_jobs.interfaces.cli.turns.wait import LogWaiter, NoLiveWorker
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.views.turn_json import TurnJson, turn_json
 
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from hermes_jobs.eventlog.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
-MAX_INLINE_WAIT = 120.0  # seconds that a process without workers waits for a quota or a server
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn
 CANCEL_SECONDS = 10.0  # seconds for a cancelled turn to end in this process
 LATER = "continues when a worker is available"
@@ -246,7 +246,11 @@ class TurnWaiter:
         """The questions of sub-agents' calls."""
         session = engine.sessions.load(self._submitted.stream)
         turn = session.current
-        if turn is None or turn.cancelled_by is not None or turn.id != last_turn(engine, self._submitted):
+        if (
+            turn is None
+            or turn.cancelled_by is not None
+            or turn.id != last_turn(session, self._submitted.turn)
+        ):
             return
         for question in questions_below(engine.sessions.load, session, turn.id):
             if self._application.clock.now() < question.expires_at:
@@ -260,7 +264,7 @@ class TurnWaiter:
 
     def _is_done(self, engine: Engine) -> bool:
         session = engine.sessions.load(self._submitted.stream)
-        last = last_turn(engine, self._submitted)
+        last = last_turn(session, self._submitted.turn)
         if last in session.ended:
             return True
         turn = session.current
@@ -272,7 +276,8 @@ class TurnWaiter:
 
     def _requires(self, engine: Engine) -> Mapping[str, str]:
         """The turn's requirements for workers."""
-        turn = engine.sessions.load(self._submitted.stream).find(last_turn(engine, self._submitted))
+        session = engine.sessions.load(self._submitted.stream)
+        turn = session.find(last_turn(session, self._submitted.turn))
         return turn.requires if turn is not None else {}
 
     def _waits_for_long(self, turn: Turn) -> bool:
@@ -289,7 +294,8 @@ class TurnWaiter:
             if self._printer.options.form == "text":
                 self._print_next_commands("Timed out")
             return TIMED_OUT
-        last = turn_json(views.turn(last_turn(engine, self._submitted)))
+        session = engine.sessions.load(self._submitted.stream)
+        last = turn_json(views.turn(last_turn(session, self._submitted.turn)))
         if result.result is not None:
             self._print_footer(engine, last)
         if last.waits_until is not None and self._printer.options.form == "text":
@@ -442,12 +448,3 @@ class TurnWaiter:
             self._printer.print_line(f"{reason}; turn {turn} {self._continues}.")
             self._printer.print_line(f"  follow it: hermes-jobs turns follow {turn}")
             self._printer.print_line(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
-
-
-def last_turn(engine: Engine, submitted: Submitted) -> str:
-    """The turn that ends this one: itself, or the one it was merged into."""
-    session = engine.sessions.load(submitted.stream)
-    turn = submitted.turn
-    while (ended := session.ended.get(turn)) is not None and ended.into is not None:
-        turn = ended.into
-    return turn

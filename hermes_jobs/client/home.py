@@ -1,0 +1,135 @@
+"""`Home`: one home of hermes-jobs, for programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hermes_jobs.bootstrap import Application
+from hermes_jobs.client.memory import Memory
+from hermes_jobs.client.schedules import Schedules
+from hermes_jobs.client.sessions import Sessions
+from hermes_jobs.client.turns import TextPart, TurnEvent, Turns
+from hermes_jobs.domain.events import BusyPolicy, Mode
+from hermes_jobs.settings import load
+from hermes_jobs.settings.home import HOME_VARIABLE
+from hermes_jobs.views.turn_json import TurnJson
+from hermes_jobs.views.usage import Spending, SpendingKey
+
+
+class Home:
+    """A home with its log: `path`, else `$HERMES_JOBS_HOME`, else `~/.hermes-jobs`; it is created where it is
+    missing. Safe for threads. Close it, or use it in a `with`.
+
+    `environ` is read instead of this process's environment: settings (`HERMES_JOBS_…`), keys, and the
+    variables that the agent's commands inherit. Raises `Misconfigured`.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> None:
+        variables = dict(os.environ if environ is None else environ)
+        if path is not None:
+            variables[HOME_VARIABLE] = str(Path(path).expanduser().absolute())
+        self._application = Application(load(variables), variables)
+
+    def __enter__(self) -> Home:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release connections. Where no worker is alive, jobs that this home's turns left, such as reviews,
+        are performed first."""
+        self.turns.finish_jobs()
+        self._application.close()
+
+    @cached_property
+    def turns(self) -> Turns:
+        """Its turns."""
+        return Turns(self._application)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """Its sessions."""
+        return Sessions(self._application)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        """Its schedules."""
+        return Schedules(self._application)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the agent remembers."""
+        return Memory(self._application)
+
+    def send(  # noqa: PLR0913 - the options of `hermes-jobs send`
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        key: str | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+        workdir: str | Path | None = None,
+        model: str | None = None,
+        system: str | None = None,
+        toolsets: Sequence[str] | None = None,
+        mode: Mode | None = None,
+        approve: Sequence[str] = (),
+        unattended: bool = False,
+        schema: Mapping[str, Any] | None = None,
+        source: str = "python",
+        if_busy: BusyPolicy | None = None,
+    ) -> TurnJson:
+        """Submit a text as a turn, and wait for its end, a question to a person, or `timeout` seconds.
+
+        `session`: an id, a title, a unique beginning of either, or `last`; None: a new session, whose tools
+        work in `workdir` (None: no folder). `key`: a second call with the same key returns the same turn.
+        `approve`: patterns of calls that are allowed in this turn. `unattended`: calls that need approval are
+        refused instead of waiting for one. `schema`: a JSON Schema of the answer, which is then in
+        `structured`. Where no worker is alive, the turn runs in this process.
+
+        The turn may be `queued`, `running` or `waiting`: read its `status`. A failed turn is a result, with
+        its `error`. Raises `Rejected`, `Misconfigured`, `LogUnavailable`: nothing was recorded then.
+        """
+        submitted = self.turns.submit(
+            text,
+            session=session,
+            key=key,
+            workdir=workdir,
+            model=model,
+            system=system,
+            toolsets=toolsets,
+            mode=mode,
+            approve=approve,
+            unattended=unattended,
+            schema=schema,
+            source=source,
+            if_busy=if_busy,
+            runs_here=wait,
+        )
+        return self.turns.wait(submitted, timeout=timeout) if wait else self.turns.current(submitted)
+
+    def stream(self, text: str, **options: Any) -> Iterator[TextPart | TurnEvent | TurnJson]:
+        """Submit a text, as `send` with the same options, and yield parts of the answer and events while the
+        turn goes on; last comes the turn.
+
+        The text of the answer is that of the turn's `result`: parts of an attempt that failed are followed by
+        an event, and another attempt. The turn goes on where the iteration ends early.
+        """
+        timeout = options.pop("timeout", None)
+        return self.turns.follow(self.turns.submit(text, runs_here=True, **options), timeout=timeout)
+
+    def usage(self, *, by: SpendingKey = "day", since: datetime | None = None) -> tuple[Spending, ...]:
+        """Tokens and money of all model responses, in rows by day, session, model, purpose, schedule or
+        root. `since`: an aware datetime."""
+        moment = None if since is None else since.astimezone(UTC).isoformat(timespec="milliseconds")
+        return self._application.views.spending(by=by, since=moment, zone=self._application.settings.zone)

@@ -1,0 +1,49 @@
+"""What the agent remembers, for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_jobs.domain.events import MemoryClass, MemoryTarget
+from hermes_jobs.domain.memory.entries import Entry, in_order
+from hermes_jobs.domain.memory.writes import Operation, Origin, Write
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+
+
+class Memory:
+    """The memory's two targets: `user` (who the person is) and `memory` (everything else)."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def entries(self, target: MemoryTarget | None = None) -> tuple[Entry, ...]:
+        """The entries, those in prompts, recalled and left out; of both targets unless one is named."""
+        places = self._application.memory_places()
+        return tuple(entry for entry in in_order(places) if target in {None, entry.target})
+
+    def add(
+        self,
+        text: str,
+        *,
+        target: MemoryTarget = "memory",
+        kind: MemoryClass | None = None,
+        tags: tuple[str, ...] = (),
+    ) -> None:
+        """Add an entry. Raises `Rejected` for what looks like an instruction to the agent or a secret."""
+        self._write(Operation(action="add", target=target, content=text, kind=kind, tags=tags))
+
+    def replace(self, old: str, new: str, *, target: MemoryTarget = "memory") -> None:
+        """Replace the one entry that contains `old`. Raises `Rejected` for none or several."""
+        self._write(Operation(action="replace", target=target, content=new, old_text=old))
+
+    def remove(self, old: str, *, target: MemoryTarget = "memory") -> None:
+        """Remove the one entry that contains `old`. Raises `Rejected` for none or several."""
+        self._write(Operation(action="remove", target=target, old_text=old))
+
+    def _write(self, operation: Operation) -> None:
+        application = self._application
+        write = Write([operation], Origin("user"), application.memory_limits)
+        application.memory.change(write, f"memory {operation.action}")
+        application.memory.sync()

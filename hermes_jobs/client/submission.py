@@ -1,0 +1,92 @@
+"""What a turn is asked with, and the command that submits it: for the command line, chats and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_jobs.domain.events import BusyPolicy, CallPattern, Mode, Opening
+from hermes_jobs.domain.session.commands import SubmitTurn
+from hermes_jobs.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.settings.turn_settings import TurnSettings
+
+
+class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A text for the agent. `session`: the lineage that it continues; None: a new session.
+
+    `workdir` and `system` are those of a new session; `model`, `toolsets` and `mode` of a new session, in an
+    existing one of this turn only. `schema`: the JSON Schema of the answer.
+    """
+
+    text: str
+    source: str
+    session: str | None = None
+    workdir: str | None = None
+    system: str | None = None
+    model: str | None = None
+    toolsets: tuple[str, ...] | None = None
+    mode: Mode | None = None
+    key: str | None = None
+    if_busy: BusyPolicy | None = None
+    approve: tuple[CallPattern, ...] = ()
+    unattended: bool = False
+    schema: str = ""
+    skills: tuple[str, ...] = ()
+    wants_title: bool = False
+
+
+def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
+    """The command that submits the request as a new turn under those settings."""
+    name, continues = application.ids.name, request.session is not None
+    return SubmitTurn(
+        turn=name("t"),
+        session=request.session or name("s"),
+        text=request.text,
+        source=request.source,
+        key=request.key,
+        if_busy=request.if_busy or application.settings.session.if_busy,
+        model=request.model if continues else None,
+        toolsets=request.toolsets if continues else None,
+        mode=request.mode if continues else None,
+        opening=None if continues else _opening(request),
+        approve=request.approve,
+        unattended=request.unattended,
+        settings=settings.values,
+        requires=settings.requires,
+        answer_schema=request.schema,
+        skills=request.skills,
+        wants_title=request.wants_title,
+    )
+
+
+def _opening(request: TurnRequest) -> Opening:
+    return Opening(
+        model=request.model,
+        system=request.system,
+        workdir=request.workdir,
+        toolsets=request.toolsets,
+        mode=request.mode,
+    )
+
+
+def settings_for_workers(
+    application: Application, model: str | None, variables: Mapping[str, str] | None = None
+) -> TurnSettings:
+    """What this process's environment sets for a turn that live workers run, if there are any.
+
+    Raises `Misconfigured` if they lack some of it.
+    """
+    settings = application.travelling(model, variables)
+    workers = application.workers
+    if workers.are_live() and not workers.are_live(settings.requires):
+        names = ", ".join(workers.lacking(settings.requires))
+        raise Misconfigured(
+            f"The workers do not have what is set for this process ({names}).",
+            hint="Put it into .env or config.yaml in the home, which the workers read again.",
+        )
+    return settings

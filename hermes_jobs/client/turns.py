@@ -1,0 +1,342 @@
+"""The turns of a home, for programs: submit, wait, follow, decide about calls that wait."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
+from hermes_jobs.client.waiting import TurnWait
+from hermes_jobs.domain.approval_rules import parse_pattern
+from hermes_jobs.domain.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode
+from hermes_jobs.domain.session import commands as c
+from hermes_jobs.engine.engine import Submitted
+from hermes_jobs.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.errors import Rejected
+from hermes_jobs.system.struct_types import all_fields
+from hermes_jobs.views.models import StatusFilter
+from hermes_jobs.views.turn_json import (
+    DetailedTurnJson,
+    ListedTurnJson,
+    TurnJson,
+    detailed_turn_json,
+    listed_turn_json,
+    turn_json,
+)
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.settings.turn_settings import TurnSettings
+
+BY = "user"
+
+
+class TextPart(msgspec.Struct, frozen=True):
+    """The next characters of the answer, as the model writes it. `attempt` counts model calls that had to be
+    made again: a part with `at` 0 begins the text anew."""
+
+    text: str
+    at: int
+    step: str
+    attempt: int
+
+
+class TurnEvent(msgspec.Struct, frozen=True):
+    """An event of the turn as `--jsonl` prints it: its type, its moment (ISO 8601), and its fields."""
+
+    type: str
+    at: str
+    data: Mapping[str, Any]
+
+
+class Turns:
+    """The turns of a home. `turn` is an id, the unique beginning of one, or `last`. Safe for threads."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._engine = application.engine()
+        self._ran_here = False
+
+    # --- reading ------------------------------------------------------------------------------------
+
+    def get(self, turn: str) -> DetailedTurnJson:
+        """A turn with its steps. Raises `Rejected`, kind `not_found` or `ambiguous`."""
+        return detailed_turn_json(self._application.views.turn(self.find(turn).turn))
+
+    def list(
+        self, *, session: str | None = None, status: StatusFilter | None = None, limit: int = 20
+    ) -> tuple[ListedTurnJson, ...]:
+        """The newest turns, newest first."""
+        views = self._application.views
+        chosen = views.find_session(session) if session else None
+        found = views.turns(session=chosen, status=status, limit=limit)
+        return tuple(listed_turn_json(turn) for turn in found)
+
+    def find(self, turn: str) -> Submitted:
+        """The turn that an id, its beginning or `last` means. Raises `Rejected`."""
+        view = self._application.views.turn(self._application.views.find_turn(turn))
+        return Submitted(turn=view.id, stream=view.stream)
+
+    def current(self, submitted: Submitted) -> TurnJson:
+        """The turn as it is now."""
+        return turn_json(self._application.views.turn(submitted.turn))
+
+    # --- submitting and waiting -----------------------------------------------------------------------
+
+    def submit(  # noqa: PLR0913 - see `Home.send`
+        self,
+        text: str,
+        *,
+        session: str | None = None,
+        key: str | None = None,
+        workdir: str | Path | None = None,
+        model: str | None = None,
+        system: str | None = None,
+        toolsets: Sequence[str] | None = None,
+        mode: Mode | None = None,
+        approve: Sequence[str] = (),
+        unattended: bool = False,
+        schema: Mapping[str, Any] | None = None,
+        source: str = "python",
+        if_busy: BusyPolicy | None = None,
+        runs_here: bool = False,
+    ) -> Submitted:
+        """Submit a text as `Home.send` does, without waiting. `runs_here`: this process waits, and runs the
+        turn where no worker can."""
+        application = self._application
+        if not text.strip():
+            raise Rejected("The text is empty.", kind="usage")
+        view = application.views.session(application.views.find_session(session)) if session else None
+        if view is not None and (system or workdir):
+            raise Rejected("A session keeps its system prompt and its folder.", kind="usage")
+        model = application.settings.models.aliases.get(model, model) if model else None
+        answering = model or (view.model if view is not None else None) or None
+        application.check(answering)
+        request = TurnRequest(
+            text=text,
+            source=source,
+            session=view.lineage if view is not None else None,
+            workdir=_folder(workdir),
+            system=system,
+            model=model,
+            toolsets=self._known_toolsets(toolsets),
+            mode=mode,
+            key=key,
+            if_busy=if_busy,
+            approve=self._patterns(approve),
+            unattended=unattended,
+            schema=_json_schema(schema),
+        )
+        settings = self._settings(answering, runs_here=runs_here)
+        application.sync_files()
+        command = submission(application, request, settings)
+        return self._engine.submit(command, asked_for=request.session or "")
+
+    def wait(self, turn: str | Submitted, *, timeout: float | None = None) -> TurnJson:
+        """Wait until the turn ends, asks a person, or for `timeout` seconds; returns it as it is then.
+
+        Where no worker is alive, its steps run in this process."""
+        submitted = turn if isinstance(turn, Submitted) else self.find(turn)
+        self._wait(TurnWait(self._application, submitted), timeout)
+        return self.current(submitted)
+
+    def follow(
+        self, turn: str | Submitted, *, timeout: float | None = None
+    ) -> Iterator[TextPart | TurnEvent | TurnJson]:
+        """Yield what happens in the turn from now on, as `Home.stream` does."""
+        submitted = turn if isinstance(turn, Submitted) else self.find(turn)
+        return _Following(self, submitted).run(timeout)
+
+    def _wait(self, wait: TurnWait, timeout: float | None) -> None:
+        try:
+            wait.wait(timeout)
+        finally:
+            self._ran_here |= wait.runs_here
+
+    def finish_jobs(self) -> None:
+        """Perform the jobs that turns of this process left to others, such as titles and reviews, where no
+        worker is alive."""
+        if not self._ran_here or self._application.workers.are_live():
+            return
+        from hermes_jobs.runtime.inline_worker import InlineWorker
+
+        self._ran_here = False
+        with InlineWorker(self._application) as worker:
+            worker.drain()
+
+    # --- deciding -------------------------------------------------------------------------------------
+
+    def cancel(self, turn: str) -> TurnJson:
+        """Cancel a turn; a running one ends when its calls are interrupted. Raises `Rejected`."""
+        from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
+
+        submitted = self.find(turn)
+        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=BY))
+        if submitted.turn not in session.ended:  # else no process may end it
+            reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
+        return self.current(submitted)
+
+    def retry(self, turn: str, *, model: str | None = None, wait: bool = True) -> TurnJson:
+        """Resume a failed, cancelled or stopped turn after its last step, under the same id."""
+        submitted = self.find(turn)
+        open_turn = self._engine.sessions.load(submitted.stream).find(submitted.turn)
+        command: c.SessionCommand = c.ResumeTurn(turn=submitted.turn, by=BY, model=model or "")
+        if open_turn is not None and open_turn.waits_until:
+            command = c.EndWait(turn=submitted.turn, by=BY, model=model or "")
+        self._engine.execute(submitted.stream, command)
+        return self.wait(submitted) if wait else self.current(submitted)
+
+    def approve(self, turn: str, *, call: str | None = None, scope: ApprovalScope = "once") -> TurnJson:
+        """Allow a call that waits, of the turn or of a sub-agent below it: once, for the session, or always
+        (by a rule for its folder). The turn goes on: `wait` for it."""
+        asker = self.asking(self.find(turn), call)
+        now = self._application.clock.now()
+        command = c.ApproveCall(turn=asker.turn, call=call, by=BY, now=now, scope=scope)
+        self._engine.execute(asker.stream, command)
+        return self.current(self.find(turn))
+
+    def deny(self, turn: str, *, call: str | None = None, reason: str = "") -> TurnJson:
+        """Refuse a call that waits; the agent is given the reason."""
+        asker = self.asking(self.find(turn), call)
+        command = c.DenyCall(turn=asker.turn, call=call, by=BY, reason=reason.strip())
+        self._engine.execute(asker.stream, command)
+        return self.current(self.find(turn))
+
+    def answer(
+        self,
+        turn: str,
+        content: Mapping[str, Any] | None = None,
+        *,
+        call: str | None = None,
+        action: InputAction = "accept",
+    ) -> TurnJson:
+        """Answer the question of a server in a call that waits: the fields of its form, or `action` `decline`
+        or `cancel`. Raises `Rejected` for fields that do not fit, and for an answer with a secret."""
+        asker = self.asking(self.find(turn), call)
+        text = "" if content is None else msgspec.json.encode(content).decode()
+        if self._application.settings.secrets.redact_known(text) != text:
+            raise Rejected("The answer contains one of your secrets. Nothing was recorded.", kind="secret")
+        now = self._application.clock.now()
+        command = c.AnswerInput(turn=asker.turn, call=call, action=action, content=text, by=BY, now=now)
+        self._engine.execute(asker.stream, command)
+        return self.current(self.find(turn))
+
+    def asking(self, submitted: Submitted, call: str | None) -> Submitted:
+        """The turn that asks a person: this one, or a sub-agent below it.
+
+        Raises `Rejected`, kind `ambiguous`, where several ask and no call is named.
+        """
+        below = self._application.views.tree_below(submitted.turn)
+        trees = [tree for tree in below.walk() if tree.waiting]
+        if call is not None:
+            trees = [asker for asker in trees if any(step.id == call for step in asker.waiting)]
+        if len(trees) > 1:
+            calls = [step.id for asker in trees for step in asker.waiting]
+            raise Rejected(
+                f"Calls of {len(trees)} turns wait: {', '.join(calls)}.",
+                kind="ambiguous",
+                hint=f"Choose one: --call {calls[0]}",
+            )
+        if not trees:
+            return submitted
+        turn = trees[0].turn
+        return Submitted(turn=turn.id, stream=turn.stream)
+
+    # --- options --------------------------------------------------------------------------------------
+
+    def _settings(self, model: str | None, *, runs_here: bool) -> TurnSettings:
+        if runs_here:
+            return self._application.travelling(model)
+        return settings_for_workers(self._application, model)
+
+    def _known_toolsets(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
+        if names is None:
+            return None
+        known = self._application.toolbox.toolsets
+        unknown = [name for name in names if name not in known]
+        if unknown or not names:
+            what = f"There is no toolset {unknown[0]!r}" if unknown else "No toolset is named"
+            raise Rejected(f"{what}; there are {', '.join(known)}.", kind="usage")
+        return tuple(names)
+
+    def _patterns(self, texts: Sequence[str]) -> tuple[CallPattern, ...]:
+        return tuple(parse_pattern(text, "") for text in texts)
+
+
+class _Following:
+    """The parts of one turn for one iteration: a thread waits for it, and puts them into a queue."""
+
+    def __init__(self, turns: Turns, submitted: Submitted) -> None:
+        self._turns = turns
+        self._submitted = submitted
+        self._parts: queue.SimpleQueue[TextPart | TurnEvent | BaseException | None] = queue.SimpleQueue()
+        self._transcript = LiveTranscript()
+        self._is_left = threading.Event()
+
+    def run(self, timeout: float | None) -> Iterator[TextPart | TurnEvent | TurnJson]:
+        """Yield the parts until the turn is over for a program; then the turn."""
+        waiting = threading.Thread(target=self._wait, args=(timeout,), name="turn", daemon=True)
+        waiting.start()
+        try:
+            while (part := self._parts.get()) is not None:
+                if isinstance(part, BaseException):
+                    raise part
+                yield part
+        finally:
+            self._is_left.set()
+            waiting.join()
+        yield self._turns.current(self._submitted)
+
+    def _wait(self, timeout: float | None) -> None:
+        wait = TurnWait(
+            self._turns._application,  # noqa: SLF001 - it is a part of it
+            self._submitted,
+            on_events=self._take_events,
+            on_delta=self._take_delta,
+            is_given_up=self._is_left.is_set,
+        )
+        try:
+            self._turns._wait(wait, timeout)  # noqa: SLF001
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            self._parts.put(error)
+        self._parts.put(None)
+
+    def _take_delta(self, delta: TextDelta) -> None:
+        if delta.tool or delta.over or not delta.text:
+            return
+        self._parts.put(TextPart(text=delta.text, at=delta.at, step=delta.step, attempt=delta.attempt))
+
+    def _take_events(self, events: Sequence[RecordedEvent]) -> None:
+        for recorded in events:
+            if getattr(recorded.event, "turn", None) == self._submitted.turn:
+                fields = all_fields(recorded.event)
+                assert isinstance(fields, dict), fields
+                self._parts.put(TurnEvent(recorded.type, recorded.recorded_at, fields))
+
+
+def _folder(path: str | Path | None) -> str | None:
+    """An existing folder as an absolute path. Raises `Rejected`."""
+    if path is None:
+        return None
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise Rejected(f"{str(path)!r} is no folder.", kind="usage")
+    return str(folder)
+
+
+def _json_schema(schema: Mapping[str, Any] | None) -> str:
+    """A JSON Schema as compact text. Raises `Rejected` for one that cannot be used."""
+    if schema is None:
+        return ""
+    from hermes_jobs.text.json_schema import compact, schema_fault
+
+    text = msgspec.json.encode(schema).decode()
+    if fault := schema_fault(text):
+        raise Rejected(f"The schema is not a usable JSON Schema: {fault}.", kind="usage")
+    return compact(text)
