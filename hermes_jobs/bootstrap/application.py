@@ -78,6 +78,13 @@ OF_THE_PROCESS = frozenset(
 """The parts that a process has once, under all settings; see `made_of` for the others."""
 
 
+def _derived() -> tuple[dict[str, object], set[kept.Key]]:
+    """What the scan of texts derives from its tables; imported only after an update."""
+    from hermes_jobs.text.scan.derived import derived
+
+    return derived()
+
+
 class NullDispatcher:
     """The dispatcher of a process that only records: workers find due steps in the log."""
 
@@ -104,7 +111,7 @@ class Application:
         """
         refuse_inside_tool(environ)
         ensure_home(settings.paths)
-        kept.keep_in(BytecodeFile(Path(kept.__file__).parent, "scan"))
+        kept.keep_in(BytecodeFile(Path(kept.__file__).parent, "scan"), _derived)
         self.settings = settings
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = RandomIds()

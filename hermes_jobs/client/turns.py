@@ -108,7 +108,7 @@ class Turns:
         runs_here: bool = False,
     ) -> Submitted:
         """Submit a text as `Home.send` does, without waiting. `runs_here`: this process waits, and runs the
-        turn where no worker can."""
+        turn where no worker can. Raises `Rejected`, `Misconfigured`, `LogUnavailable`."""
         application = self._application
         if not text.strip():
             raise Rejected("The text is empty.", kind="usage")

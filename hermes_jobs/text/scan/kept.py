@@ -11,7 +11,7 @@ from __future__ import annotations
 import marshal
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
@@ -33,14 +33,18 @@ class Store(Protocol):
         """Replace it; a failure is no error."""
 
 
-def keep_in(store: Store) -> None:
+Derive = Callable[[], tuple[dict[str, object], set[Key]]]
+"""Makes what is kept: see `derived`."""
+
+
+def keep_in(store: Store, derive: Derive) -> None:
     """Use this store from the next look-up on; the first one of a process counts."""
     if not _stores:
-        _stores.append(store)
+        _stores.append((store, derive))
         _kept.cache_clear()
 
 
-_stores: list[Store] = []
+_stores: list[tuple[Store, Derive]] = []
 
 
 def table(name: str) -> object:
@@ -75,7 +79,10 @@ def _code(pattern: str, flags: int) -> tuple[Any, ...]:
 
 @cache
 def _kept() -> tuple[Mapping[str, object], Mapping[Key, bytes]]:
-    content = _stores[0].read() if _stores and sys.implementation.name == "cpython" else None
+    if not _stores or sys.implementation.name != "cpython":
+        return {}, {}
+    store, derive = _stores[0]
+    content = store.read()
     if content is None:
         return {}, {}
     key = _key()
@@ -83,11 +90,9 @@ def _kept() -> tuple[Mapping[str, object], Mapping[Key, bytes]]:
         of, tables, code = marshal.loads(content)
         if of == key:
             return tables, code
-    from hermes_jobs.text.scan.derived import derived
-
-    tables, patterns = derived()
+    tables, patterns = derive()
     code = codes(patterns)
-    _stores[0].write(marshal.dumps((key, tables, code)))
+    store.write(marshal.dumps((key, tables, code)))
     return tables, code
 
 
