@@ -15,7 +15,7 @@ from hermes_jobs.agent.tools import sandbox
 from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.sandbox import Layer, Sandbox
+from hermes_jobs.agent.tools.sandbox import Layer, Mode, Sandbox
 from hermes_jobs.agent.tools.sandbox_places import SandboxReach
 from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
@@ -26,14 +26,18 @@ from hermes_jobs.engine.ports import ToolOutcome
 
 from .support import Switch, context_in, wait_until
 
-LAYERS = [*{NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, []), NONE]
+LAYERS = [
+    *{NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, []),
+    NONE,
+    "off",
+]
 GIT = ("-c", "user.name=a", "-c", "user.email=a@b")
 
 
 class Project:
     """A repository with a commit, a nested one and a remote, beside a home of hermes-jobs."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, mode: Mode = "auto") -> None:
         self.work = folder / "project"
         paths = PathPolicy(home=str(folder / "home"), user_home=str(folder / "person"))
         (folder / "person").mkdir()
@@ -48,7 +52,7 @@ class Project:
         self.processes = BackgroundProcesses(folder / "home" / "run" / "processes")
         self.options = TerminalOptions(
             policy=CommandPolicy(paths=paths),
-            sandbox=Sandbox(paths=paths),
+            sandbox=Sandbox(paths=paths, mode=mode),
             environ=os.environ,
             timeout=60,
             background=self.processes,
@@ -93,8 +97,9 @@ class Project:
 def project(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Project]:
-    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=request.param))
-    made = Project(tmp_path.resolve())
+    is_off = request.param == "off"  # where the machine has a layer, and the person wants none
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=LAYERS[0] if is_off else request.param))
+    made = Project(tmp_path.resolve(), "off" if is_off else "auto")
     yield made
     made.processes.kill_where(lambda _record: True, wait=True)
 

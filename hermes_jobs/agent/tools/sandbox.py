@@ -200,9 +200,9 @@ class Sandbox:
             protected += guarded_places(guarded_files.find([real]), command, background=background)
         return tuple(dict.fromkeys(path for path in protected if is_inside(path, real) and path != real))
 
-    def guarded(self, workdir: str) -> Found | None:
-        """What runs by itself in the folders of a command; None where the sandbox is off."""
-        return None if self.mode == "off" else guarded_files.find(self.guarded_roots(workdir))
+    def guarded(self, workdir: str) -> Found:
+        """What runs by itself in the folders of a command."""
+        return guarded_files.find(self.guarded_roots(workdir))
 
     def guarded_roots(self, workdir: str) -> tuple[str, ...]:
         """The folders whose guarded files a command may come to, outermost ones only."""
@@ -213,16 +213,14 @@ class Sandbox:
     def guard(
         self,
         workdir: str,
-        found: Found | None,
+        found: Found,
         command: str = "",
         *,
         background: bool = False,
         in_container: bool = False,
-    ) -> Guard | None:
-        """What undoes changes of what was `found`, and new files; None where the sandbox is off."""
-        if found is None:
-            return None
-        by_kernel = in_container or layer().name == NAMESPACE
+    ) -> Guard:
+        """What undoes changes of what was `found`, and new files, also where the sandbox is off."""
+        by_kernel = in_container or (self.mode != "off" and layer().name == NAMESPACE)
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
         return Guard.of(self.guarded_roots(workdir), found, home, only_new=only_new)

@@ -195,9 +195,9 @@ class Terminal:
                 )
             except ValueError as error:
                 raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
-            if guard is not None and reach.approved:
+            if reach.approved:
                 guard.accept()
-            elif guard is not None:
+            else:
                 undone += guard.restore()
         note = keys.note or _agent_note(completed)
         ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
@@ -274,7 +274,7 @@ class Terminal:
         context: ToolContext,
         reach: SandboxReach,
         keys: Keys,
-        found: Found | None,
+        found: Found,
         *,
         background: bool = False,
     ) -> Enclosure:
@@ -300,10 +300,10 @@ class Terminal:
             return ()
         return processes.check_guards(self._options.sandbox.guarded_roots(context.workdir))
 
-    def _held(self, guard: Guard | None) -> AbstractContextManager[None]:
+    def _held(self, guard: Guard) -> AbstractContextManager[None]:
         """The guard on disk, in case this worker is killed."""
         processes = self._options.background
-        return nullcontext() if guard is None or processes is None else processes.guards.held(guard)
+        return nullcontext() if processes is None else processes.guards.held(guard)
 
     def _afterwards(self, context: ToolContext) -> str:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
