@@ -48,8 +48,8 @@ E = TypeVar("E", bound=Event)
 # fmt: off
 NAMES = frozenset({
     "account", "after", "back_to", "because", "by", "call", "category", "cause", "child", "curation", "day",
-    "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback", "file",
-    "fingerprint",
+    "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback",
+    "feature", "file", "fingerprint",
     "finish_reason", "forgetting", "gateway",
     "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
     "mcp", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",

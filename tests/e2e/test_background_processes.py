@@ -56,7 +56,7 @@ def test_it_outlives_send_is_found_read_and_killed(home: Home, mark: str) -> Non
     read = home.run("processes", "read", found["process"][:6])
     assert read.out == "serving\n"
     assert home.run("processes", "kill", found["process"]).err == f"{found['process']}: stopped.\n"
-    assert processes_with(mark) == []
+    wait_until(lambda: not processes_with(mark), "the end of its keeper")
     assert listed(home) == []
     assert [each["state"] for each in home.run("processes", "list", "--all", "--json").json] == ["ended"]
 
@@ -75,7 +75,7 @@ def test_down_ends_all_of_them(home: Home, mark: str) -> None:
     home.send("serve it named")
     ran = home.run("down")
     assert ran.err == "Nothing was up.\nEnded 2 background processes.\n"
-    assert processes_with(mark) == []
+    wait_until(lambda: not processes_with(mark), "the end of its keeper")
 
 
 @pytest.mark.slow
@@ -85,7 +85,7 @@ def test_down_names_the_processes_that_ended_with_up(home: Home, mark: str) -> N
     assert processes_with(mark)
     ran = home.run("down")
     assert (ran.code, "Ended 1 background process." in ran.err) == (0, True), ran
-    assert not processes_with(mark)
+    wait_until(lambda: not processes_with(mark), "the end of its keeper")
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ _WORDS = {
 }
 _LONG_UNIT = re.compile(rf"\b(\d+(?:\.\d+)?|an?)[\s-]*({'|'.join(_WORDS)})s?\b", re.IGNORECASE)
 _IN_MESSAGE = re.compile(
-    rf"(?:try again|retry|wait|available|reset\w{0, 10})[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
+    rf"(?:try again|retry|wait|available|reset\w{{0,10}})[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
     rf"|retry_?delay\W{{1,6}}{_DURATION}",
     re.IGNORECASE,
 )

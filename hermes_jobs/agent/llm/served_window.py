@@ -19,6 +19,7 @@ from hermes_jobs.agent.llm.transport import Address
 from hermes_jobs.agent.llm.windows import estimated_tokens
 from hermes_jobs.domain.context_windows import LEAST_WINDOW
 from hermes_jobs.engine.ports import ModelRequest, Reply
+from hermes_jobs.system.struct_types import described
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class ServedWindows:
         root = Address.of(self._options.base_url).base_url.rstrip("/").removesuffix("/v1")
         try:
             running = await self._client.get(f"{root}/api/ps", cast_to=object, options={"timeout": SECONDS})
-            models = msgspec.convert(running, _Running).models
+            models = msgspec.convert(running, described(_Running)).models
         except (openai.OpenAIError, msgspec.ValidationError, ValueError):
             return None
         names = {model, f"{model}:latest"}

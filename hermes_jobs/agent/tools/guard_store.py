@@ -17,6 +17,7 @@ import msgspec
 
 from hermes_jobs.agent.tools.folder_guard import Guard
 from hermes_jobs.system import process_identity
+from hermes_jobs.system.struct_types import described
 
 FOLDER = "guards"
 UNDONE = "undone"  # of a background process: the paths, one a line
@@ -99,6 +100,6 @@ class GuardStore:
 
 def _read(file: Path) -> Guard | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Guard)
+        return msgspec.json.decode(file.read_bytes(), type=described(Guard))
     except (OSError, msgspec.DecodeError):
         return None
