@@ -159,11 +159,12 @@ models.add_command(list_models)
 @json_option
 @pass_context
 def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
-    """Forget what was learned from provider errors: context windows, and parameters that are refused.
+    """Forget limits learned from provider errors.
 
-    NAME is one model, at any endpoint; without it, all are forgotten. The next error of the provider is
-    learned again. `model.context_length` sets a window that errors do not change. `doctor` shows where the
-    window in use comes from, and what the endpoint refuses.
+    They are context windows, and parameters that are refused. NAME is one model, at any endpoint; without
+    it, all are forgotten. The next error of the provider is learned again. `model.context_length` sets a
+    window that errors do not change. `doctor` shows where the window in use comes from, and what the
+    endpoint refuses.
     """
     from hermes_jobs.domain import context_windows
     from hermes_jobs.domain.context_windows import LearnedWindows
