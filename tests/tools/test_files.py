@@ -59,6 +59,19 @@ def test_a_line_longer_than_a_page_is_read_in_parts(desk):
     assert "".join(each.split("\n", 1)[1] for each in (part, rest, end)) == f"{line}\nlast\n"
 
 
+def test_a_name_in_another_unicode_form_is_the_file_that_is_there(desk):
+    stored, asked = "cafe\u0301/re\u0301sume\u0301.txt", "caf\u00e9/r\u00e9sum\u00e9.txt"
+    file = desk.work / stored
+    file.parent.mkdir()
+    file.write_text("one\n")
+    assert desk.read(asked).endswith("one\n")
+    desk.write(asked, "two\n")
+    assert [found.relative_to(desk.work).as_posix() for found in desk.work.rglob("*.txt")] == [stored]
+    (desk.work / asked).parent.mkdir()
+    (desk.work / asked).write_text("three\n")
+    assert (desk.read(stored)[-4:], desk.read(asked)[-6:]) == ("two\n", "three\n")
+
+
 def test_an_offset_behind_the_end_says_where_the_file_ends(desk):
     (desk.work / "a.txt").write_text("1\n2\n")
     assert desk.read("a.txt", offset=9) == "Error: a.txt ends with line 2; offset 9 is behind it."

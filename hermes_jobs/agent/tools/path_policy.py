@@ -9,9 +9,11 @@ import os
 import stat
 import sys
 import time
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from hermes_jobs.agent.tools.sensitive_paths import KINDS, Kind, kind_of, secret_places, startup_places
 from hermes_jobs.agent.tools.tool import ALLOW, ToolFailed, ToolRefused
@@ -71,7 +73,7 @@ class PathPolicy:
 
     def real(self, path: str, workdir: str) -> str:
         """The real path of a path of the model."""
-        return os.path.realpath(self._absolute(path, workdir))
+        return os.path.realpath(_as_stored(self._absolute(path, workdir)))
 
     def _in_home(self, real: str) -> bool:
         # Case-insensitive: some file systems are.
@@ -131,6 +133,29 @@ class PathPolicy:
         """The folders that may be used in a session, as real paths."""
         roots = (workdir,) if self.roots is None else self.roots
         return tuple(os.path.realpath(self._absolute(root, workdir)) for root in roots)
+
+
+def _as_stored(path: str) -> str:
+    """The path with the names that there are where its own differ from them in their Unicode form alone.
+
+    Linux tells `é` as one character from `é` as two, models and people do not.
+    """
+    if path.isascii() or os.path.lexists(path):
+        return path
+    folder = os.sep
+    for name in Path(path).parts:
+        is_there = name.isascii() or os.path.lexists(os.path.join(folder, name))
+        folder = os.path.join(folder, name if is_there else _same_name(folder, name))
+    return folder
+
+
+def _same_name(folder: str, name: str) -> str:
+    form = unicodedata.normalize("NFC", name)
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return name
+    return next((other for other in names if unicodedata.normalize("NFC", other) == form), name)
 
 
 def is_inside(path: str, folder: str) -> bool:
