@@ -170,24 +170,27 @@ def _terminal(
         visible=settings.terminal.sandbox_visible,
         environ={**filtered_environment(variables, settings.secrets.values), **granted},
     )
+    sandbox = Sandbox(
+        paths=paths,
+        mode=settings.terminal.sandbox,
+        visible=settings.terminal.sandbox_visible,
+        writable=settings.terminal.sandbox_writable,
+    )
+    docker = _docker(settings)
     return TerminalOptions(
         policy=CommandPolicy(
             paths=paths,
             policy=settings.terminal.policy,
             allow=settings.terminal.allow,
             credentials=credentials,
+            is_confined=sandbox.confines if docker is None else lambda: True,
         ),
-        sandbox=Sandbox(
-            paths=paths,
-            mode=settings.terminal.sandbox,
-            visible=settings.terminal.sandbox_visible,
-            writable=settings.terminal.sandbox_writable,
-        ),
+        sandbox=sandbox,
         environ=variables,
         secrets=settings.secrets.values,
         granted=granted,
         timeout=settings.terminal.timeout,
-        docker=_docker(settings),
+        docker=docker,
         background=processes,
     )
 

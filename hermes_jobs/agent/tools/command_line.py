@@ -24,6 +24,7 @@ NOT_BY_PATTERN = frozenset(
         "code on the command line that does more than compute",
         "having git run another program",
         "having one program run another",
+        "reading files that are known only when it runs",
         "reading keys or passwords",
         "running code from outside the working folder",
         "running downloaded or unseen text",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -33,12 +33,16 @@ _DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
 
 @dataclass(frozen=True, kw_only=True)
 class CommandPolicy:
-    """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it."""
+    """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it.
+
+    `is_confined`: whether a sandbox confines commands; where none does, more of them ask.
+    """
 
     paths: PathPolicy
     policy: Literal["allow", "ask", "deny"] = "ask"
     allow: tuple[str, ...] = ()
     credentials: Credentials | None = None
+    is_confined: Callable[[], bool] = lambda: True
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Decide on a command line: first the deny list, then `allow`, then the policy."""
@@ -95,7 +99,12 @@ class CommandPolicy:
             for invocation in invocations
         )
         return CommandContext(
-            context.workdir, self.paths, "$(" in command or "`" in command, activates, budget
+            context.workdir,
+            self.paths,
+            "$(" in command or "`" in command,
+            activates,
+            self.is_confined,
+            budget,
         )
 
     def typing(self, text: str, context: ToolContext) -> Verdict:

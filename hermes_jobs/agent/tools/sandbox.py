@@ -200,6 +200,10 @@ class Sandbox:
             protected += guarded_places(guarded_files.find([real]), command, background=background)
         return tuple(dict.fromkeys(path for path in protected if is_inside(path, real) and path != real))
 
+    def confines(self) -> bool:
+        """Whether there is a sandbox that confines commands without an approval."""
+        return self.mode != "off" and layer().name != NONE
+
     def guarded(self, workdir: str) -> Found:
         """What runs by itself in the folders of a command."""
         return guarded_files.find(self.guarded_roots(workdir))

@@ -22,12 +22,14 @@ class CommandContext:
     """The session's folder and the policy for paths, with cached lookups.
 
     `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
+    `is_confined`: whether a sandbox confines commands.
     """
 
     workdir: str
     paths: PathPolicy
     substitutes: bool = False
     venv: bool = False
+    is_confined: Callable[[], bool] = field(default=lambda: True, compare=False)
     budget: Budget = field(default_factory=Budget, compare=False)
 
     def real(self, path: str) -> str:

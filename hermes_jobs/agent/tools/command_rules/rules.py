@@ -23,6 +23,7 @@ from hermes_jobs.agent.tools.command_rules import (
     programs,
     servers,
     services,
+    unconfined,
     unlisted,
 )
 from hermes_jobs.agent.tools.command_rules.context import CommandContext
@@ -33,7 +34,7 @@ from hermes_jobs.system.struct_types import described
 
 FILES = (
     "privileges", "deletions", "interpreters", "outside_code", "software", "secrets", "writes", "network",
-    "services", "system", "known",
+    "services", "system", "unconfined", "known",
 )  # fmt: skip
 """In this order: the first matching rule names the question."""
 
@@ -42,7 +43,18 @@ Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
 
 CHECKS: Mapping[str, Check] = {
     check.__name__: check
-    for module in (paths, programs, outside_code, inline_code, git, network, servers, services, unlisted)
+    for module in (
+        paths,
+        programs,
+        outside_code,
+        inline_code,
+        git,
+        network,
+        servers,
+        services,
+        unconfined,
+        unlisted,
+    )
     for check in module.CHECKS
 }
 """Conditions that need code, by the name that a rule calls them."""
