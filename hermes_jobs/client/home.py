@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +25,7 @@ class Home:
     """A home with its log: `path`, else `$HERMES_JOBS_HOME`, else `~/.hermes-jobs`; it is created where it is
     missing. Safe for threads. Close it, or use it in a `with`.
 
+    `turns`, `sessions`, `schedules` and `memory` are its parts.
     `environ` is read instead of this process's environment: settings (`HERMES_JOBS_…`), keys, and the
     variables that the agent's commands inherit. Raises `Misconfigured`.
     """
@@ -35,6 +35,12 @@ class Home:
         if path is not None:
             variables[HOME_VARIABLE] = str(Path(path).expanduser().absolute())
         self._application = Application(load(variables), variables)
+        # Made here, before there are threads that would make one each.
+        _ = self._application.log, self._application.views, self._application.workers
+        self.turns = Turns(self._application)
+        self.sessions = Sessions(self._application)
+        self.schedules = Schedules(self._application)
+        self.memory = Memory(self._application)
 
     def __enter__(self) -> Home:
         return self
@@ -49,26 +55,6 @@ class Home:
         are performed first."""
         self.turns.finish_jobs()
         self._application.close()
-
-    @cached_property
-    def turns(self) -> Turns:
-        """Its turns."""
-        return Turns(self._application)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        """Its sessions."""
-        return Sessions(self._application)
-
-    @cached_property
-    def schedules(self) -> Schedules:
-        """Its schedules."""
-        return Schedules(self._application)
-
-    @cached_property
-    def memory(self) -> Memory:
-        """What the agent remembers."""
-        return Memory(self._application)
 
     def send(  # noqa: PLR0913 - the options of `hermes-jobs send`
         self,

@@ -130,7 +130,7 @@ def test_workers_answer_if_they_have_the_key_of_its_environment(
             assert (await server.call("send", text="Hello."))[1]["status"] == "completed"
         async with serving(other, "--allow", "send") as server:
             refused = await server.refused("send", text="Hello.")
-            assert "do not have what is set for this server (OPENAI_API_KEY)" in refused
+            assert "do not have what is set for this process (OPENAI_API_KEY)" in refused
 
     with home.start("up", "--no-flower", "--no-beat") as running:
         running.wait_for("hermes-jobs is up")

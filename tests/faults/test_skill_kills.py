@@ -117,15 +117,22 @@ def test_two_homes_on_one_log_lay_out_the_same_skills(
     dropped.parent.mkdir()
     dropped.write_text(skill_text("dropped"))
     for each in (home, other):
+        catch_up(each)
         listed = each.run("skills", "list", "--json").json
         names = [skill["name"] for skill in listed if skill["source"] != "bundled"]
         assert names == ["dropped", "here", "there"]
     assert files(home) == files(other)
     assert home.run("skills", "undo", "there").code == 0
-    assert other.run("skills", "list").code == 0
+    catch_up(other)
     assert files(home) == files(other)
     assert "tests/there/SKILL.md" in files(other)
     assert "tests/there/scripts/a.sh" not in files(other)
+
+
+def catch_up(home: Home) -> None:
+    """As before every turn: edits of files are recorded, and files follow the log."""
+    with installed(home) as application:
+        application.sync_files()
 
 
 def files(home: Home) -> dict[str, bytes]:
