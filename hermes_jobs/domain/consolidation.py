@@ -185,7 +185,7 @@ def failed(stream: str, event: e.ConsolidationFailed, responses: Sequence[e.Resp
 
     def change(load: StateLoader) -> DecisionResult:
         _required(load(stream), event.step)
-        return DecisionResult(writes=(StreamEvents(stream, (*responses, event)),))
+        return DecisionResult(writes=(StreamEvents(stream, (*responses, event)),), failed=True)
 
     return change
 

@@ -40,13 +40,14 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a decision. `answer` is the text for the tool's model or the user, `large_results` are
-    stored beside the events.
+    stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say.
     """
 
     writes: tuple[StreamEvents, ...] = ()
     answer: str = ""
     keys: tuple[UniqueKey, ...] = ()
     large_results: tuple[LargeResult, ...] = ()
+    failed: bool = False
 
     @classmethod
     def of(cls, stream: str, *events: Event, answer: str = "") -> DecisionResult:
@@ -70,7 +71,7 @@ class Decision(Protocol):
     def __call__(self, load: StateLoader) -> DecisionResult: ...
 
 
-def append(stream: str, *events: Event) -> Decision:
-    """The decision to append these events to one stream as they are."""
-    result = DecisionResult.of(stream, *events)
+def append(stream: str, *events: Event, failed: bool = False) -> Decision:
+    """The decision to append these events to one stream as they are; see `DecisionResult` for `failed`."""
+    result = DecisionResult(writes=(StreamEvents(stream, events),), failed=failed)
     return lambda load: result

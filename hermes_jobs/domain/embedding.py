@@ -138,7 +138,11 @@ def ended(stream: str, outcome: Outcome, vectors: Sequence[str] = ()) -> Decisio
     large_results = (
         (LargeResult(call=vectors_of(stream), content="\n".join(vectors)),) if any(vectors) else ()
     )
-    result = DecisionResult(writes=(StreamEvents(stream, (outcome,)),), large_results=large_results)
+    result = DecisionResult(
+        writes=(StreamEvents(stream, (outcome,)),),
+        large_results=large_results,
+        failed=isinstance(outcome, e.EmbeddingFailed),
+    )
     return lambda load: result
 
 

@@ -271,14 +271,13 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - whatever it is, the step must not stay claimed
             return self._abandon(row, error)
         try:
-            self._outcomes.apply(decision, row, turns_on)
+            return self._outcomes.apply(decision, row, turns_on)
         except StepLost:
             return "nothing"
         except LogUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - as above
             return self._abandon(row, error)
-        return "done"
 
     def _abandon(self, row: StepRow, error: Exception) -> StepResult:
         """Release a step without an outcome: it is due again."""

@@ -55,13 +55,14 @@ class OutcomeRecorder:
         """
         return self._or_later(partial(self._finish, begun, row, command, budget_guard), Exception)
 
-    def apply(self, decision: Decision, row: StepRow, turns_on: str) -> None:
+    def apply(self, decision: Decision, row: StepRow, turns_on: str) -> StepResult:
         """Apply the decision of a step of a stream that is not a session; see `CommandHandler.apply`.
 
         Raises `Rejected`, `StepLost`, `LogUnavailable`; after the last one it is tried again.
         """
         apply = self._command_handler.apply
-        self._or_later(partial(apply, decision, row.step.id, guard=_finishing(row), turns_on=turns_on))
+        change = partial(apply, decision, row.step.id, guard=_finishing(row), turns_on=turns_on)
+        return "failed" if self._or_later(change).failed else "done"
 
     def release(self, row: StepRow, reason: AbandonReason) -> bool:
         """Release a step that its worker will not finish, so that it is due again; False if the worker had

@@ -116,7 +116,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             model="",
             retry_at=until,
         )
-        return append(step.stream, failed)
+        return append(step.stream, failed, failed=True)
 
     def run(self, state: Replay, step: Step, cancel: Cancel) -> Decision:
         """Ask. Raises `StepInterrupted`."""
@@ -130,7 +130,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         except ModelError as error:
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
-            return append(state.stream, self._failed(call, request, error))
+            return append(state.stream, self._failed(call, request, error), failed=True)
         seconds = round(self.clock.monotonic() - started_at, 3)
         return append(state.stream, self._ended(state, call, request, reply, seconds, cancel))
 
@@ -217,7 +217,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _give_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
         """No further attempt; what was reserved for the last one counts as its usage."""
         failed = e.ReplayCallFailed(step=call.id, attempt=call.attempt, kind=kind, message=message, model="")
-        return append(state.stream, charged(failed, call.reserved))
+        return append(state.stream, charged(failed, call.reserved), failed=True)
 
 
 def _call(state: Replay, step: Step) -> ReplayCall:

@@ -56,7 +56,7 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
         outcome = self._outcome(state, cancel)
         if isinstance(outcome, DeliveryMoved):
             return _moved(state, outcome)
-        return append(state.stream, outcome)
+        return append(state.stream, outcome, failed=isinstance(outcome, DeliveryFailed))
 
     def _outcome(self, delivery: Delivery, cancel: Cancel) -> DeliveryEvent:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"

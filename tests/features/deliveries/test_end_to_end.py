@@ -185,6 +185,13 @@ def test_where_no_process_has_the_secret_the_delivery_says_so(desk: Desk) -> Non
     assert "TELEGRAM_BOT_TOKEN" in desk.state(delivery).message
 
 
+def test_a_failed_attempt_is_the_result_of_its_step(desk: Desk) -> None:
+    delivery = desk.ask("Hello", "telegram:12")
+    desk.clock.moment = desk.state(delivery).retry_at
+    [row] = desk.application.log.due(desk.clock.now(), stream=stream_of(delivery))
+    assert desk.worker.engine.run(row.step.stream, row.step.id) == "failed"
+
+
 def test_a_recorded_failure_has_no_secret(desk: Desk, tmp_path: Path) -> None:
     with Receiver() as receiver:
         receiver.replies.append(Reply(500))
