@@ -10,27 +10,61 @@ Results are the structs that `--json` prints; errors are those of `hermes_jobs.e
 threads. docs/python.md has the rest.
 """
 
-from hermes_jobs.client.home import Home
-from hermes_jobs.client.memory import Memory
-from hermes_jobs.client.schedules import Schedules
-from hermes_jobs.client.sessions import Sessions
-from hermes_jobs.client.turns import TextPart, TurnEvent, Turns
-from hermes_jobs.domain.memory.entries import Entry
-from hermes_jobs.errors import (
-    HermesJobsError,
-    LogUnavailable,
-    Misconfigured,
-    OutOfBudget,
-    Rejected,
-)
-from hermes_jobs.views.models import MessageView as Message
-from hermes_jobs.views.schedule_json import RunJson as Run
-from hermes_jobs.views.schedule_json import ScheduleJson as Schedule
-from hermes_jobs.views.session_json import SessionJson as Session
-from hermes_jobs.views.turn_json import DetailedTurnJson as DetailedTurn
-from hermes_jobs.views.turn_json import ListedTurnJson as ListedTurn
-from hermes_jobs.views.turn_json import TurnJson as Turn
-from hermes_jobs.views.usage import Spending
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_jobs.client.home import Home
+    from hermes_jobs.client.memory import Memory
+    from hermes_jobs.client.schedules import Schedules
+    from hermes_jobs.client.sessions import Sessions
+    from hermes_jobs.client.turns import TextPart, TurnEvent, Turns
+    from hermes_jobs.domain.memory.entries import Entry
+    from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
+    from hermes_jobs.views.models import MessageView as Message
+    from hermes_jobs.views.schedule_json import RunJson as Run
+    from hermes_jobs.views.schedule_json import ScheduleJson as Schedule
+    from hermes_jobs.views.session_json import SessionJson as Session
+    from hermes_jobs.views.turn_json import DetailedTurnJson as DetailedTurn
+    from hermes_jobs.views.turn_json import ListedTurnJson as ListedTurn
+    from hermes_jobs.views.turn_json import TurnJson as Turn
+    from hermes_jobs.views.usage import Spending
+
+# Imported on first use: the command line needs single modules of this package, and starts with few.
+_PLACES = {
+    "Home": "client.home",
+    "Memory": "client.memory",
+    "Schedules": "client.schedules",
+    "Sessions": "client.sessions",
+    **dict.fromkeys(("TextPart", "TurnEvent", "Turns"), "client.turns"),
+    "Entry": "domain.memory.entries",
+    **dict.fromkeys(
+        ("HermesJobsError", "LogUnavailable", "Misconfigured", "OutOfBudget", "Rejected"), "errors"
+    ),
+    "Message": "views.models:MessageView",
+    "Run": "views.schedule_json:RunJson",
+    "Schedule": "views.schedule_json:ScheduleJson",
+    "Session": "views.session_json:SessionJson",
+    "DetailedTurn": "views.turn_json:DetailedTurnJson",
+    "ListedTurn": "views.turn_json:ListedTurnJson",
+    "Turn": "views.turn_json:TurnJson",
+    "Spending": "views.usage",
+}
+
+
+if not TYPE_CHECKING:  # else a type checker takes any name for one of them
+
+    def __getattr__(name: str) -> object:
+        """A public name, imported from its module. Raises `AttributeError` for another one."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _PLACES[name].partition(":")
+        value: object = getattr(import_module(f"hermes_jobs.{module}"), attribute or name)
+        globals()[name] = value
+        return value
+
 
 __all__ = [
     "DetailedTurn",

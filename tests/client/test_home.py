@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs import client
 from hermes_jobs.client import Home, Rejected, TextPart, Turn, TurnEvent
 from tests.home import Home as ProcessHome
 from tests.home import endpoint
@@ -202,3 +203,10 @@ def test_a_worker_answers_where_one_is_alive(
         assert any(isinstance(part, TurnEvent) for part in parts)
         steps = home.turns.get(last.turn).steps
         assert all(not (step.worker or "").startswith("inline") for step in steps)
+
+
+def test_every_public_name_is_there() -> None:
+    for name in client.__all__:
+        assert getattr(client, name).__doc__, name
+    with pytest.raises(AttributeError):
+        _ = client.NoSuchName  # type: ignore[attr-defined]  # that is the point

@@ -95,8 +95,7 @@ def test_tools_are_shown_while_they_run_and_before_the_answer(home: Home, model_
         screen.shows(f"· terminal {wait[:30]}")
         (home.work / "go").touch()
         assert screen.end() == 0
-        said = [line for line in screen.text.splitlines() if not line.startswith("·")]
-        assert said == ["Let me look.", "It is there."]
+        assert shown_lines(screen) == ["Let me look.", "It is there."]
         assert screen.text.count(": ok,") == 1
 
 
