@@ -156,6 +156,8 @@ WINDOW_SOURCES = {
 
 def context(application: Application) -> DoctorFinding:
     """The context engine, its threshold, and the source of the window."""
+    from hermes_jobs.agent.context.setup import BUILT_IN
+
     settings = application.settings
     try:
         engine = application.contexts.apart()
@@ -165,10 +167,11 @@ def context(application: Application) -> DoctorFinding:
     window, threshold = model_window.tokens, engine.threshold(model_window.tokens)
     day = f" ({format_day(model_window.at)})" if model_window.at else ""
     source = WINDOW_SOURCES[model_window.source].format(day=day)
-    when = f"compresses at {threshold:,} of {window:,} tokens ({source})"
+    text = f"conversations are compressed at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
-        when = "compresses only by `sessions compress` (compression.enabled is false)"
-    text = f"the engine {settings.context.engine} {when}"
+        text = "conversations are compressed only by `sessions compress` (compression.enabled is false)"
+    if settings.context.engine != BUILT_IN:
+        text += f", by the engine {settings.context.engine}"
     tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
     if tools < window * LARGE_TOOLS_SHARE:
         return ok("context", text)
