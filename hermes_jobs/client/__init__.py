@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_jobs.client.memory import Memory
     from hermes_jobs.client.schedules import Schedules
     from hermes_jobs.client.sessions import Sessions
-    from hermes_jobs.client.turns import TextPart, TurnEvent, Turns
+    from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
     from hermes_jobs.domain.memory.entries import Entry
     from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
     from hermes_jobs.views.models import MessageView as Message
@@ -38,7 +38,7 @@ _PLACES = {
     "Memory": "client.memory",
     "Schedules": "client.schedules",
     "Sessions": "client.sessions",
-    **dict.fromkeys(("TextPart", "TurnEvent", "Turns"), "client.turns"),
+    **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
     "Entry": "domain.memory.entries",
     **dict.fromkeys(
         ("HermesJobsError", "LogUnavailable", "Misconfigured", "OutOfBudget", "Rejected"), "errors"
@@ -87,5 +87,6 @@ __all__ = [
     "TextPart",
     "Turn",
     "TurnEvent",
+    "TurnOptions",
     "Turns",
 ]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Unpack
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
-from hermes_jobs.client.turns import TextPart, TurnEvent, Turns
-from hermes_jobs.domain.events import BusyPolicy, Mode
+from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
+from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.settings import load
 from hermes_jobs.settings.home import HOME_VARIABLE
 from hermes_jobs.views.turn_json import TurnJson
@@ -25,9 +25,10 @@ class Home:
     """A home with its log: `path`, else `$HERMES_JOBS_HOME`, else `~/.hermes-jobs`; it is created where it is
     missing. Safe for threads. Close it, or use it in a `with`.
 
-    `turns`, `sessions`, `schedules` and `memory` are its parts.
-    `environ` is read instead of this process's environment: settings (`HERMES_JOBS_…`), keys, and the
-    variables that the agent's commands inherit. Raises `Misconfigured`.
+    `turns`, `sessions`, `schedules` and `memory` are its parts. `environ` is read instead of this process's
+    environment: settings (`HERMES_JOBS_…`), keys, and the variables that the agent's commands inherit.
+
+    Raises `Misconfigured`.
     """
 
     def __init__(self, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> None:
@@ -56,24 +57,8 @@ class Home:
         self.turns.finish_jobs()
         self._application.close()
 
-    def send(  # noqa: PLR0913 - the options of `hermes-jobs send`
-        self,
-        text: str,
-        *,
-        session: str | None = None,
-        key: str | None = None,
-        wait: bool = True,
-        timeout: float | None = None,
-        workdir: str | Path | None = None,
-        model: str | None = None,
-        system: str | None = None,
-        toolsets: Sequence[str] | None = None,
-        mode: Mode | None = None,
-        approve: Sequence[str] = (),
-        unattended: bool = False,
-        schema: Mapping[str, Any] | None = None,
-        source: str = "python",
-        if_busy: BusyPolicy | None = None,
+    def send(
+        self, text: str, *, wait: bool = True, timeout: float | None = None, **options: Unpack[TurnOptions]
     ) -> TurnJson:
         """Submit a text as a turn, and wait for its end, a question to a person, or `timeout` seconds.
 
@@ -86,36 +71,22 @@ class Home:
         The turn may be `queued`, `running` or `waiting`: read its `status`. A failed turn is a result, with
         its `error`. Raises `Rejected`, `Misconfigured`, `LogUnavailable`: nothing was recorded then.
         """
-        submitted = self.turns.submit(
-            text,
-            session=session,
-            key=key,
-            workdir=workdir,
-            model=model,
-            system=system,
-            toolsets=toolsets,
-            mode=mode,
-            approve=approve,
-            unattended=unattended,
-            schema=schema,
-            source=source,
-            if_busy=if_busy,
-            runs_here=wait,
-        )
+        submitted = self.turns.submit(text, runs_here=wait, **options)
         return self.turns.wait(submitted, timeout=timeout) if wait else self.turns.current(submitted)
 
-    def stream(self, text: str, **options: Any) -> Iterator[TextPart | TurnEvent | TurnJson]:
+    def stream(
+        self, text: str, *, timeout: float | None = None, **options: Unpack[TurnOptions]
+    ) -> Iterator[TextPart | TurnEvent | TurnJson]:
         """Submit a text, as `send` with the same options, and yield parts of the answer and events while the
         turn goes on; last comes the turn.
 
         The text of the answer is that of the turn's `result`: parts of an attempt that failed are followed by
         an event, and another attempt. The turn goes on where the iteration ends early.
         """
-        timeout = options.pop("timeout", None)
         return self.turns.follow(self.turns.submit(text, runs_here=True, **options), timeout=timeout)
 
     def usage(self, *, by: SpendingKey = "day", since: datetime | None = None) -> tuple[Spending, ...]:
         """Tokens and money of all model responses, in rows by day, session, model, purpose, schedule or
         root. `since`: an aware datetime."""
-        moment = None if since is None else since.astimezone(UTC).isoformat(timespec="milliseconds")
+        moment = None if since is None else iso(since.timestamp())
         return self._application.views.spending(by=by, since=moment, zone=self._application.settings.zone)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
 from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.domain.approval_rules import parse_pattern
-from hermes_jobs.domain.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode
+from hermes_jobs.domain.events import ApprovalScope, BusyPolicy, InputAction, Mode
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
@@ -55,6 +55,23 @@ class TurnEvent(msgspec.Struct, frozen=True):
     data: Mapping[str, Any]
 
 
+class TurnOptions(TypedDict, total=False):
+    """The options of a turn, all of which may be left out; `Home.send` says what they mean."""
+
+    session: str | None
+    key: str | None
+    workdir: str | Path | None
+    model: str | None
+    system: str | None
+    toolsets: Sequence[str] | None
+    mode: Mode | None
+    approve: Sequence[str]
+    unattended: bool
+    schema: Mapping[str, Any] | None
+    source: str
+    if_busy: BusyPolicy | None
+
+
 class Turns:
     """The turns of a home. `turn` is an id, the unique beginning of one, or `last`. Safe for threads."""
 
@@ -89,7 +106,7 @@ class Turns:
 
     # --- submitting and waiting -----------------------------------------------------------------------
 
-    def submit(  # noqa: PLR0913 - see `Home.send`
+    def submit(  # noqa: PLR0913 - `TurnOptions`
         self,
         text: str,
         *,
@@ -129,7 +146,7 @@ class Turns:
             mode=mode,
             key=key,
             if_busy=if_busy,
-            approve=self._patterns(approve),
+            approve=tuple(map(parse_pattern, approve)),
             unattended=unattended,
             schema=_json_schema(schema),
         )
@@ -195,18 +212,16 @@ class Turns:
     def approve(self, turn: str, *, call: str | None = None, scope: ApprovalScope = "once") -> TurnJson:
         """Allow a call that waits, of the turn or of a sub-agent below it: once, for the session, or always
         (by a rule for its folder). The turn goes on: `wait` for it."""
-        asker = self.asking(self.find(turn), call)
         now = self._application.clock.now()
-        command = c.ApproveCall(turn=asker.turn, call=call, by=BY, now=now, scope=scope)
-        self._engine.execute(asker.stream, command)
-        return self.current(self.find(turn))
+        return self._decide(
+            turn, call, lambda asker: c.ApproveCall(turn=asker, call=call, by=BY, now=now, scope=scope)
+        )
 
     def deny(self, turn: str, *, call: str | None = None, reason: str = "") -> TurnJson:
         """Refuse a call that waits; the agent is given the reason."""
-        asker = self.asking(self.find(turn), call)
-        command = c.DenyCall(turn=asker.turn, call=call, by=BY, reason=reason.strip())
-        self._engine.execute(asker.stream, command)
-        return self.current(self.find(turn))
+        return self._decide(
+            turn, call, lambda asker: c.DenyCall(turn=asker, call=call, by=BY, reason=reason.strip())
+        )
 
     def answer(
         self,
@@ -218,14 +233,22 @@ class Turns:
     ) -> TurnJson:
         """Answer the question of a server in a call that waits: the fields of its form, or `action` `decline`
         or `cancel`. Raises `Rejected` for fields that do not fit, and for an answer with a secret."""
-        asker = self.asking(self.find(turn), call)
         text = "" if content is None else msgspec.json.encode(content).decode()
         if self._application.settings.secrets.redact_known(text) != text:
             raise Rejected("The answer contains one of your secrets. Nothing was recorded.", kind="secret")
         now = self._application.clock.now()
-        command = c.AnswerInput(turn=asker.turn, call=call, action=action, content=text, by=BY, now=now)
-        self._engine.execute(asker.stream, command)
-        return self.current(self.find(turn))
+        return self._decide(
+            turn,
+            call,
+            lambda asker: c.AnswerInput(turn=asker, call=call, action=action, content=text, by=BY, now=now),
+        )
+
+    def _decide(self, turn: str, call: str | None, command: Callable[[str], c.SessionCommand]) -> TurnJson:
+        """Record a decision about a call of the turn or of one below it, whose id `command` takes."""
+        submitted = self.find(turn)
+        asker = self.asking(submitted, call)
+        self._engine.execute(asker.stream, command(asker.turn))
+        return self.current(submitted)
 
     def asking(self, submitted: Submitted, call: str | None) -> Submitted:
         """The turn that asks a person: this one, or a sub-agent below it.
@@ -265,9 +288,6 @@ class Turns:
             raise Rejected(f"{what}; there are {', '.join(known)}.", kind="usage")
         return tuple(names)
 
-    def _patterns(self, texts: Sequence[str]) -> tuple[CallPattern, ...]:
-        return tuple(parse_pattern(text, "") for text in texts)
-
 
 class _Following:
     """The parts of one turn for one iteration: a thread waits for it, and puts them into a queue."""
@@ -277,6 +297,8 @@ class _Following:
         self._submitted = submitted
         self._parts: queue.SimpleQueue[TextPart | TurnEvent | BaseException | None] = queue.SimpleQueue()
         self._transcript = LiveTranscript()
+        self._call = ""  # the attempt whose text the transcript holds
+        self._lock = threading.Lock()
         self._is_left = threading.Event()
 
     def run(self, timeout: float | None) -> Iterator[TextPart | TurnEvent | TurnJson]:
@@ -308,9 +330,14 @@ class _Following:
         self._parts.put(None)
 
     def _take_delta(self, delta: TextDelta) -> None:
-        if delta.tool or delta.over or not delta.text:
+        if delta.tool:
             return
-        self._parts.put(TextPart(text=delta.text, at=delta.at, step=delta.step, attempt=delta.attempt))
+        with self._lock:  # a delta may come twice, late, or from another thread
+            at = len(self._transcript.text) if delta.call == self._call else 0
+            if not self._transcript.add_delta(delta):
+                return
+            self._call, text = delta.call, self._transcript.text[at:]
+            self._parts.put(TextPart(text=text, at=at, step=delta.step, attempt=delta.attempt))
 
     def _take_events(self, events: Sequence[RecordedEvent]) -> None:
         for recorded in events:
