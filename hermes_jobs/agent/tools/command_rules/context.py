@@ -110,3 +110,7 @@ def path_words(invocation: Invocation) -> list[str]:
         results.append(word)
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
     return list(dict.fromkeys(results))
+
+
+Check = Callable[[Invocation, CommandContext], bool]
+"""Whether a condition that needs code holds for a command."""

@@ -26,7 +26,7 @@ from hermes_jobs.agent.tools.command_rules import (
     unconfined,
     unlisted,
 )
-from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.context import Check, CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import written_paths
 from hermes_jobs.agent.tools.invocations import Invocation, without_version
 from hermes_jobs.agent.tools.tables import load
@@ -39,7 +39,6 @@ FILES = (
 """In this order: the first matching rule names the question."""
 
 Decision: TypeAlias = Literal["ask", "deny"]
-Check: TypeAlias = Callable[[Invocation, CommandContext], bool]
 
 CHECKS: Mapping[str, Check] = {
     check.__name__: check

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+from functools import wraps
 from pathlib import Path
 
-from hermes_jobs.agent.tools.command_rules.context import CommandContext
+from hermes_jobs.agent.tools.command_rules.context import Check, CommandContext
 from hermes_jobs.agent.tools.command_rules.written_paths import values
 from hermes_jobs.agent.tools.invocations import Invocation
 from hermes_jobs.agent.tools.path_policy import is_inside
@@ -31,12 +32,12 @@ def links_outside(invocation: Invocation, context: CommandContext) -> bool:
     at = into[0] if into else targets.pop() if len(targets) > 1 else "."
     link = invocation.path(at)
     if invocation.given or link is None:
-        return not context.is_confined()
+        return True
     folder = link if os.path.isdir(link) else os.path.dirname(link)
     reached = [os.path.join(folder, word) if symbolic else invocation.path(word) for word in targets]
     return any(
         path is None or UNKNOWN in path or _is_outside(os.path.normpath(path), context) for path in reached
-    ) and (not context.is_confined())
+    )
 
 
 def unpacks_outside(invocation: Invocation, context: CommandContext) -> bool:
@@ -46,7 +47,7 @@ def unpacks_outside(invocation: Invocation, context: CommandContext) -> bool:
         unpacks = "x" in first or invocation.has("-x", "--extract", "--get")
         if not unpacks or values(invocation, "C", "--directory"):
             return False
-    return _is_outside(invocation.folder, context) and not context.is_confined()
+    return _is_outside(invocation.folder, context)
 
 
 def records_outside(invocation: Invocation, context: CommandContext) -> bool:
@@ -56,20 +57,18 @@ def records_outside(invocation: Invocation, context: CommandContext) -> bool:
             continue
         path = invocation.path(match["value"])
         if path is None or (match["value"][:1] in ("/", "~", ".") and _is_outside(path, context)):
-            return not context.is_confined()
+            return True
     return False
 
 
-def reads_unknown(invocation: Invocation, context: CommandContext) -> bool:
+def reads_unknown(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether an operand of a program that reads files is an expansion that cannot be evaluated."""
     operands = list(invocation.operands)
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         operands = operands[1:]  # the first one is a pattern
     operands += [one.target for one in invocation.redirects if one.operator in ("<", "<>")]
     folder = invocation.folder
-    return any(_is_unknown(word, os.path.join(folder, word)) for word in operands) and (
-        not context.is_confined()
-    )
+    return any(_is_unknown(word, os.path.join(folder, word)) for word in operands)
 
 
 def _is_unknown(word: str, path: str) -> bool:
@@ -84,7 +83,7 @@ def npm_goes_elsewhere(invocation: Invocation, context: CommandContext) -> bool:
     user_home = context.paths.user_home
     if not named and not context.once(_names_server, os.path.join(invocation.folder, ".npmrc"), user_home):
         return False
-    return os.path.lexists(os.path.join(user_home, ".npmrc")) and not context.is_confined()
+    return os.path.lexists(os.path.join(user_home, ".npmrc"))
 
 
 def _names_server(npmrc: str, _user_home: str) -> bool:
@@ -106,4 +105,19 @@ def _is_outside(path: str, context: CommandContext) -> bool:
     return not any(is_inside(real, folder) for folder in context.writable)
 
 
-CHECKS = (links_outside, unpacks_outside, records_outside, reads_unknown, npm_goes_elsewhere)
+def _where_unconfined(check: Check) -> Check:
+    """The check, which finds nothing where a sandbox confines commands."""
+
+    @wraps(check)
+    def judge(invocation: Invocation, context: CommandContext) -> bool:
+        return check(invocation, context) and not context.is_confined()
+
+    return judge
+
+
+CHECKS = tuple(
+    map(
+        _where_unconfined,
+        (links_outside, unpacks_outside, records_outside, reads_unknown, npm_goes_elsewhere),
+    )
+)
