@@ -77,11 +77,9 @@ def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str]
     return redact(next(failures, ""))[:MAX_ERROR_CHARS]
 
 
-def command_for(engine: Engine, stream: str | None, step_id: str) -> str:
+def command_for(engine: Engine, stream: str, step_id: str) -> str:
     """The command that shows more of the step: of its turn, or else of its session or stream."""
     turn = step_id.partition("-")[0]
-    if stream is None:
-        return "hermes-jobs events"
     session = engine.sessions.cached(stream) if is_session(stream) else None
     if session is None:
         return f"hermes-jobs events --stream {stream}"

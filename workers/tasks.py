@@ -101,31 +101,26 @@ class TaskRunner:
 
         Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure.
         """
-        performed = self._run_step(task, step_id)
+        stream = self._stream_of(step_id) if self.open and self._lease.is_valid else None
+        step = Step(id=step_id, stream=stream or "", kind=task.name)
+        performed: StepResult = "nothing" if stream is None else self._run_step(task, step)
         if performed != "done":
             task.request.chain = None
         if performed == "failed":
-            raise StepFailed(self._failure(step_id))
+            raise StepFailed(self._failure(step))
         return RESULTS[performed]
 
-    def _failure(self, step_id: str) -> str:
-        stream = self._stream_of(step_id)
-        text = failure_of(self.engine, stream, step_id, self._redact) if stream is not None else ""
-        return f"{text or 'it failed'} ({command_for(self.engine, stream, step_id)})"
+    def _failure(self, step: Step) -> str:
+        text = failure_of(self.engine, step.stream, step.id, self._redact)
+        return f"{text or 'it failed'} ({command_for(self.engine, step.stream, step.id)})"
 
-    def _run_step(self, task: Task, step_id: str) -> StepResult:
-        if not self.open or not self._lease.is_valid:
-            return "nothing"
-        stream = self._stream_of(step_id)
-        if stream is None:
-            return "nothing"
-        step = Step(id=step_id, stream=stream, kind=task.name)
+    def _run_step(self, task: Task, step: Step) -> StepResult:
         if not self._caps.enter(step):
             return "nothing"
         performed: StepResult = "nothing"
         try:
             with self.dispatcher.task_context(task):
-                performed = self.engine.run(stream, step_id)
+                performed = self.engine.run(step.stream, step.id)
             self.dispatcher.describe_next(task, step)
         finally:
             following = self._caps.leave(step, held_up=performed == "held_up")
