@@ -80,7 +80,6 @@ DETERMINISTIC = """
     experiments list --json
     experiments show none
     experiments run none
-    experiments judge none
     experiments cancel none
     turns deny t1
     turns diff t1 --json

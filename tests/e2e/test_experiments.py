@@ -212,23 +212,6 @@ def test_a_catastrophic_expression_fails_its_check_and_blocks_nothing(home: Home
     assert found["variants"][0]["checks"] == {"slow": 0.0}
 
 
-def test_a_person_compares_answers_without_knowing_whose_they_are(home: Home, asked: list[str]) -> None:
-    write(home, samples=1, judge=None)
-    assert new(home).code == 0
-    run(home)
-    shown = home.run("experiments", "judge", "first", stdin="q\n")
-    first, second = shown.out.split("Answer 1")[1].split("Answer 2")
-    key = "1" if "brief" in first else "2"
-    assert ("brief" in first) != ("brief" in second)
-    assert "recorded" not in shown.out
-    judged = home.run("experiments", "judge", "first", stdin=f"{key}\ns\n")
-    assert "2 pairs judged, 0 left." in judged.err
-    [compared] = home.run("experiments", "show", "first", "--json").json["compared"]
-    person = compared["differences"]["better, by a person"]
-    assert (person["mean"], person["better"], person["num_pairs"]) == (0.5, 1, 2)
-    assert "There is nothing to judge." in home.run("experiments", "judge", "first").err
-
-
 def test_whole_turns_are_followed_and_their_last_answers_compared(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:

@@ -189,7 +189,6 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("experiments show nosuch --html x.html", 2, out=""),
     Row("experiments list -n 1 --json", shape=[]),
     Row("experiments show nosuch -n 1", 2, out=""),
-    Row("experiments judge nosuch", 2, out=""),
     Row("experiments run nosuch --wait", 2, out=""),
     Row("experiments run nosuch --no-wait", 2, out=""),
     Row("experiments cancel nosuch --json", 2, out=""),

@@ -102,7 +102,7 @@ READS = """
 WRITES = """
     approvals accept, approvals add, approvals remove
     backup, bench learning, beat, chat, config edit, config set, config unset, down, export
-    experiments cancel, experiments judge, experiments new, experiments run
+    experiments cancel, experiments new, experiments run
     flower, gateway telegram, import, inbox read
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
     memory add, memory embed, memory provider, memory remove, memory replace, memory undo

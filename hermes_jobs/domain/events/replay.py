@@ -192,8 +192,8 @@ class CellChecked(Event, frozen=True, kw_only=True):
 
 
 class CellsJudged(Event, frozen=True, kw_only=True):
-    """A person compared an answer with that of the first variant: `better`, `worse` or the `same`; the last
-    judgement of a pair counts. The numbers are those of the plan, from 0."""
+    """Of earlier builds, read without effect: a person's verdict on an answer beside that of the first
+    variant. The numbers are those of the plan, from 0."""
 
     variant: int
     turn_number: int

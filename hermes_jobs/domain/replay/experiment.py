@@ -16,7 +16,7 @@ from typing import NamedTuple, assert_never
 from msgspec.structs import replace
 
 from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, append
+from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.domain.replay import replay as replays
 from hermes_jobs.domain.replay.replay import JUDGE, WINDOW, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.domain.session.steps import Step, StepKind
@@ -42,16 +42,14 @@ class Cell(NamedTuple):
 
 class Experiment(Replay, frozen=True, kw_only=True):
     """The fold of one stream. `answers` are the last answers of cells, `unchecked` the ids of those calls
-    that wait for checks; `checked` is by the same ids, `judged` are a person's verdicts on cells. For a
-    verification: its `request`, its last `findings`, whether it `is_concluded`, and a person's decisions by
-    kind and name.
+    that wait for checks; `checked` is by the same ids. For a verification: its `request`, its last
+    `findings`, whether it `is_concluded`, and a person's decisions by kind and name.
     """
 
     definition: e.ExperimentDefined | None = None
     answers: Mapping[Cell, e.ReplayCallEnded] = {}
     unchecked: tuple[str, ...] = ()
     checked: Mapping[str, e.CellChecked] = {}
-    judged: Mapping[Cell, e.Verdict] = {}
     request: e.VerificationRequested | None = None
     findings: tuple[e.Finding, ...] = ()
     is_concluded: bool = False
@@ -99,8 +97,7 @@ def evolve(
                 checked={**experiment.checked, event.step: event},
             )
         case e.CellsJudged():
-            cell = Cell(event.variant, event.turn_number, event.sample)
-            return replace(experiment, version=version, judged={**experiment.judged, cell: event.verdict})
+            return replace(experiment, version=version)  # of an older build
         case e.VerificationRequested() | e.LearningVerified() | e.LearningDecided():
             return replace(_verified(experiment, event), version=version)
         case e.ReplayResumed():
@@ -252,11 +249,3 @@ def cancel(stream: str) -> Decision:
         return DecisionResult.of(stream, event)
 
     return change
-
-
-def judge_cell(stream: str, cell: Cell, verdict: e.Verdict, by: str) -> Decision:
-    """Record a person's verdict on a cell."""
-    event = e.CellsJudged(
-        variant=cell.variant, turn_number=cell.turn, sample=cell.sample, verdict=verdict, by=by
-    )
-    return append(stream, event)

@@ -20,7 +20,7 @@ from hermes_jobs.domain.replay.replay import ReplayCall as Call
 from hermes_jobs.text.paired_statistics import DIGITS, Difference, paired
 
 VERDICTS: Mapping[e.Verdict, float] = {"better": 1.0, "same": 0.0, "worse": -1.0}
-JUDGED, PERSON = "better, by the judge", "better, by a person"
+JUDGED = "better, by the judge"
 
 
 class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,6 @@ def _differences(experiment: Experiment, number: int) -> dict[str, Difference]:
     }
     by_measure = {name: _paired(experiment, number, measure) for name, measure in measures.items()}
     by_measure[JUDGED] = _by_turn(experiment, number, _verdict_of_model)
-    by_measure[PERSON] = _by_turn(experiment, number, _verdict_of_person)
     seed = definition.seed
     return {name: paired(differences, seed) for name, differences in by_measure.items() if differences}
 
@@ -172,11 +171,6 @@ def _check(at: int) -> Measure:
 
 def _verdict_of_model(experiment: Experiment, cell: Cell) -> float | None:
     _, verdict = judged_by_model(experiment, cell)
-    return None if verdict is None else VERDICTS[verdict]
-
-
-def _verdict_of_person(experiment: Experiment, cell: Cell) -> float | None:
-    verdict = experiment.judged.get(cell)
     return None if verdict is None else VERDICTS[verdict]
 
 

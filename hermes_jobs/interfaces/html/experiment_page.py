@@ -136,6 +136,4 @@ def _findings(experiment: Experiment, cell: Cell) -> Sequence[str]:
         for check, result in zip(definition.checks, checked.kept, strict=True):
             findings.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
     has_judged, verdict = judged_by_model(experiment, cell)
-    findings += [f"judge: {verdict or 'not readable'}"] if has_judged else []
-    person = experiment.judged.get(cell)
-    return [*findings, f"person: {person}"] if person else findings
+    return [*findings, f"judge: {verdict or 'not readable'}"] if has_judged else findings

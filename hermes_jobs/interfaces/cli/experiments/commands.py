@@ -257,21 +257,6 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
     EXPERIMENTS.print_list(planned[:limit], as_json=as_json)
 
 
-@experiments.command("judge", epilog=example("hermes-jobs experiments judge brief"))
-@_NAME
-@pass_context
-def judge_experiment(context: CliContext, name: str) -> None:
-    """Compare answers blindly, yourself.
-
-    Press 1 or 2, s for the same, q to quit. Each answer is shown beside that of the first variant, in random
-    order. Pairs that you have judged are not shown again.
-    """
-    from hermes_jobs.interfaces.cli.experiments.judge import judge_all
-
-    text = judge_all(context.application, find(context.application, name))
-    note(text)
-
-
 def find(application: Application, name: str) -> Experiment:
     """The experiment of that name. Raises `Rejected`."""
     from hermes_jobs.domain.replay.experiment import Experiment, stream_of
