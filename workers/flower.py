@@ -64,6 +64,7 @@ def run(
     setup_logging()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
     flower = GuardedFlower(Hosts(address, hosts), capp=app, options=default_options, **settings)
+    _end_lost_tasks(flower, application)
     try:
         flower.start_http_server()
     except OSError as error:
@@ -90,6 +91,20 @@ def password_of(settings: Settings, environ: Mapping[str, str]) -> str | None:
 
     variables = {**read_env_file(settings.paths.env_file), **environ}
     return variables.get(PASSWORD, "").strip() or None
+
+
+def _end_lost_tasks(flower: Any, application: Application) -> None:
+    """Have Flower look periodically for tasks of workers that are gone."""
+    from tornado.ioloop import PeriodicCallback
+
+    from workers.lost_tasks import CHECK_SECONDS, LostTasks
+
+    async def registered() -> frozenset[str]:
+        workers = await flower.io_loop.run_in_executor(None, application.log.workers)
+        return frozenset(worker.id for worker in workers)
+
+    lost = LostTasks(flower.events.state, registered)
+    PeriodicCallback(lost.check, CHECK_SECONDS * 1000).start()
 
 
 def _serve_until_signal(flower: Any) -> NoReturn:
