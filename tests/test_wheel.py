@@ -84,7 +84,5 @@ def test_it_works_where_nothing_but_it_is_installed(tmp_path: Path, source: str)
     report = tmp_path / "report.html"
     assert run("report", "--html", str(report)).returncode == 0
     assert "<html" in report.read_text()
-    if source == "git":
-        assert "There is nothing newer." in run("update-check").stderr
     unit = run("service", "install", "--print").stdout
     assert f'ExecStart="{bare / "bin" / "hermes-jobs"}" "up"' in unit

@@ -145,7 +145,6 @@ OTHERS = """
     sessions export aa
     sessions fork aa
     sessions summary aa
-    update-check --index http://127.0.0.1:9
     views status
 """
 """What they print names the home, the time or a random id."""

@@ -51,7 +51,6 @@ ELSEWHERE = {
     "processes",
     "redact",
     "service",
-    "update-check",
     "help",
     "config edit",
     "mcp",
@@ -279,11 +278,10 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("sessions delete nosuch --with-forks -y", 2, out=""),
     Row("sessions delete SESSION --dry-run --why test --with-forks --json", shape=shapes.FORGOTTEN),
     Row("sessions delete nosuch --yes --json", 2, out=""),
-    # --- service, updates, help
+    # --- service, help
     Row("service status --json", shape=shapes.SERVICE),
     Row("service install --print --for systemd"),
     Row("service remove", out=""),
-    Row("update-check --index http://127.0.0.1:9 --timeout 1 --json", 1, out=""),
     Row("help exit-codes"),
     Row("help nosuch", 2, out=""),
     # --- sessions

@@ -113,7 +113,7 @@ WRITES = """
     sessions compress, sessions consolidate, sessions end, sessions fork, sessions rename
     setup, skills approve, skills deny, skills install, skills undo, skills update
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
-    turns replay, turns retry, up, update-check, views rebuild, worker
+    turns replay, turns retry, up, views rebuild, worker
 """
 DERIVED = ("views", "run")
 MAKES = AskedCall("write_file", {"path": "made.txt", "content": "Made.\n"})

@@ -72,7 +72,6 @@ COMMANDS = {
     "redact": Command(".forget:redact", "Remove a text permanently, wherever it is stored."),
     "events": Command(".events:events", "Print events, or verify the log."),
     "views": Command(".views:views", "Show or rebuild the read models."),
-    "update-check": Command(".update_check:update_check", "Check for a newer release."),
     "completion": Command(".completion:completion", "Print a shell's completion script."),
     "config": Command(".config:config", "Show and change the configuration."),
     "help": Command(".help:help_command", "Show the help of a command or a topic."),
@@ -86,7 +85,7 @@ SECTIONS = {
     "Schedule": ("schedule",),
     "Run": ("up", "down", "service", "queues", "worker", "beat", "flower", "gateway", "metrics"),
     "Data": ("backup", "import", "export", "redact", "events", "views"),
-    "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "update-check", "completion", "help"),
+    "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "completion", "help"),
 }
 for _name, _command in OF_FEATURES.items():
     SECTIONS[_command.section] += (_name,)
