@@ -115,7 +115,6 @@ OTHERS = """
     help files
     import no-such-file
     mcp add files --no-test -- no-such-program
-    mcp import --dry-run
     memory add user "Likes milk"
     memory curate
     memory embed

@@ -40,7 +40,6 @@ READS = """
     export --format sharegpt -
     help files
     inbox list --all
-    mcp import servers.json --dry-run
     mcp list
     mcp resources
     mcp show test
@@ -154,7 +153,6 @@ def names(home: Home, model_server: ModelServer) -> dict[str, str]:
         "writable": [str(folder)],
     }
     (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"test": server}}))
-    (home.work / "servers.json").write_text('{"mcpServers": {"a": {"command": "true"}}}')
     (home.work / "variants.yaml").write_text("variants: [{name: now}, {name: large, model: large}]\n")
     skill = home.path / "skills" / "brew" / "SKILL.md"
     skill.parent.mkdir(parents=True)

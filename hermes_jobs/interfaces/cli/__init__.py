@@ -55,7 +55,7 @@ COMMANDS = {
     **OF_FEATURES,
     "gateway": Command(".gateway:gateway", "Run the Telegram gateway."),
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
-    "mcp": Command(".mcp.commands:mcp", "Add, list, test and import MCP servers."),
+    "mcp": Command(".mcp.commands:mcp", "Add, list and test MCP servers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
     "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
     "experiments": Command(

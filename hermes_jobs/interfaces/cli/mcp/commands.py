@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.brought_along import Brought, is_accepted
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.mcp.completion import complete_mcp_server
@@ -31,18 +29,14 @@ from hermes_jobs.interfaces.cli.mcp.format import (
 from hermes_jobs.interfaces.cli.mcp.login import log_in, log_out
 from hermes_jobs.interfaces.cli.mcp.resources import list_resources, read_resource
 from hermes_jobs.interfaces.cli.mcp.serve import serve_mcp
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, yes_option
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_fields
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import pluralize
 
-if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.imports import ImportedServer
-
 BY = "user"
-NOTHING_IMPORTED = "Nothing was imported"
 KEY = "mcp_servers"
 
 _NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
@@ -118,7 +112,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 
     A command runs in a sandbox: it writes to folders of its own, and to those of --write.
     """
-    from hermes_jobs.agent.mcp.imports import without_secrets
+    from hermes_jobs.agent.mcp.secrets import without_secrets
 
     _check_name(name)
     command, url = _command_or_url(command, url)
@@ -274,79 +268,6 @@ def remove_server(context: CliContext, name: str, as_json: bool) -> None:
     print_result(lambda: {"server": name, "removed": True}, f"Removed {name}.", as_json=as_json)
 
 
-@mcp.command(
-    "import",
-    epilog=example("hermes-jobs mcp import", "hermes-jobs mcp import ~/.cursor/mcp.json --only github"),
-)
-@click.argument("file", metavar="[FILE]", type=NonEmpty(), required=False)
-@click.option("--only", metavar="NAME", multiple=True, help="Import only this server. Repeatable.")
-@click.option("--dry-run", is_flag=True, help="Print what would be imported; write nothing.")
-@yes_option("Do not ask.")
-@json_option
-@pass_context
-def import_servers(
-    context: CliContext, file: str | None, only: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool
-) -> int:
-    """Import servers from Claude, Cursor, VS Code, Codex or Hermes.
-
-    Without FILE, their usual files are searched. What each server would run or reach is shown before you
-    confirm. Secrets are saved in .env. Existing servers are not replaced, and no server is started.
-    """
-    from hermes_jobs.agent.mcp.imports import PLACES, disabled_by_claude, read, servers_in
-
-    paths = [Path(file).expanduser()] if file else _existing(context, PLACES)
-    imported: dict[str, ImportedServer] = {}
-    origins: dict[str, Path] = {}
-    outcomes: list[tuple[str, str, str]] = []
-    for path in paths:
-        try:
-            servers = list(servers_in(read(path), disabled_by_claude(path, context.environ.get("HOME", "/"))))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise Rejected(f"{path} cannot be read: {reason}.", kind="usage") from error
-        for server in servers:
-            if only and server.name not in only:
-                continue
-            if server.name in context.settings.mcp_servers or server.name in imported:
-                outcomes.append((server.name, "skipped", "there is one of that name"))
-            elif server.problem:
-                outcomes.append((server.name, "skipped", server.problem))
-            else:
-                imported[server.name], origins[server.name] = server, path
-                outcomes.append((server.name, "would be added" if dry_run else "added", server.remarks))
-    if not dry_run and not _is_accepted(imported, origins, yes=yes):
-        note(f"{NOTHING_IMPORTED}.")
-        return FAILED
-    if imported and not dry_run:
-        secrets = {name: value for server in imported.values() for name, value in server.secrets.items()}
-        _write(context, {name: server.entry for name, server in imported.items()}, secrets)
-    rows = [{"server": name, "outcome": outcome, "note": reason} for name, outcome, reason in outcomes]
-
-    def tell() -> None:
-        if not outcomes:
-            note("No servers were found." if paths else "None of the usual files exists; name one.")
-            return
-        print_fields(
-            [(name, f"{outcome}{': ' if reason else ''}{reason}") for name, outcome, reason in outcomes]
-        )
-        if imported and not dry_run:
-            note("Try them: hermes-jobs doctor")
-
-    print_result(lambda: rows, tell, as_json=as_json)
-    return 0
-
-
-def _is_accepted(imported: Mapping[str, ImportedServer], origins: Mapping[str, Path], *, yes: bool) -> bool:
-    """Whether the user wants these servers, whose programs run on this machine."""
-    from hermes_jobs.agent.mcp.imports import effect_of
-
-    brought = [
-        Brought(what=f"server {name}", detail=f"{effect_of(server)}; from {origins[name]}")
-        for name, server in imported.items()
-    ]
-    return is_accepted(brought, "Import them?", NOTHING_IMPORTED, yes=yes, anyway=False)
-
-
 # --- what the commands share ----------------------------------------------------------------------
 
 
@@ -381,11 +302,6 @@ def _write(context: CliContext, entries: Mapping[str, Mapping[str, Any]], secret
 def _again(context: CliContext) -> CliContext:
     """The context under the configuration as it is now."""
     return CliContext(context.environ)
-
-
-def _existing(context: CliContext, places: tuple[str, ...]) -> list[Path]:
-    home = context.environ.get("HOME", "/")
-    return [path for place in places if (path := Path(place.replace("~", home, 1))).is_file()]
 
 
 def _note_if_off(context: CliContext, name: str) -> None:
