@@ -39,6 +39,8 @@ class Feature(NamedTuple):
     """The queue of each of its kinds of steps, which are Celery tasks."""
     steps: str = ""
     """A function from an `Application` to the handlers of those steps."""
+    channels: Mapping[str, str] = {}
+    """The `DeliveryChannel` of each of its kinds of targets: a function of the settings returns it."""
     table: str = ""
     """A `Projection`: the rows that follow from its events."""
     secrets: Mapping[str, str] = {}
@@ -69,6 +71,15 @@ def parts(kind: Kind) -> tuple[Any, ...]:
 def queues() -> dict[str, str]:
     """The queue of each kind of step of a feature."""
     return {kind: queue for feature in features() for kind, queue in feature.queues.items()}
+
+
+def channel(kind: str) -> Any:
+    """The function that returns the channel of the kind of target, imported; None where no feature has one.
+
+    Raises `ModuleNotFoundError` where a library that it needs is not installed.
+    """
+    found = ((feature, feature.channels[kind]) for feature in features() if kind in feature.channels)
+    return next((feature.load(target) for feature, target in found), None)
 
 
 def secrets() -> dict[str, str]:

@@ -28,8 +28,8 @@ from tests.tools.support import wait_until
 
 PATIENCE = 120.0
 PRELOADED = [
-    "hermes_jobs.interfaces.gateway.factory",
-    "hermes_jobs.interfaces.gateway.telegram",
+    "hermes_jobs.features.telegram.api",
+    "hermes_jobs.features.telegram.platform",
     "hermes_jobs.agent.llm.completions_client",
 ]
 STEP = 1 if os.environ.get("FAULTS") == "full" else 3

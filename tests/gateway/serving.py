@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.interfaces.gateway.factory import telegram_service
+from hermes_jobs.features.telegram.api import telegram_service
 from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.interfaces.gateway.service import GatewayService
 from hermes_jobs.settings import load

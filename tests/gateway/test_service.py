@@ -18,9 +18,9 @@ from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliverySent
+from hermes_jobs.features.telegram.api import telegram_service, validate_users
 from hermes_jobs.interfaces.cli.doctor.gateway import telegram
 from hermes_jobs.interfaces.gateway import service
-from hermes_jobs.interfaces.gateway.factory import telegram_service, validate_users
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of

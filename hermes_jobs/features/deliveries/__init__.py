@@ -12,9 +12,6 @@ FEATURE = Feature(
     queues={"delivery.send": "deliveries"},
     steps="steps:handlers",
     table="tables:Deliveries",
-    secrets={
-        "TELEGRAM_BOT_TOKEN": "token of the Telegram bot",
-        "WEBHOOK_SECRET": "signs deliveries to webhooks",
-    },
+    secrets={"WEBHOOK_SECRET": "signs deliveries to webhooks"},
     commands={"inbox": Command("cli:inbox", "Unread answers and pending approvals.", "Talk")},
 )

@@ -6,8 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.features.deliveries.channel import (
+    Delivered,
+    DeliveryChannel,
+    DeliveryError,
+    Moved,
+    PlaceholderSent,
+)
 from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, stream_of
-from hermes_jobs.features.deliveries.rules import read
+from hermes_jobs.features.deliveries.rules import Delivery, read
 from hermes_jobs.features.deliveries.tables import (
     DeliveryView,
     count_unread,
@@ -18,7 +25,13 @@ from hermes_jobs.features.deliveries.tables import (
 __all__ = [
     "TELEGRAM_TOKEN",
     "WEBHOOK_SECRET",
+    "Delivered",
+    "Delivery",
+    "DeliveryChannel",
+    "DeliveryError",
     "DeliveryView",
+    "Moved",
+    "PlaceholderSent",
     "deliveries",
     "delivery",
     "mark_as_read",

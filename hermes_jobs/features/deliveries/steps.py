@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
+from hermes_jobs import feature
 from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, append
 from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.domain.schedule.commands import retargeted
@@ -23,7 +24,6 @@ from hermes_jobs.features.deliveries.channel import (
     PlaceholderSent,
 )
 from hermes_jobs.features.deliveries.events import (
-    TELEGRAM_TOKEN,
     WEBHOOK_SECRET,
     DeliveryEvent,
     DeliveryFailed,
@@ -155,11 +155,12 @@ class DeliveryChannels:
 
     def _telegram(self) -> DeliveryChannel:
         try:
-            from hermes_jobs.features.deliveries.channels.telegram import TelegramChannel
+            make = feature.channel("telegram")
         except ModuleNotFoundError as error:
             raise DeliveryError(
                 "The worker cannot speak to Telegram: pip install 'hermes-jobs[telegram]'."
             ) from error
-        return TelegramChannel(
-            self._settings.secrets.get(TELEGRAM_TOKEN), self._settings.gateway.telegram.base_url
-        )
+        if make is None:
+            raise DeliveryError("This build cannot speak to Telegram.")
+        made: DeliveryChannel = make(self._settings)
+        return made

@@ -34,8 +34,8 @@ def listen_to_telegram(context: CliContext) -> None:
     import asyncio
 
     from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+    from hermes_jobs.features.telegram.api import telegram_service
     from hermes_jobs.interfaces.cli.doctor.gateway import workers_lack_token
-    from hermes_jobs.interfaces.gateway.factory import telegram_service
     from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
 
     application = context.application

@@ -14,11 +14,11 @@ from hermes_jobs.domain.schedule import schedule as schedules
 from hermes_jobs.engine.clock_and_ids import RandomIds
 from hermes_jobs.engine.ports import StepInterrupted
 from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError, PlaceholderSent
-from hermes_jobs.features.deliveries.channels.telegram import TelegramChannel
-from hermes_jobs.features.deliveries.channels.telegram_bot import bot_id_of
 from hermes_jobs.features.deliveries.events import DeliveryEvent, DeliveryPlaced
 from hermes_jobs.features.deliveries.rules import Delivery, evolve, next_steps
 from hermes_jobs.features.deliveries.steps import SendDelivery
+from hermes_jobs.features.telegram.bot import bot_id_of
+from hermes_jobs.features.telegram.channel import TelegramChannel
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.manual_clock import ManualClock

@@ -19,7 +19,7 @@ from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.features.deliveries.channels.telegram_bot import keyboard, open_bot, retry_after_seconds
+from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
 from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
 
 logger = logging.getLogger(__name__)

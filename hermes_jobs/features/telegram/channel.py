@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
@@ -16,15 +17,12 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Re
 from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
 from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError, Moved, PlaceholderSent
-from hermes_jobs.features.deliveries.channels.telegram_bot import (
-    LIMIT,
-    keyboard,
-    open_bot,
-    retry_after_seconds,
-)
-from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
+from hermes_jobs.features.telegram.bot import LIMIT, keyboard, open_bot, retry_after_seconds
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings import Settings
 
 PLACEHOLDER = "…"
 NO_TEXT = "(an answer without words)"
@@ -34,6 +32,11 @@ MORE_PLACEMENTS = 5
 
 UNCHANGED = ("not modified",)
 NOT_EDITABLE = ("message to edit not found", "message can't be edited", "message_id_invalid")
+
+
+def telegram_channel(settings: Settings) -> TelegramChannel:
+    """The channel of the bot whose token is set."""
+    return TelegramChannel(settings.secrets.get(TOKEN), settings.gateway.telegram.base_url)
 
 
 class TelegramChannel:

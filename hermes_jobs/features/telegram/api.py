@@ -1,4 +1,4 @@
-"""Creates gateways from the settings. Invalid settings are refused before any request."""
+"""Creates the gateway from the settings. Invalid settings are refused before any request."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def has_telegram(settings: Settings) -> bool:
 def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
-        from hermes_jobs.features.deliveries.channels.telegram_bot import bot_id_of
-        from hermes_jobs.interfaces.gateway.telegram import PLATFORM, TelegramPlatform
+        from hermes_jobs.features.telegram.bot import bot_id_of
+        from hermes_jobs.features.telegram.platform import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
         raise Misconfigured(
             "This installation cannot speak to Telegram.", hint="pip install 'hermes-jobs[telegram]'"
