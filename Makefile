@@ -48,7 +48,7 @@ test-slow: .venv/dev ## Run the slow tests, and those that need Redis or Postgre
 test-all: .venv/dev ## Run all tests, including the slow ones
 	$(PYTEST) -n $(WORKERS) --dist worksteal
 
-faults: .venv/dev ## Kill workers, brokers and beat, and check that nothing is lost
+faults: .venv/dev ## Kill workers, brokers and schedulers, and check that nothing is lost
 	FAULTS=full $(PYTEST) tests/faults
 
 simulate: .venv/dev ## Try 4,000 random examples of workers that die, stop and lose the log

@@ -1,1 +1,1 @@
-"""When scheduled prompts are due, and the beat that fires them."""
+"""When scheduled prompts are due, and the scheduler (Celery beat) that fires them."""

@@ -1,7 +1,7 @@
-"""Celery beat without entries: sends messages for due times of schedules, which are in the log.
+"""The scheduler, Celery beat without entries: sends messages for due times of schedules, which are in the log.
 
-Any number of beats may run, and be killed: each due time is decided once, against the schedule's stream. The
-workers' relay sends expired timers too, so a missing beat costs a second at most.
+Any number of schedulers may run, and be killed: each due time is decided once, against the schedule's stream. The
+workers' relay sends expired timers too, so a missing one costs a second at most.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LogScheduler(Scheduler):
 
 
 def run(application: Application, broker_url: str) -> int:
-    """Run beat until a stop signal; returns the exit code. Call it from the main thread.
+    """Run the scheduler until a stop signal; returns the exit code. Call it from the main thread.
 
     Raises `LogUnavailable` where the log cannot be reached at the start.
     """
@@ -130,4 +130,4 @@ def _sign_off(lease: WorkerLease) -> None:
     try:
         lease.close()
     except LogUnavailable:
-        logger.warning("the log is unreachable: this beat could not sign off")
+        logger.warning("the log is unreachable: this scheduler could not sign off")

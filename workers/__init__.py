@@ -1,1 +1,1 @@
-"""Processes around Celery: the worker, beat, Flower, the embedded broker, and their supervisor."""
+"""Processes around Celery: the worker, the scheduler, Flower, the embedded broker, and their supervisor."""

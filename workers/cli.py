@@ -24,7 +24,7 @@ from hermes_jobs.system.guarded_process import end_with_guard
     help="Flower's port.  [default: 5555, or the next free one]",
 )
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
-@click.option("--no-beat", is_flag=True, help="Do not start beat, which starts due schedules.")
+@click.option("--no-beat", is_flag=True, help="Do not start the scheduler (Celery beat), which wakes due schedules.")
 @pass_context
 def up(
     context: CliContext,
@@ -34,7 +34,7 @@ def up(
     no_flower: bool,
     no_beat: bool,
 ) -> None:
-    """Run everything for this machine: a broker if none is configured, a worker, beat and Flower.
+    """Run everything for this machine: a broker if none is configured, a worker, the scheduler and Flower.
 
     Ctrl-C stops it gracefully: running writes may finish first (workers.stop_seconds). A second Ctrl-C stops
     it at once. Nothing is lost either way.
@@ -98,9 +98,9 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
 @click.command(epilog=example("hermes-jobs beat"))
 @pass_context
 def beat(context: CliContext) -> int:
-    """Run beat, which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
+    """Run the scheduler (Celery beat), which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
 
-    Several beats may run: each due time still has exactly one run.
+    Several may run: each due time still has exactly one run.
     """
     from schedules.beat import run
 

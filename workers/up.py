@@ -1,7 +1,7 @@
 """`hermes-jobs up`: supervises all processes that one machine needs.
 
-It starts the embedded broker where none is configured, a worker, beat and Flower, restarts processes that
-end by themselves, and stops in order: Flower, beat, the worker, then the broker. It imports neither a model's
+It starts the embedded broker where none is configured, a worker, the scheduler (Celery beat) and Flower, restarts processes that
+end by themselves, and stops in order: Flower, the scheduler, the worker, then the broker. It imports neither a model's
 client nor Celery.
 
     up ─┬─ guard ── valkey-server
@@ -69,6 +69,7 @@ METRICS_GRACE = 2.0
 GATEWAY_GRACE = 5.0
 GATEWAY = "gateway"
 BEAT = "beat"
+SHOWN = {BEAT: "scheduler"}  # the names that people read
 STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for its writes
 TICK = 1.0  # seconds between checks of the processes; the end of one is detected at once
 STARTING_TICK = 0.1
@@ -211,7 +212,7 @@ class Supervisor:
         part.start()
 
     def _has_come_up(self, registered: set[str], flower_port: int | None) -> bool:
-        """Whether a new worker and a new beat have registered in the log, and Flower listens."""
+        """Whether a new worker and a new scheduler have registered in the log, and Flower listens."""
         if flower_port is not None and not listens(DEFAULT_ADDRESS, flower_port):
             return False
         try:
@@ -222,7 +223,7 @@ class Supervisor:
         return bool(come - beats) and (bool(beats) or not self._options.beat)
 
     def _registered(self) -> set[str]:
-        """The registered workers that consume queues, and beats, that have not ended as far as this host
+        """The registered workers that consume queues, and schedulers, that have not ended as far as this host
         knows.
 
         Raises `LogUnavailable`: without a log nothing is started.
@@ -242,7 +243,7 @@ class Supervisor:
             ("model", f"{settings.model_name}{rehearsal}"),
             ("broker", broker),
             ("worker", f"{threads} threads, log {logs / 'worker.log'}"),
-            ("beat", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
+            ("scheduler", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
             ("telegram", self._gateway_status()),
             ("metrics", self._metrics_status()),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
@@ -294,7 +295,7 @@ class Supervisor:
                 self._print(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
-                self._print(f"The {name} has ended ({_shown_exit(ended)}; {log}). It starts again.")
+                self._print(f"The {SHOWN.get(name, name)} has ended ({_shown_exit(ended)}; {log}). It starts again.")
 
     def _follow_gateway(self, before: Settings, after: Settings) -> None:
         """Begin, restart or end the gateway where its settings have changed."""

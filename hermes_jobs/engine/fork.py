@@ -151,6 +151,6 @@ def last_begun(engine: Engine, lineage: str) -> RecordedEvent:
         started = events[0].event if events else None
         if not isinstance(started, SessionStarted) or started.parent is None or started.at is None:
             raise Rejected(
-                "There is no turn to take back.", kind="usage", hint="This session has no messages yet."
+                "There is no turn to undo.", kind="usage", hint="This session has no messages yet."
             )
         lineage, upto = started.parent, started.at

@@ -4,7 +4,7 @@
 |---------------------------------------------|--------------------------------------------|
 | a rule that allows calls                    | a proposal: `approvals accept NUMBER`      |
 | a rule that forbids calls, or asks          | holds at once                              |
-| the mode `full`, an approval, a turn's own settings | is taken back                      |
+| the mode `full`, an approval, a turn's own settings | is withdrawn                       |
 | a schedule                                  | is paused (`quiesce`), or runs, if resumed |
 | memory, skills, system prompts              | are used: their texts are scanned          |
 """
@@ -58,7 +58,7 @@ class ImportedRights(msgspec.Struct, kw_only=True):
 
 
 def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by: str) -> None:
-    """Propose the imported rules that allow, and take back what the sessions had; `by` is the author."""
+    """Propose the imported rules that allow, and withdraw what the sessions had; `by` is the author."""
     imported = frozenset(streams)
     if STREAM in imported:
         state = engine.state(STREAM)

@@ -118,7 +118,7 @@ def test_a_write_is_taken_back_once_and_can_be_had_again(home: WrittenHome) -> N
     assert home.run("memory", "undo", "1", "--json").json["memory"]["entries"] == []
     again = home.run("memory", "undo", "1")
     assert again.code == 1
-    assert "Write 1 was taken back before." in again.err
+    assert "Write 1 was undone before." in again.err
     assert home.run("memory", "undo", "2", "--json").json["memory"]["entries"] == ["Likes tea"]
     undone = {each["version"]: each["undone"] for each in home.run("memory", "log", "--json").json}
     assert undone == {3: False, 2: True, 1: True}

@@ -45,7 +45,7 @@ def test_contradicted_entries_go_only_by_number_and_one_command_undoes_all(
     home.run("memory", "curate", "--only", "1")
     assert entries(home) == [SAME, THURSDAY]
 
-    assert home.run("memory", "curate", "--undo").err == "1 change of the curator taken back.\n"
+    assert home.run("memory", "curate", "--undo").err == "1 change of the curator undone.\n"
     assert sorted(entries(home)) == sorted([SAME, THURSDAY, TUESDAY])
     home.run("memory", "curate", "--undo")
     assert sorted(entries(home)) == sorted([SAME, THURSDAY, TUESDAY, TEA])

@@ -270,8 +270,8 @@ def test_doctor_says_when_nothing_would_run(home: WrittenHome) -> None:
     added(home, MAIL)
     after = checks(home.run("doctor", "--json"))
 
-    assert before["beat"]["status"] == "ok"
-    assert (after["beat"]["status"], after["beat"]["hint"]) == ("warn", "`hermes-jobs up` starts everything.")
+    assert before["scheduler"]["status"] == "ok"
+    assert (after["scheduler"]["status"], after["scheduler"]["hint"]) == ("warn", "`hermes-jobs up` starts everything.")
 
 
 def checks(done: Ran) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def test_the_log_shows_author_change_and_turn(filled: WrittenHome) -> None:
 
 def test_undo_takes_back_the_last_write_then_the_one_before(filled: WrittenHome) -> None:
     file = filled.path / "skills/tidy/SKILL.md"
-    assert filled.run("skills", "undo", "tidy").err == "Skill tidy: version 2 was taken back.\n"
+    assert filled.run("skills", "undo", "tidy").err == "Skill tidy: version 2 was undone.\n"
     assert file.read_text() == skill_text("tidy")
     done = filled.run("skills", "undo", "tidy", "--json").json
     assert (done["type"], done["undoes"], done["author"]) == ("SkillDeleted", 1, "user")

@@ -128,7 +128,7 @@ def test_a_second_rewind_changes_nothing_and_leaves_the_first_to_be_taken_back(
     assert home.run("turns", "rewind", edited, "--undo").code == 0
     assert (home.work / "app.py").read_text() == AFTER
     ran = home.run("turns", "rewind", edited, "--undo")
-    assert (ran.code, "that was not put there again" in ran.err) == (1, True)
+    assert (ran.code, "is redone already" in ran.err) == (1, True)
     assert len(events(home, "FilesRestored")) == 3
 
 

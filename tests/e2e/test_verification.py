@@ -130,7 +130,7 @@ def test_a_harmful_item_is_proposed_everywhere_and_one_command_removes_it(home: 
     assert (applied.code, [each["keep"] for each in applied.json["tried_out"]]) == (0, [False, None]), applied
     assert ENTRY not in home.run("memory", "show").out
     again = home.run("reviews", "apply", review)
-    assert (again.code, "is proposed to be taken back" in again.err) == (1, True), again
+    assert (again.code, "is proposed to be undone" in again.err) == (1, True), again
     assert home.run("events", "verify").code == 0
 
 
@@ -165,7 +165,7 @@ def test_skills_why_shows_the_origin_and_the_verdict(home: Home, learned: Any) -
     taken = home.run("reviews", "apply", review, "--only", "1")
     assert (taken.code, "Undone: skill weather." in taken.err) == (0, True), taken
     assert own_skills(home) == []
-    assert "taken back" in home.run("skills", "why", "weather").out
+    assert "undone" in home.run("skills", "why", "weather").out
     unknown = home.run("skills", "why", "nosuch")
     assert (unknown.code, "nosuch" in unknown.err) == (2, True), unknown
 
@@ -310,7 +310,7 @@ def test_a_persons_undo_ends_the_verification(home: Home, model_server: ModelSer
         ("memory", "1", False),
         ("skill", "weather", False),
     ]
-    assert "tried out: taken back" in home.run("memory", "why", "one word").out
+    assert "tried out: undone" in home.run("memory", "why", "one word").out
     assert home.run("memory", "undo", "2").code == 0, "the undo is taken back"
     assert "provisional" not in home.run("memory", "show").out
     assert home.run("events", "verify").code == 0

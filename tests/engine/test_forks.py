@@ -151,7 +151,7 @@ def test_undoing_again_reaches_back_into_the_session_it_came_from(engine: Engine
     converse(engine, "s1", "t2", "two")
     assert [undo(engine, "s1", "s2"), undo(engine, "s2", "s3")] == ["two", "one"]
     assert said_in(engine, "s3") == []
-    with pytest.raises(Rejected, match="no turn to take back"):
+    with pytest.raises(Rejected, match="no turn to undo"):
         undo(engine, "s3", "s4")
     converse(engine, "s3", "t3", "anew")
     assert said_in(engine, "s3") == ["anew", "done"]

@@ -64,12 +64,12 @@ def test_a_stopped_worker_whose_guard_is_killed_ends(home: Home) -> None:
         wait_until(lambda: bool(processes_running(home, "hermes_jobs worker")), "the worker that follows")
 
 
-@pytest.mark.parametrize("word", ["worker", "beat"])
-def test_a_process_that_hears_only_sighup_ends(home: Home, word: str) -> None:
+@pytest.mark.parametrize(("word", "shown"), [("worker", "worker"), ("beat", "scheduler")])
+def test_a_process_that_hears_only_sighup_ends(home: Home, word: str, shown: str) -> None:
     with up(home, "--no-flower") as running:
         [process] = processes_running(home, f"hermes_jobs {word}")
         os.kill(process, signal.SIGHUP)
-        running.wait_for(f"The {word} has ended")
+        running.wait_for(f"The {shown} has ended")
         wait_until(
             lambda: processes_running(home, f"hermes_jobs {word}") not in ([], [process]), "the next one"
         )

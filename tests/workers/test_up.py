@@ -220,7 +220,7 @@ def test_a_beat_that_is_killed_comes_back(home: Home) -> None:
     with up(home, "--no-flower") as running:
         [beat] = processes_running(home, "hermes_jobs beat")
         os.kill(beat, signal.SIGKILL)
-        running.wait_for("The beat has ended (signal 9")
+        running.wait_for("The scheduler has ended (signal 9")
         wait_until(lambda: processes_running(home, "hermes_jobs beat") not in ([], [beat]), "another beat")
 
 

@@ -174,7 +174,7 @@ def undo_writes(name: str) -> Decision:
         if not skill.version:
             raise unknown_skill(name, ())
         event = undone(skill)
-        answer = f"version {event.undoes} was taken back"
+        answer = f"version {event.undoes} was undone"
         return DecisionResult.of(skill.stream, event, answer=answer)
 
     return change

@@ -28,7 +28,7 @@ NOT_HERE = "This answer cannot be rated here any more."
 CONFIRMATIONS: dict[e.Rating, str] = {
     "up": "Noted: it was good.",
     "down": "Noted: it was not good.",
-    "none": "The rating is taken back.",
+    "none": "The rating is removed.",
 }
 _FACES: dict[e.Rating, str] = {"up": "👍", "down": "👎"}
 _CHOSEN = "✅ "

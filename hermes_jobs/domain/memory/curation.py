@@ -237,11 +237,11 @@ class UndoCuration:
             back = tuple(self._back(memory, remaining))
             if back:
                 num_kept = len(remaining) - len(back)
-                answer = f"{pluralize(len(back), 'change')} of the curator taken back"
+                answer = f"{pluralize(len(back), 'change')} of the curator undone"
                 answer += f"; {num_kept} could not be: the entries were changed since" * bool(num_kept)
                 return DecisionResult(writes=(StreamEvents(STREAM, back),), answer=f"{answer}.")
         raise Rejected(
-            "There is nothing that the curator did and that was not taken back.",
+            "There is nothing that the curator did and that was not undone.",
             kind="memory_nothing_to_undo",
             hint="`hermes-jobs memory log` lists all writes.",
         )

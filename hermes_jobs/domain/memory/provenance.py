@@ -24,13 +24,13 @@ class Undo:
         memory: Memory = load(STREAM)
         if self._version in memory.undone:
             raise Rejected(
-                f"Write {self._version} was taken back before.",
+                f"Write {self._version} was undone before.",
                 kind="memory_undone",
                 hint="`hermes-jobs memory log` shows by which write; undo that one to have it again.",
             )
         event = opposite(memory, self._version, self._event)
         return DecisionResult(
-            writes=(StreamEvents(STREAM, (event,)),), answer=f"Write {self._version} is taken back."
+            writes=(StreamEvents(STREAM, (event,)),), answer=f"Write {self._version} is undone."
         )
 
 
@@ -57,9 +57,9 @@ def opposite(memory: Memory, version: int, event: e.MemoryEvent) -> e.MemoryEven
     if (there in entries) == isinstance(event, e.MemoryRemoved):
         state = "is there again" if there in entries else "was changed or removed since"
         raise Rejected(
-            f"Write {version} cannot be taken back: the entry “{preview(there)}” {state}.",
+            f"Write {version} cannot be undone: the entry “{preview(there)}” {state}.",
             kind="memory_changed_since",
-            hint="Take back the later write first; `hermes-jobs memory log` lists them.",
+            hint="Undo the later write first; `hermes-jobs memory log` lists them.",
         )
     match event:
         case e.MemoryAdded():

@@ -252,7 +252,7 @@ def decide(
             raise Rejected(f"Nothing was found of {kind}:{name} yet.", kind="not_verified")
         decided = experiment.decided.get((kind, name))
         if decided is not None:
-            outcome = "is kept for good" if decided else "was taken back"
+            outcome = "is kept for good" if decided else "was undone"
             raise Rejected(f"{kind}:{name} {outcome} already.", kind="decided")
         done = taking_back(load) if taking_back is not None else DecisionResult()
         event = e.LearningDecided(

@@ -220,7 +220,7 @@ class EndSession(Command, frozen=True, kw_only=True):
 
 
 class RecordRestored(Command, frozen=True, kw_only=True):
-    """Record that the changes of an ended turn to these files were taken back, or (`undo`) put back."""
+    """Record that the changes of an ended turn to these files were undone, or (`undo`) redone."""
 
     turn: str
     by: str

@@ -213,7 +213,7 @@ def undone_since(skill: Skill, versions: Collection[int]) -> e.SkillWritten:
     own = [earlier for earlier in skill.past if earlier.version in versions]
     if not own or list(skill.past[-len(own) :]) != own:
         raise Rejected(
-            f"The skill {skill.name!r} was changed since, or that was taken back.",
+            f"The skill {skill.name!r} was changed since, or that was undone.",
             kind="skill_changed",
             hint=f"See `hermes-jobs skills log {skill.name}`.",
         )

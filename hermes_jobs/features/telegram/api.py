@@ -97,7 +97,7 @@ def validate_users(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[
                 )
             if owners.setdefault(user, person) != person:
                 raise Misconfigured(
-                    f"gateway.users: {user} stands under {owners[user]!r} and under {person!r}.",
+                    f"gateway.users: {user} is listed under {owners[user]!r} and under {person!r}.",
                     hint="An id belongs to one person.",
                 )
     return users

@@ -110,7 +110,7 @@ def undo(chat: ChatContext, rest: str) -> None:
         files = pluralize(len(turn_files.files), "file")
         chat.print_line(f"{files} stay as that turn left them: /rewind {turn} restores them.")
     if turn_files.commands:
-        chat.print_line("Commands ran in that turn; what they changed is not taken back.")
+        chat.print_line("Commands ran in that turn; what they changed is not undone.")
 
 
 def diff(chat: ChatContext, rest: str) -> None:

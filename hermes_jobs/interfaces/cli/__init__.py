@@ -44,11 +44,11 @@ COMMANDS = {
     "schedule": Command(
         ".schedules.commands:schedule", "Add, preview, list, pause and run scheduled prompts."
     ),
-    "up": Command("workers.cli:up", "Run broker, worker, beat and Flower on this machine."),
+    "up": Command("workers.cli:up", "Run broker, worker, scheduler and Flower on this machine."),
     "down": Command("workers.cli:down", "Stop this home's `up`."),
     "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
     "worker": Command("workers.cli:worker", "Run one worker."),
-    "beat": Command("workers.cli:beat", "Run beat, which wakes due schedules."),
+    "beat": Command("workers.cli:beat", "Run the scheduler (Celery beat), which wakes due schedules."),
     "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
     "skills": Command(".skills.commands:skills", "Show, install, undo and approve skills."),
     "agents": Command(".agents:agents", "List the kinds of sub-agents."),

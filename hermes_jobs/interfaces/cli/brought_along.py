@@ -77,7 +77,7 @@ def of_events(rights: ImportedRights, log: EventLog, *, resume: bool) -> Iterato
         )
     for stream, words in rights.sessions.items():
         if words:
-            yield Brought(what=f"session {lineage_of(stream)}", detail=f"{'; '.join(words)}; taken back")
+            yield Brought(what=f"session {lineage_of(stream)}", detail=f"{'; '.join(words)}; withdrawn")
     for plan in rights.plans.values():
         state = "goes on at once" if resume else "paused"
         yield Brought(

@@ -17,7 +17,7 @@ REMOVED = e.MemoryRemoved(target="memory", old=TEA, author="turn")
 
 def undo(facts: list[e.MemoryEvent], version: int) -> list[e.MemoryEvent]:
     changed = decided(facts, Undo(version, facts[version - 1]))
-    assert changed.answer == f"Write {version} is taken back."
+    assert changed.answer == f"Write {version} is undone."
     return [*facts, *facts_of(changed)]
 
 
@@ -45,7 +45,7 @@ def test_taking_back_can_be_taken_back():
 
 
 def test_a_write_is_taken_back_once():
-    with pytest.raises(Rejected, match="Write 1 was taken back before"):
+    with pytest.raises(Rejected, match="Write 1 was undone before"):
         undo(undo(remembering(TEA), 1), 1)
 
 

@@ -56,7 +56,7 @@ class FilesRestored(Event, frozen=True, kw_only=True):
     """`by` reverted the turn's changes of these files on `host`, or applied them again.
 
     `forced`: also where the files had been changed since. `undo`: the last rewind of the turn that was not
-    taken back yet was, for these files.
+    undone yet was, for these files.
     """
 
     turn: str

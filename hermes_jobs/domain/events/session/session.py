@@ -91,7 +91,7 @@ class ModeChanged(Event, frozen=True, kw_only=True):
 
 class RightsWithdrawn(Event, frozen=True, kw_only=True):
     """The session came from elsewhere: what may run in it without asking, and the settings that its turns
-    brought along, were taken back."""
+    brought along, were withdrawn."""
 
     session: str
     by: str

@@ -27,7 +27,7 @@ UNLIMITED = 1_000_000  # columns where the output is not a terminal
 @json_option
 @click.pass_context
 def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
-    """Check the home, configuration, model, log, broker, workers, beat, web search, MCP servers,
+    """Check the home, configuration, model, log, broker, workers, scheduler, web search, MCP servers,
     Flower, traces, commands and disk.
 
     The exit code is 0 unless a check failed; warnings name what is missing or could be better.
@@ -122,7 +122,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding
     yield process_checks.workers(application)
     yield from process_checks.unreached_brokers(application)
     yield from process_checks.worker_settings(application)
-    yield process_checks.beat(application)
+    yield process_checks.scheduler(application)
     yield from telegram(application)
 
 

@@ -1,4 +1,4 @@
-"""The checks of `hermes-jobs doctor` for processes: log, broker, workers, beat, Flower, a collector."""
+"""The checks of `hermes-jobs doctor` for processes: log, broker, workers, scheduler, Flower, a collector."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UP = "`hermes-jobs up` starts everything."
 
 
 def live_processes(application: Application) -> Sequence[WorkerRow]:
-    """The live processes: workers, beat, gateways. Raises `LogUnavailable`."""
+    """The live processes: workers, schedulers, gateways. Raises `LogUnavailable`."""
     registered = application.log.workers()
     ended = application.workers.failure_detector().dead(registered)
     return [worker for worker in registered if worker.id not in ended]
@@ -133,18 +133,18 @@ def fires_schedules(application: Application) -> bool:
     return any("schedules" in worker.queues or worker.name == "inline" for worker in alive)
 
 
-def beat(application: Application) -> DoctorFinding:
+def scheduler(application: Application) -> DoctorFinding:
     """Whether due schedules are fired."""
     alive = live_processes(application)
-    beats = [worker for worker in alive if worker.name == "beat"]
+    schedulers = [worker for worker in alive if worker.name == "beat"]
     due_at = application.log.next_due_at(queue="schedules")
-    if beats:
-        return ok("beat", f"{len(beats)} alive")
+    if schedulers:
+        return ok("scheduler", f"{len(schedulers)} alive")
     if due_at is None:
-        return ok("beat", "none is alive, and there is no schedule")
+        return ok("scheduler", "none is alive, and there is no schedule")
     if any("schedules" in worker.queues for worker in alive):
-        return ok("beat", "none is alive; the workers start due schedules")
-    return warn("beat", "none is alive, and no worker either: schedules do not run", UP)
+        return ok("scheduler", "none is alive; the workers start due schedules")
+    return warn("scheduler", "none is alive, and no worker either: schedules do not run", UP)
 
 
 def flower(settings: Settings) -> DoctorFinding:

@@ -69,7 +69,7 @@ class ServerRow(NamedTuple):
         return "off: this machine has none" if name == NONE else name
 
     @property
-    def stands(self) -> str:
+    def status(self) -> str:
         """Its last known state."""
         if not self.config.enabled:
             return "off"
@@ -300,7 +300,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
     listed = row.state.usable
     return [
         ("server", row.name),
-        ("stands", row.stands),
+        ("status", row.status),
         ("url" if row.config.url else "command", row.where),
         ("env", ", ".join(row.config.env)),
         ("headers", ", ".join(row.config.headers)),
@@ -320,7 +320,7 @@ def _fields(row: ServerRow) -> Sequence[tuple[str, str]]:
 SERVERS: Resource[ServerRow] = Resource(
     (
         Column("SERVER", lambda row: row.name),
-        Column("STATUS", lambda row: row.stands, is_main=True),
+        Column("STATUS", lambda row: row.status, is_main=True),
         Column("TRUST", lambda row: "yes" if row.config.trusted else "no", rank=2),
         Column("SANDBOX", lambda row: row.sandbox, rank=3),
         Column("COMMAND OR URL", lambda row: row.where, rank=1),

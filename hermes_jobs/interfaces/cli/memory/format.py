@@ -71,8 +71,8 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
     """Writes to the memory, with the numbers of undone writes and of those whose text was removed."""
 
     def what(write: RecordedWrite) -> str:
-        taken_back = "(taken back) " if write.version in undone else ""
-        return f"{taken_back}{_what(write)}{_forgotten_text(forgotten.get(write.version))}"
+        mark = "(undone) " if write.version in undone else ""
+        return f"{mark}{_what(write)}{_forgotten_text(forgotten.get(write.version))}"
 
     return Resource(
         (
@@ -159,7 +159,7 @@ def _old(event: MemoryEvent) -> str | None:
 
 def _what(write: RecordedWrite) -> str:
     event = write.event
-    undoes = f" (takes back {event.undoes})" if event.undoes else ""
+    undoes = f" (undoes {event.undoes})" if event.undoes else ""
     match event:
         case MemoryAdded():
             return f"+ {event.content}{undoes}"

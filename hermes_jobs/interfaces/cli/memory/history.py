@@ -65,7 +65,7 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
     forgotten = _forgotten(context).get(number)
     if forgotten is not None:
         raise Rejected(
-            f"Write {number} cannot be taken back: {removal_note(forgotten)}.",
+            f"Write {number} cannot be undone: {removal_note(forgotten)}.",
             kind="memory_forgotten",
             hint="Add an entry: hermes-jobs memory add TEXT",
         )

@@ -43,7 +43,7 @@ def mark_of(review: str, verification: VerificationView | None) -> str:
 def standing_of(verification: VerificationView) -> str:
     """The status, in a word or two."""
     if verification.keep is not None:
-        return "kept by you" if verification.keep else "taken back"
+        return "kept by you" if verification.keep else "undone"
     return "provisional" if verification.standing == "open" else verification.standing
 
 
@@ -122,7 +122,7 @@ def decide(
     chosen = _chosen(verifications, numbers)
     if not chosen:
         raise Rejected(
-            f"Nothing that review {review} saved is proposed to be taken back.",
+            f"Nothing that review {review} saved is proposed to be undone.",
             kind="no_proposal",
             hint=f"hermes-jobs reviews show {review}",
         )

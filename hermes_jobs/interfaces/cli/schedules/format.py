@@ -50,7 +50,7 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
         lines.append(("in", f"session {plan.session}"))
     else:
         lines.append(("folder", short_path(folder) if folder else "none"))
-    lines.append(("to", ", ".join(plan.deliver) or "nobody: it stands in the session"))
+    lines.append(("to", ", ".join(plan.deliver) or "nobody: it stays in the session"))
     for name, value in lines:
         note(f"  {name:<8}{one_line(value)}")
 

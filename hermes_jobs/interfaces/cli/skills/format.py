@@ -46,7 +46,7 @@ class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The text that it would write."""
         if self.action == "patch":
-            return f"--- instead of\n{self.old_string}\n+++ stands\n{self.new_string}"
+            return f"--- before\n{self.old_string}\n+++ after\n{self.new_string}"
         return self.content
 
 

@@ -115,8 +115,9 @@ class TurnRewind:
         if undo:
             changes = last_rewind(files)
             if not changes:
-                again = " that was not put there again" if files.restored else ""
-                raise Rejected(f"Nothing of turn {self.turn.id} was taken back{again}.", kind="nothing_to_do")
+                done = "What was undone of" if files.restored else "Nothing of"
+                was = "is redone already" if files.restored else "was undone"
+                raise Rejected(f"{done} turn {self.turn.id} {was}.", kind="nothing_to_do")
             return changes
         if not files.files:
             raise Rejected(
