@@ -1,7 +1,7 @@
-"""The scheduler, Celery beat without entries: sends messages for due times of schedules, which are in the log.
+"""The scheduler, Celery beat without entries: sends messages for due times, which are in the log.
 
-Any number of schedulers may run, and be killed: each due time is decided once, against the schedule's stream. The
-workers' relay sends expired timers too, so a missing one costs a second at most.
+Any number may run, and be killed: each due time is decided once, against the schedule's stream. The workers'
+relay sends expired timers too, so a missing scheduler costs a second at most.
 """
 
 from __future__ import annotations

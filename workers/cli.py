@@ -24,7 +24,9 @@ from hermes_jobs.system.guarded_process import end_with_guard
     help="Flower's port.  [default: 5555, or the next free one]",
 )
 @click.option("--no-flower", is_flag=True, help="Do not start Flower.")
-@click.option("--no-beat", is_flag=True, help="Do not start the scheduler (Celery beat), which wakes due schedules.")
+@click.option(
+    "--no-beat", is_flag=True, help="Do not start the scheduler (Celery beat), which wakes due schedules."
+)
 @pass_context
 def up(
     context: CliContext,
@@ -98,9 +100,9 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
 @click.command(epilog=example("hermes-jobs beat"))
 @pass_context
 def beat(context: CliContext) -> int:
-    """Run the scheduler (Celery beat), which wakes the workers when schedules are due. SIGTERM or Ctrl-C stops it.
+    """Run the scheduler (Celery beat), which wakes the workers when schedules are due.
 
-    Several may run: each due time still has exactly one run.
+    SIGTERM or Ctrl-C stops it. Several may run: each due time still has exactly one run.
     """
     from schedules.beat import run
 

@@ -18,7 +18,7 @@ from hermes_jobs.errors import LogUnavailable
 from workers.tasks import RESULTS
 
 CHECK_SECONDS = 2.0
-NOT_RUN = safe_repr(RESULTS["nothing"])
+NOT_RUN = safe_repr(RESULTS["not_due"])
 """The result, as an event has it, of a task that left its step to another one."""
 
 

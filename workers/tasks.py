@@ -60,9 +60,9 @@ MAX_CACHED_STREAMS = 10_000  # turns whose stream a process caches
 
 RESULTS: dict[StepResult, str] = {
     "done": "done",
-    "nothing": "not run: not due, or claimed by another worker",
+    "not_due": "not run: not due, or claimed by another worker",
     "not_yet": "not due yet",
-    "elsewhere": "left to a process that has a key or an address which this worker lacks",
+    "other_worker": "left to a process that has a key or an address which this worker lacks",
     "held_up": "waits for budget that other calls have reserved",
     "abandoned": "given back: this worker stops",
     "discarded": "too late: another worker has taken over",
@@ -103,7 +103,7 @@ class TaskRunner:
         """
         stream = self._stream_of(step_id) if self.open and self._lease.is_valid else None
         step = Step(id=step_id, stream=stream or "", kind=task.name)
-        performed: StepResult = "nothing" if stream is None else self._run_step(task, step)
+        performed: StepResult = "not_due" if stream is None else self._run_step(task, step)
         if performed != "done":
             task.request.chain = None
         if performed == "failed":
@@ -116,8 +116,8 @@ class TaskRunner:
 
     def _run_step(self, task: Task, step: Step) -> StepResult:
         if not self._caps.enter(step):
-            return "nothing"
-        performed: StepResult = "nothing"
+            return "not_due"
+        performed: StepResult = "not_due"
         try:
             with self.dispatcher.task_context(task):
                 performed = self.engine.run(step.stream, step.id)

@@ -1,8 +1,8 @@
 """`hermes-jobs up`: supervises all processes that one machine needs.
 
-It starts the embedded broker where none is configured, a worker, the scheduler (Celery beat) and Flower, restarts processes that
-end by themselves, and stops in order: Flower, the scheduler, the worker, then the broker. It imports neither a model's
-client nor Celery.
+It starts the embedded broker where none is configured, a worker, the scheduler (Celery beat) and Flower,
+restarts processes that end by themselves, and stops in order: Flower, the scheduler, the worker, then the
+broker. It imports neither a model's client nor Celery.
 
     up ─┬─ guard ── valkey-server
         ├─ guard ── hermes-jobs worker
@@ -295,7 +295,9 @@ class Supervisor:
                 self._print(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
-                self._print(f"The {SHOWN.get(name, name)} has ended ({_shown_exit(ended)}; {log}). It starts again.")
+                self._print(
+                    f"The {SHOWN.get(name, name)} has ended ({_shown_exit(ended)}; {log}). It starts again."
+                )
 
     def _follow_gateway(self, before: Settings, after: Settings) -> None:
         """Begin, restart or end the gateway where its settings have changed."""

@@ -24,7 +24,7 @@ from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns, saved_ite
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hermes_jobs.domain.events import LeftOut, PutIn, VerificationRequested
+    from hermes_jobs.domain.events import Exclusion, Inclusion, VerificationRequested
     from hermes_jobs.engine.engine import Engine
     from hermes_jobs.engine.ports import ModelRequest
     from hermes_jobs.engine.replayed_requests import BuildRequest
@@ -42,7 +42,7 @@ def replayed_requests(sessions: StreamRepository, build: BuildRequest) -> Replay
     return ReplayedRequests(sessions, build, leave_out, put_in)
 
 
-def leave_out(request: ModelRequest, item: LeftOut) -> ModelRequest:
+def leave_out(request: ModelRequest, item: Exclusion) -> ModelRequest:
     """The request without a memory entry or a skill: without its line in the prompt and in the recalled
     context, and without the reads of it."""
     if item.kind == "memory":
@@ -73,7 +73,7 @@ def without_recalled(message: Message, entry: str) -> Message:
     return with_recall(UserMessage(before), recalled)
 
 
-def put_in(request: ModelRequest, item: PutIn, *, unrelated: bool) -> ModelRequest:
+def put_in(request: ModelRequest, item: Inclusion, *, unrelated: bool) -> ModelRequest:
     """The request as it would be with a memory entry, or a skill: its line in the prompt, and its text too,
     as if it had been read, unless the turn is unrelated."""
     prompt = request.system_prompt
@@ -142,7 +142,7 @@ def waiting_verifications(engine: Engine) -> Iterator[Experiment]:
             yield experiment
 
 
-def _saved(engine: Engine, request: VerificationRequested) -> Sequence[PutIn]:
+def _saved(engine: Engine, request: VerificationRequested) -> Sequence[Inclusion]:
     """What the review saved, and no other verification of it is about."""
     others = [
         verification

@@ -118,8 +118,8 @@ class StepHandlers:
         self._retries = Retries(delay, self._clock, self._ids)
         self._listeners = _listeners(parts)
         self._limits = _limits(settings, self._listeners)
-        self._by_purpose = of = ModelsByPurpose(settings, parts.endpoints, parts.engine)
-        main = of.main
+        self._by_purpose = helpers = ModelsByPurpose(settings, parts.endpoints, parts.engine)
+        main = helpers.main
         self._prompt = create_session_prompt(
             settings,
             toolbox=parts.toolbox,
@@ -131,10 +131,10 @@ class StepHandlers:
         )
         self._models = Models(
             turn=main,
-            review=of.set_apart("review") or main,
-            flush=of.set_apart("compression", "flush") or main,
+            review=helpers.set_apart("review") or main,
+            flush=helpers.set_apart("compression", "flush") or main,
         )
-        self._titler = of.set_apart("title") or main
+        self._titler = helpers.set_apart("title") or main
         self._contexts = parts.contexts
         self._sizing = CompressionPolicy(
             self._contexts,
@@ -188,14 +188,14 @@ class StepHandlers:
         return {**traced, **self._others()}
 
     def _of_turns(self) -> Mapping[StepKind, StepHandler]:
-        of = self._parts
+        parts = self._parts
         return {
             "turn.prefetch": Prefetch(
                 prompt=self._prompt,
                 limits=self._limits,
                 window_of=self._models.window_of,
-                recall=of.providers.recall,
-                toolsets_on=of.toolbox.toolsets_on,
+                recall=parts.providers.recall,
+                toolsets_on=parts.toolbox.toolsets_on,
                 ensemble_of=partial(ensemble_of, self._settings),
                 clock=self._clock,
                 ids=self._ids,
@@ -207,34 +207,34 @@ class StepHandlers:
             ),
             "turn.call_model": CallModel(
                 models=self._models,
-                toolbox=of.toolbox,
+                toolbox=parts.toolbox,
                 retry=delay,
                 clock=self._clock,
                 ids=self._ids,
                 limits=self._limits,
-                on_delta=of.on_delta,
+                on_delta=parts.on_delta,
                 sizing=self._sizing,
                 requests=self._requests,
                 rules=self._rules,
             ),
             "turn.run_tool": RunTool(
-                of.toolbox, save_result=of.on_result, rules=self._rules, on_delta=of.on_delta
+                parts.toolbox, save_result=parts.on_result, rules=self._rules, on_delta=parts.on_delta
             ),
             "turn.record_usage": RecordUsage(),
         }
 
     def _of_compressions(self) -> Mapping[StepKind, StepHandler]:
-        of = self._parts
+        parts = self._parts
         flusher = self._models.flush
         return {
             "compression.flush": Flush(
                 flusher.model,
-                of.toolbox,
+                parts.toolbox,
                 flusher.pricing,
                 self._sizing,
                 flusher.window_of,
                 flusher.name,
-                before=of.providers.before_compression,
+                before=parts.providers.before_compression,
             ),
             "compression.compress": Compress(
                 contexts=self._contexts,
@@ -243,40 +243,40 @@ class StepHandlers:
                 prompt=self._prompt,
                 sizing=self._sizing,
                 ids=self._ids,
-                title_of=partial(next_title, of.engine),
+                title_of=partial(next_title, parts.engine),
             ),
         }
 
     def _others(self) -> Mapping[StepKind, StepHandler]:
-        of = self._parts
+        parts = self._parts
         begin = BeginReview(
-            self._ids, self._models.review.name, of.toolbox.toolsets_on, self._settings.learning.verify
+            self._ids, self._models.review.name, parts.toolbox.toolsets_on, self._settings.learning.verify
         )
         memory, context = self._listeners
         return {
-            **of.of_features,
+            **parts.of_features,
             "schedule.fire": FireSchedule(self._clock, self._ids),
-            "session.title": MakeTitle(self._titler, partial(is_free, of.engine), self._retries),
+            "session.title": MakeTitle(self._titler, partial(is_free, parts.engine), self._retries),
             "replay.call": AskAgain(
-                requests=replayed_requests(of.engine.sessions, self.build_request),
+                requests=replayed_requests(parts.engine.sessions, self.build_request),
                 at=self._models.turn,
                 reserve=self.budget_guard.approve_replay,
-                read=ReadTools(of.toolbox, lambda call: of.asking(call) is not None, self._rules),
+                read=ReadTools(parts.toolbox, lambda call: parts.asking(call) is not None, self._rules),
                 retries=self._retries,
                 clock=self._clock,
             ),
-            "experiment.check": CheckAnswer(of.check),
-            "verification.plan": plan_verification(self._settings, of.engine, of.views),
+            "experiment.check": CheckAnswer(parts.check),
+            "verification.plan": plan_verification(self._settings, parts.engine, parts.views),
             "verification.conclude": ConcludeVerification(),
             "memory.embed": self._embed(),
             "review.consolidate": self._consolidate(main=self._models.turn),
-            "listener.memory": NotifyMemoryProvider(memory, of.engine.log, self._clock, self._ids),
+            "listener.memory": NotifyMemoryProvider(memory, parts.engine.log, self._clock, self._ids),
             "listener.context": NotifyListener(context, self._clock, self._ids),
             "review.memory": begin,
             "review.skills": begin,
             "review.combined": begin,
             "review.curate": BeginCuration(
-                self._ids, self._models.review.name or self._settings.model_name, of.curator.inventory
+                self._ids, self._models.review.name or self._settings.model_name, parts.curator.inventory
             ),
         }
 
@@ -291,13 +291,13 @@ class StepHandlers:
         )
 
     def _consolidate(self, main: ConfiguredModel) -> Consolidate:
-        of, settings = self._parts, self._settings.memory
+        parts, settings = self._parts, self._settings.memory
         chosen = self._by_purpose.set_apart("consolidation", PURPOSE) or main
         return Consolidate(
             chosen=chosen,
             own_model=self._by_purpose.model_of,
-            turns=of.consolidations.turns,
-            known_entries=of.consolidations.known_entries,
+            turns=parts.consolidations.turns,
+            known_entries=parts.consolidations.known_entries,
             reserve=lambda request: self.budget_guard.approve_consolidation(
                 request, chosen.pricing, settings.consolidate_day_usd
             ),

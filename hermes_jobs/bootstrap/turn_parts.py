@@ -71,11 +71,11 @@ class SettingsOfTurns:
             which = (turn.id, turn.times_resumed)
             since = self._missing.pop(which, now)
             if any(status.meets(requires) for status in statuses(self._log).values()):
-                return "elsewhere"
+                return "other_worker"
             if now - since >= GRACE:
-                return "nowhere"
+                return "no_worker"
             self._missing[which] = since
-            return "elsewhere"
+            return "other_worker"
 
     def is_elsewhere(self, secret: str | None) -> bool:
         """See `PartsOfTurns.is_elsewhere`."""

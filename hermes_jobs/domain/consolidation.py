@@ -166,7 +166,7 @@ def cancel(lineage: str, review: str, by: str) -> Decision:
     return change
 
 
-def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+def record_start(stream: str, step: str, reserved: Reservation | None) -> Decision:
     """Record that a worker starts the call. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:

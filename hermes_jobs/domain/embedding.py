@@ -120,7 +120,7 @@ def plan(embedding: str, model: str, texts: Sequence[e.EmbeddedText]) -> Decisio
     return change
 
 
-def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+def record_start(stream: str, step: str, reserved: Reservation | None) -> Decision:
     """A worker begins to ask. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:

@@ -18,10 +18,12 @@ from hermes_jobs.engine.ports import PaidStepHandler, SpendingApproval
 from hermes_jobs.errors import Rejected, StepLost
 from hermes_jobs.eventlog.log import StepGuard
 
-StepResult = Literal["done", "failed", "nothing", "not_yet", "elsewhere", "held_up", "abandoned", "discarded"]
-"""The result of running a step. `nothing`: it is not due, or claimed by another worker. `failed`: for good,
-without an automatic retry. `elsewhere`: another live process has a secret or an address that this one lacks,
-and runs it. `held_up`: it waits for budget that other calls have reserved."""
+StepResult = Literal[
+    "done", "failed", "not_due", "not_yet", "other_worker", "held_up", "abandoned", "discarded"
+]
+"""The result of running a step. `not_due`: it is not due, or claimed by another worker. `failed`: for good,
+without an automatic retry. `other_worker`: another live process has a secret or an address that this one
+lacks, and runs it. `held_up`: it waits for budget that other calls have reserved."""
 
 
 class StepClaims:
@@ -42,7 +44,7 @@ class StepClaims:
         """The session after the step's start; or the result where it was not claimed. Without a budget guard
         nothing is reserved.
 
-        `nothing`: another worker has it. `held_up`: it waits for budget that other calls have reserved.
+        `not_due`: another worker has it. `held_up`: it waits for budget that other calls have reserved.
         `failed`: no budget is left for it. Raises `LogUnavailable`.
         """
         try:
@@ -61,7 +63,7 @@ class StepClaims:
         except Rejected as refused:
             return self.refuse(session, step, guard, refused)
         except StepLost:
-            return "nothing"
+            return "not_due"
         return "held_up"
 
     def claim_paid(
@@ -84,9 +86,9 @@ class StepClaims:
                 return "done"
             terms: SpendingApproval | None = approval
             while terms is not None:
-                begun = handler.begun(step, terms.reservation)
+                start = handler.record_start(step, terms.reservation)
                 try:
-                    apply(begun, step.id, guard=guard, limits=terms.limits, durable=False)
+                    apply(start, step.id, guard=guard, limits=terms.limits, durable=False)
                 except OverBudget as over:
                     terms = budget_guard.reduce(terms, over)
                 else:
@@ -105,5 +107,5 @@ class StepClaims:
         try:
             self._command_handler.handle(session.stream, end, guard=guard)
         except StepLost:
-            return "nothing"
+            return "not_due"
         return "failed"

@@ -83,7 +83,7 @@ class CommandHandler:
         """
         # A step's events are decided on the cached session: the append fails where that is stale.
         session = self._repository.cached(stream) if guard is not None else None
-        doubts = _Doubts(self._repository)
+        cache_reset = _CacheReset(self._repository)
         while True:
             fresh = session is None
             session = session or self._repository.load(stream)
@@ -111,7 +111,7 @@ class CommandHandler:
                 )
             except Conflict:
                 session = None
-                doubts.after_conflict((stream, *load.streams))
+                cache_reset.after_conflict((stream, *load.streams))
             except StepLost:
                 if fresh:
                     raise
@@ -148,7 +148,7 @@ class CommandHandler:
         *,
         durable: bool,
     ) -> DecisionResult:
-        doubts = _Doubts(self._repository)
+        cache_reset = _CacheReset(self._repository)
         while True:
             load = _ReadSet(self._repository)
             changed = change(load)
@@ -166,7 +166,7 @@ class CommandHandler:
                     durable=durable,
                 )
             except Conflict:
-                doubts.after_conflict(load.streams)
+                cache_reset.after_conflict(load.streams)
                 continue
             return changed
 
@@ -176,14 +176,14 @@ class CommandHandler:
 
     def append_event(self, stream: str, event: SessionEvent, key: UniqueKey) -> None:
         """Append an event that depends on no state, once. Raises `KeyTaken`, `LogUnavailable`."""
-        doubts = _Doubts(self._repository)
+        cache_reset = _CacheReset(self._repository)
         while True:
             session = self._repository.load(stream)
             write = _StreamChange(session, (event,), self._repository.fold(session, (event,)))
             try:
                 self._append([write], self._meta(session, None, None), keys=(key,))
             except Conflict:
-                doubts.after_conflict([stream])
+                cache_reset.after_conflict([stream])
                 continue
             return
 
@@ -241,7 +241,7 @@ class CommandHandler:
         )
 
 
-class _Doubts:
+class _CacheReset:
     """Drops cached states after repeated conflicts.
 
     Usually another process was faster, and loading again reads its events. But a log may have lost its newest

@@ -174,15 +174,15 @@ class Engine:
         """
         state, step, parts, first = self._load_step(stream, step_id)
         if step is None:
-            return "nothing"
+            return "not_due"
         if step.not_before > self.clock.now():
             return "not_yet"
         guard = StepGuard(action="claim", step=step_id, owner=self.worker, fence=self.ids.fence())
         turn = _turn_of(state, step)
         admission = self._parts.admission(turn, step) if turn is not None and turn.requires else "here"
-        if admission == "elsewhere" or self._parts.is_elsewhere(secret_of(state)):
-            return "elsewhere"
-        if admission == "nowhere" and isinstance(state, Session) and turn is not None:
+        if admission == "other_worker" or self._parts.is_elsewhere(secret_of(state)):
+            return "other_worker"
+        if admission == "no_worker" and isinstance(state, Session) and turn is not None:
             return self._claims.refuse(state, step, guard, unmet(turn))
         if first is not None:
             self.execute(stream, first)
@@ -261,7 +261,7 @@ class Engine:
             else:
                 self._command_handler.apply_guard(guard)
         except StepLost:
-            return "nothing"
+            return "not_due"
         except LogUnavailable:
             self._outcomes.release_later(row)
             raise
@@ -273,7 +273,7 @@ class Engine:
         try:
             return self._outcomes.apply(decision, row, turns_on)
         except StepLost:
-            return "nothing"
+            return "not_due"
         except LogUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - as above

@@ -37,14 +37,14 @@ OnDelta = Callable[[TextDelta], None]
 """Is called with deltas as they arrive, from any thread. Never blocks or raises."""
 
 
-def ignore_delta(piece: TextDelta) -> None:
+def ignore_delta(delta: TextDelta) -> None:
     """The `OnDelta` without a subscriber."""
 
 
 class LiveChannel(Protocol):
     """Carries text deltas of turns from workers to subscribers. Safe for many threads."""
 
-    def publish(self, piece: TextDelta) -> None:
+    def publish(self, delta: TextDelta) -> None:
         """Send a delta to the subscribers of its turn. Never blocks, never raises."""
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
@@ -63,7 +63,7 @@ class DeltaStream:
         self, on_delta: OnDelta, *, turn: str, step: str, attempt: int, call: str, tool: bool = False
     ) -> None:
         self._on_delta = on_delta
-        self._piece = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0, tool=tool)
+        self._delta = TextDelta(turn=turn, step=step, attempt=attempt, call=call, at=0, tool=tool)
         self._parts: list[str] = []
         self._length = 0
 
@@ -74,13 +74,13 @@ class DeltaStream:
 
     def say(self, text: str) -> None:
         """Emit the next delta."""
-        self._on_delta(msgspec.structs.replace(self._piece, at=self._length, text=text))
+        self._on_delta(msgspec.structs.replace(self._delta, at=self._length, text=text))
         self._parts.append(text)
         self._length += len(text)
 
     def end(self) -> None:
         """Emit the end of the text."""
-        self._on_delta(msgspec.structs.replace(self._piece, at=self._length, over=True))
+        self._on_delta(msgspec.structs.replace(self._delta, at=self._length, over=True))
 
 
 class LiveTranscript:
@@ -88,20 +88,20 @@ class LiveTranscript:
 
     def __init__(self) -> None:
         self.text = ""
-        self._piece: TextDelta | None = None
+        self._delta: TextDelta | None = None
         self._past: set[str] = set()
         self._ended: dict[str, int] = {}
 
-    def add_delta(self, piece: TextDelta) -> bool:
+    def add_delta(self, delta: TextDelta) -> bool:
         """Add a delta; returns whether the text has changed. Another attempt replaces the text."""
-        if piece.over or piece.call in self._past or self._ended.get(piece.step, 0) >= piece.attempt:
+        if delta.over or delta.call in self._past or self._ended.get(delta.step, 0) >= delta.attempt:
             return False
-        if self._piece is None or self._piece.call != piece.call:
+        if self._delta is None or self._delta.call != delta.call:
             self._forget()
-            self._piece = piece
-        if piece.at > len(self.text):
+            self._delta = delta
+        if delta.at > len(self.text):
             return False  # a delta in between was lost; the log will have the whole text
-        longer = self.text[: piece.at] + piece.text
+        longer = self.text[: delta.at] + delta.text
         if len(longer) <= len(self.text):
             return False
         self.text = longer
@@ -110,13 +110,13 @@ class LiveTranscript:
     def end(self, step: str, attempt: int) -> None:
         """Ignore later deltas of that attempt: the log has its outcome."""
         self._ended[step] = attempt
-        if self._piece is not None and self._piece.step == step:
+        if self._delta is not None and self._delta.step == step:
             self._forget()
 
     def _forget(self) -> None:
-        if self._piece is not None:
-            self._past.add(self._piece.call)
-        self._piece, self.text = None, ""
+        if self._delta is not None:
+            self._past.add(self._delta.call)
+        self._delta, self.text = None, ""
 
 
 class Subscribers:
@@ -146,15 +146,15 @@ class Subscribers:
         """Remove all."""
         self._by_turn.clear()
 
-    def emit(self, piece: TextDelta) -> None:
+    def emit(self, delta: TextDelta) -> None:
         """Call the subscribers of the delta's turn. An exception of one does not affect the others."""
-        for on_delta in self._by_turn.get(piece.turn, ()):
-            _emit(on_delta, piece)
+        for on_delta in self._by_turn.get(delta.turn, ()):
+            _emit(on_delta, delta)
 
 
-def _emit(on_delta: OnDelta, piece: TextDelta) -> None:
+def _emit(on_delta: OnDelta, delta: TextDelta) -> None:
     try:
-        on_delta(piece)
+        on_delta(delta)
     except Exception:
         logger.exception("a subscriber failed; the turn continues")
 
@@ -167,23 +167,23 @@ class LocalChannel:
         self._subscribers = Subscribers()
         self._running: dict[str, list[TextDelta]] = {}  # by turn, of the attempt under way
 
-    def publish(self, piece: TextDelta) -> None:
+    def publish(self, delta: TextDelta) -> None:
         """See `LiveChannel.publish`."""
         with self._lock:
-            running = self._running.setdefault(piece.turn, [])
-            if running and running[0].call != piece.call:
+            running = self._running.setdefault(delta.turn, [])
+            if running and running[0].call != delta.call:
                 running.clear()
-            running.append(piece)
-            if piece.over:
-                del self._running[piece.turn]
-            self._subscribers.emit(piece)
+            running.append(delta)
+            if delta.over:
+                del self._running[delta.turn]
+            self._subscribers.emit(delta)
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.subscribe`."""
         with self._lock:
             self._subscribers.add(turn, on_delta)
-            for piece in self._running.get(turn, ()):
-                _emit(on_delta, piece)
+            for delta in self._running.get(turn, ()):
+                _emit(on_delta, delta)
         return lambda: self._leave(turn, on_delta)
 
     def close(self) -> None:

@@ -116,14 +116,14 @@ def judge_request(experiment: Experiment, call: ReplayCall, recorded: ModelReque
     )
 
 
-LeaveOut = Callable[[ModelRequest, e.LeftOut], ModelRequest]
+LeaveOut = Callable[[ModelRequest, e.Exclusion], ModelRequest]
 """The request without an item; unchanged if it does not contain it."""
 
 
 class PutIntoRequest(Protocol):
     """The request with an item; unchanged if it contains it."""
 
-    def __call__(self, request: ModelRequest, item: e.PutIn, *, unrelated: bool) -> ModelRequest: ...
+    def __call__(self, request: ModelRequest, item: e.Inclusion, *, unrelated: bool) -> ModelRequest: ...
 
 
 class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):

@@ -13,7 +13,7 @@ from hermes_jobs.engine.budget_guard import BudgetGuard
 from hermes_jobs.engine.ports import Preflight, StepHandler
 from hermes_jobs.errors import Rejected
 
-Admission = Literal["here", "elsewhere", "nowhere"]
+Admission = Literal["here", "other_worker", "no_worker"]
 """Which process meets the requirements of a step: this one, another live one, or none."""
 
 

@@ -37,12 +37,12 @@ class _Named(msgspec.Struct):
 _named = msgspec.json.Decoder(described(_Named))
 
 
-def saved_items(log: EventLog, review: str) -> tuple[e.PutIn, ...]:
+def saved_items(log: EventLog, review: str) -> tuple[e.Inclusion, ...]:
     """The entries in the order of their writes, then the skills by name. Raises `LogUnavailable`."""
     return (*_entries(log, review), *_skills(log, review))
 
 
-def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
+def _entries(log: EventLog, review: str) -> Iterator[e.Inclusion]:
     recorded = log.read(memories.STREAM)
     events = [cast(e.MemoryEvent, record.event) for record in recorded]
     now = reduce(memories.evolve, events, memories.Memory())
@@ -50,7 +50,7 @@ def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
         if not isinstance(event, e.MemoryAdded | e.MemoryReplaced) or not _is_of(event, review):
             continue
         if version not in now.undone and event.content in now.entries(event.target):
-            yield e.PutIn(
+            yield e.Inclusion(
                 kind="memory",
                 name=str(version),
                 text=event.content,
@@ -60,18 +60,18 @@ def _entries(log: EventLog, review: str) -> Iterator[e.PutIn]:
             )
 
 
-def _skills(log: EventLog, review: str) -> Iterator[e.PutIn]:
+def _skills(log: EventLog, review: str) -> Iterator[e.Inclusion]:
     for name in sorted(set(_written(log.read(session_stream(review))))):
         stream = skills.stream_of(name)
         yield from _skill(name, stream, log.read(stream), review)
 
 
-def _skill(name: str, stream: str, recorded: Sequence[RecordedEvent], review: str) -> Iterator[e.PutIn]:
+def _skill(name: str, stream: str, recorded: Sequence[RecordedEvent], review: str) -> Iterator[e.Inclusion]:
     past = skills.history(stream, [cast(e.SkillEvent, record.event) for record in recorded])
     versions = tuple(record.version for record in recorded if _is_of(record.event, review))
     remaining = {earlier.version for earlier in past[-1].past}
     if versions and past[-1].exists and past[-1].provisional == review and remaining.issuperset(versions):
-        yield e.PutIn(
+        yield e.Inclusion(
             kind="skill", name=name, text=past[-1].main, versions=versions, old=past[versions[0] - 1].main
         )
 

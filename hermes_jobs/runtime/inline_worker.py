@@ -179,7 +179,7 @@ class InlineWorker:
 
     def _perform(self, step: Step) -> None:
         try:
-            if self.engine.run(step.stream, step.id) == "elsewhere":
+            if self.engine.run(step.stream, step.id) == "other_worker":
                 with self._lock:
                     self._elsewhere[step.id] = self.engine.clock.monotonic() + RETRY_ELSEWHERE
         except Exception as error:  # noqa: BLE001 - raised again by `_poll`, in the caller's thread

@@ -47,9 +47,9 @@ class RedisLiveChannel:
         self._publisher = _Publisher(url, prefix)
         self._subscriber = _Subscriber(url, prefix)
 
-    def publish(self, piece: TextDelta) -> None:
+    def publish(self, delta: TextDelta) -> None:
         """See `LiveChannel.publish`."""
-        self._publisher.publish_delta(piece)
+        self._publisher.publish_delta(delta)
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         """See `LiveChannel.subscribe`."""
@@ -64,24 +64,24 @@ class RedisLiveChannel:
 class _PendingText(msgspec.Struct):
     """A running attempt: its text, the length already sent, and the number of subscribers."""
 
-    piece: TextDelta
+    delta: TextDelta
     text: list[str] = []
     length: int = 0
     sent: int = 0
     subscribers: int = -1  # not checked yet
     over: bool = False
 
-    def take(self, piece: TextDelta) -> None:
-        self.text.append(piece.text)
-        self.length += len(piece.text)
-        self.over = self.over or piece.over
+    def take(self, delta: TextDelta) -> None:
+        self.text.append(delta.text)
+        self.length += len(delta.text)
+        self.over = self.over or delta.over
 
     def unsent(self) -> TextDelta:
         """The unsent text, as one delta."""
         text = "".join(self.text)
         self.text[:] = [text]
         at, self.sent = self.sent, len(text)
-        return msgspec.structs.replace(self.piece, at=at, text=text[at:], over=self.over)
+        return msgspec.structs.replace(self.delta, at=at, text=text[at:], over=self.over)
 
 
 class _Loop:
@@ -163,14 +163,14 @@ class _Publisher(_Loop):
         self._running: dict[str, _PendingText] = {}
         self._probed_at = float("-inf")
 
-    def publish_delta(self, piece: TextDelta) -> None:
+    def publish_delta(self, delta: TextDelta) -> None:
         with self._lock:
-            running = self._running.get(piece.call)
+            running = self._running.get(delta.call)
             if running is None:
-                if piece.over:
+                if delta.over:
                     return
-                running = self._running[piece.call] = _PendingText(piece)
-            running.take(piece)
+                running = self._running[delta.call] = _PendingText(delta)
+            running.take(delta)
             if not self._wake.is_set():
                 self._want()
 
@@ -191,8 +191,8 @@ class _Publisher(_Loop):
             for transcript in under_way:
                 if transcript.subscribers > 0 and (transcript.sent < transcript.length or transcript.over):
                     with self._lock:
-                        piece = transcript.unsent()
-                    pipeline.publish(self._channel(piece.turn), msgspec.json.encode(piece))
+                        delta = transcript.unsent()
+                    pipeline.publish(self._channel(delta.turn), msgspec.json.encode(delta))
             pipeline.execute()
         self._stopping.wait(PACE)
 
@@ -204,11 +204,11 @@ class _Publisher(_Loop):
         ):
             return
         self._probed_at = now
-        channels = {transcript.piece.turn: self._channel(transcript.piece.turn) for transcript in under_way}
+        channels = {transcript.delta.turn: self._channel(transcript.delta.turn) for transcript in under_way}
         counted: Any = client.pubsub_numsub(*channels.values()) if channels else []
         subscribers = {name.decode(): count for name, count in counted}
         for transcript in under_way:
-            count = subscribers.get(channels[transcript.piece.turn], 0)
+            count = subscribers.get(channels[transcript.delta.turn], 0)
             if count > transcript.subscribers:
                 transcript.sent = 0
             transcript.subscribers = count

@@ -75,8 +75,8 @@ class ModelChooser(msgspec.Struct, frozen=True):
     @property
     def nothing_named(self) -> bool:
         """Whether no model, provider, endpoint or key is set."""
-        of = self.model
-        named = of.model or of.base_url or self.anthropic_url or of.provider != "auto"
+        model = self.model
+        named = model.model or model.base_url or self.anthropic_url or model.provider != "auto"
         return not named and not self._with_keys()
 
     def main(self, name: str | None, keys: Sequence[str] = ()) -> Choice:

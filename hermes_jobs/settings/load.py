@@ -134,8 +134,12 @@ class Settings(Configuration, frozen=True, kw_only=True):
     @property
     def embedding_model(self) -> Choice | None:
         """The model that gives vectors; None where embeddings are off."""
-        of = self.embeddings
-        return None if of.model is None else self._chosen(of.model, of.base_url, ("EMBEDDINGS_API_KEY",))
+        embeddings = self.embeddings
+        return (
+            None
+            if embeddings.model is None
+            else self._chosen(embeddings.model, embeddings.base_url, ("EMBEDDINGS_API_KEY",))
+        )
 
     def _auxiliary(self, purpose: str, model: str | None = None) -> Choice:
         own, general = self._task(purpose), self.auxiliary

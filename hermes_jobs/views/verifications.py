@@ -23,7 +23,7 @@ class VerificationView(msgspec.Struct, frozen=True, kw_only=True):
     review: str
     kind: e.LearnedKind
     name: str
-    standing: e.Standing
+    standing: e.VerificationStatus
     why: str
     pairs: int
     better: int

@@ -10,7 +10,7 @@ from hermes_jobs.agent.memory.prompt_section import prompt_section, with_entry, 
 from hermes_jobs.agent.prompt.fences import with_recall
 from hermes_jobs.agent.skills.presenter import INDEX
 from hermes_jobs.bootstrap.replays import leave_out, put_in, without_recalled
-from hermes_jobs.domain.events import LeftOut, MemoryAdded, MemoryTarget, PutIn
+from hermes_jobs.domain.events import Exclusion, Inclusion, MemoryAdded, MemoryTarget
 from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
 from hermes_jobs.domain.memory.memory import TARGETS, Limits, history, is_shown
 from hermes_jobs.domain.session.messages import UserMessage
@@ -61,7 +61,7 @@ def request(prompt: str) -> ModelRequest:
 
 
 def test_a_skill_is_indexed_and_its_text_is_only_in_turns_of_the_review() -> None:
-    item = PutIn(kind="skill", name="tea", text=MAIN, versions=(1,))
+    item = Inclusion(kind="skill", name="tea", text=MAIN, versions=(1,))
     for prompt in (
         "You are an agent.",
         f"You are an agent.\n\n{INDEX}\n\ngeneral:\n- tea: Old.\n- dog: Walks.",
@@ -72,7 +72,7 @@ def test_a_skill_is_indexed_and_its_text_is_only_in_turns_of_the_review() -> Non
         assert "Old." not in unrelated
         assert ("Boil water." in unrelated, "Boil water." in read) == (False, True)
         assert ("- dog: Walks." in unrelated) == ("dog" in prompt)
-        left = leave_out(request(unrelated), LeftOut(kind="skill", name="tea")).system_prompt
+        left = leave_out(request(unrelated), Exclusion(kind="skill", name="tea")).system_prompt
         assert "tea" not in left
 
 

@@ -271,7 +271,10 @@ def test_doctor_says_when_nothing_would_run(home: WrittenHome) -> None:
     after = checks(home.run("doctor", "--json"))
 
     assert before["scheduler"]["status"] == "ok"
-    assert (after["scheduler"]["status"], after["scheduler"]["hint"]) == ("warn", "`hermes-jobs up` starts everything.")
+    assert (after["scheduler"]["status"], after["scheduler"]["hint"]) == (
+        "warn",
+        "`hermes-jobs up` starts everything.",
+    )
 
 
 def checks(done: Ran) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from hermes_jobs.domain.consolidation import (
     DAILY,
     Consolidation,
     again,
-    begun,
     cancel,
     charges,
     ended,
@@ -25,6 +24,7 @@ from hermes_jobs.domain.consolidation import (
     failed,
     failure,
     next_steps,
+    record_start,
     request,
     stream_of,
 )
@@ -152,7 +152,7 @@ def test_nothing_is_written_of_a_conversation_that_was_deleted_meanwhile() -> No
 
 @pytest.mark.parametrize("state", [after(), after(ASKED, ENDED), after(ASKED, FAILED)])
 def test_an_outcome_that_comes_too_late_is_lost(state: Consolidation) -> None:
-    for decision in (begun(STREAM, STEP, RESERVED), ended(STREAM, ENDED), failed(STREAM, FAILED)):
+    for decision in (record_start(STREAM, STEP, RESERVED), ended(STREAM, ENDED), failed(STREAM, FAILED)):
         with pytest.raises(StepLost):
             decided(state, decision)
 

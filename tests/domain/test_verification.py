@@ -24,8 +24,8 @@ from hermes_jobs.errors import Rejected
 NAME = "verify-v1"
 STREAM = stream_of(NAME)
 REQUESTED = e.VerificationRequested(experiment=NAME, review="v1", session="s1", at=9, mode="cheap")
-ITEM = e.PutIn(kind="memory", name="7", text="Likes tea.", versions=(7,))
-SKILL = e.PutIn(kind="skill", name="brew", text="…", versions=(1, 2))
+ITEM = e.Inclusion(kind="memory", name="7", text="Likes tea.", versions=(7,))
+SKILL = e.Inclusion(kind="skill", name="brew", text="…", versions=(1, 2))
 TURNS = (
     e.ReplayedTurn(turn="t1", stream="session-s1", calls=(e.RecordedCall("t1-1", 4),)),
     e.ReplayedTurn(turn="t2", stream="session-s2", calls=(e.RecordedCall("t2-1", 4),), unrelated=True),
@@ -34,7 +34,7 @@ TOOL = ToolCall("c", "terminal", '{"command": "ls"}')
 
 
 def planned(
-    *items: e.PutIn, judge: bool = False, turns: tuple[e.ReplayedTurn, ...] = TURNS, samples: int = 1
+    *items: e.Inclusion, judge: bool = False, turns: tuple[e.ReplayedTurn, ...] = TURNS, samples: int = 1
 ) -> Experiment:
     """A verification of these things that is planned."""
     variants = (

@@ -26,9 +26,9 @@ EXAMPLES: tuple[e.Event, ...] = (
                 name="brief",
                 model="m2",
                 system="Sei kürzer.",
-                without=(e.LeftOut(kind="memory", name="7", text="Mag Tee."),),
+                without=(e.Exclusion(kind="memory", name="7", text="Mag Tee."),),
                 including=(
-                    e.PutIn(
+                    e.Inclusion(
                         kind="memory",
                         name="8",
                         text="Mag Kaffee.",

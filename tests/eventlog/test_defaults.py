@@ -17,7 +17,7 @@ FILE = Path(__file__).parent.parent / "golden" / "defaults.json"
 CODEC = Codec()
 STORED_WITHIN = (
     *(e.Opening, e.PlannedCall, e.CallPattern, e.McpTool, e.McpPrompt, e.McpPromptArgument, Usage),
-    *(e.ReplayedTurn, e.Variant, e.LeftOut, e.PutIn, e.Finding, e.FollowedCall, e.CheckResult),
+    *(e.ReplayedTurn, e.Variant, e.Exclusion, e.Inclusion, e.Finding, e.FollowedCall, e.CheckResult),
 )
 
 

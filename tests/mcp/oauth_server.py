@@ -132,10 +132,10 @@ class OauthServer:
 
     # --- what it grants ---------------------------------------------------------------------------
 
-    def register(self, wish: dict[str, Any]) -> dict[str, Any]:
+    def register(self, metadata: dict[str, Any]) -> dict[str, Any]:
         client = f"client-{len(self.clients)}"
-        self.clients[client] = wish
-        return {**wish, "client_id": client}
+        self.clients[client] = metadata
+        return {**metadata, "client_id": client}
 
     def authorize(self, query: dict[str, str]) -> str:
         """The person's browser at the authorization endpoint; where it is sent back to."""

@@ -48,7 +48,7 @@ def file(tmp_path: Path) -> LoginFile:
     return LoginFile(tmp_path / "login.json")
 
 
-def wish(oauth: OauthServer, before: Login | None = None, **entry: Any) -> LoginRequest:
+def asked(oauth: OauthServer, before: Login | None = None, **entry: Any) -> LoginRequest:
     return LoginRequest(server="notes", url=oauth.mcp, oauth=McpOauth(**entry), before=before)
 
 
@@ -127,7 +127,7 @@ def client(oauth: OauthServer, servers: Servers, file: LoginFile) -> Client:
 
 def test_a_browser_on_this_host_comes_back_to_it(oauth: OauthServer) -> None:
     pages: list[str] = []
-    login = logged_in(wish(oauth), pages=pages)
+    login = logged_in(asked(oauth), pages=pages)
     assert (login.issuer, login.resource, login.scope) == (oauth.issuer, oauth.mcp, "notes:read")
     assert login.access_token in oauth.tokens
     assert login.refresh_token == oauth.families[0].refresh
@@ -155,18 +155,18 @@ def test_only_the_redirect_with_the_right_state_counts(oauth: OauthServer) -> No
 
     async def run() -> Login:
         async with Loopback("", open_browser, 30) as redirect:
-            return await log_in_by_code(wish(oauth), redirect)
+            return await log_in_by_code(asked(oauth), redirect)
 
     assert asyncio.run(run()).access_token in oauth.tokens
     assert ["404" in each for each in pages[:2]] == [True, True]
 
 
 def test_the_answer_may_be_pasted(oauth: OauthServer) -> None:
-    assert pasted(wish(oauth)).access_token in oauth.tokens
+    assert pasted(asked(oauth)).access_token in oauth.tokens
 
 
 def test_a_pasted_answer_has_to_belong_to_the_login(oauth: OauthServer) -> None:
-    wrong = refusal(lambda: pasted(wish(oauth), lambda _address: "http://127.0.0.1/callback?code=a&state=b"))
+    wrong = refusal(lambda: pasted(asked(oauth), lambda _address: "http://127.0.0.1/callback?code=a&state=b"))
     assert wrong == "None of these was the address after this login."
     assert oauth.families == []
 
@@ -179,7 +179,7 @@ def test_a_device_asks_until_the_person_has_entered_the_code(oauth: OauthServer)
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    login = asyncio.run(log_in_by_device(wish(oauth), lambda code: codes.append(code.user_code), sleep))
+    login = asyncio.run(log_in_by_device(asked(oauth), lambda code: codes.append(code.user_code), sleep))
     assert login.access_token in oauth.tokens
     assert codes == ["WDJB-MJHT"]
     assert waits == [1, 1, 6, 6]  # RFC 8628, section 3.5: five seconds more from then on
@@ -192,54 +192,54 @@ def test_a_refused_device_login_is_reported(oauth: OauthServer) -> None:
     async def sleep(_seconds: float) -> None:
         pass
 
-    run = log_in_by_device(wish(oauth), lambda _code: None, sleep)
+    run = log_in_by_device(asked(oauth), lambda _code: None, sleep)
     assert refusal(lambda: asyncio.run(run)) == "The login failed: no tokens were given: 400 access_denied."
 
 
 def test_a_refusal_in_the_browser_is_reported(oauth: OauthServer) -> None:
     oauth.decision = "access_denied"
     pages: list[str] = []
-    message = refusal(lambda: logged_in(wish(oauth), pages=pages))
+    message = refusal(lambda: logged_in(asked(oauth), pages=pages))
     assert message == "The login failed: the authorization server refused it: access_denied."
 
 
 def test_a_client_that_is_registered_there_is_used_with_its_secret(oauth: OauthServer) -> None:
     oauth.registers = False
     redirect = "http://127.0.0.1:0/callback"
-    message = refusal(lambda: pasted(wish(oauth)))
+    message = refusal(lambda: pasted(asked(oauth)))
     assert message.startswith("The login failed: the server knows registered clients only")
     oauth.clients["mine"] = {"redirect_uris": [redirect], "secret": "hunter2"}
     paste: list[str] = []
-    wanted = wish(oauth, client_id="mine", client_secret="hunter2", redirect_uri=redirect)
+    wanted = asked(oauth, client_id="mine", client_secret="hunter2", redirect_uri=redirect)
     by = Paste(redirect, paste.append, lambda _text: browse(paste[0]))
     login = asyncio.run(log_in_by_code(wanted, by))
     assert login.client == OauthClient(id="mine", secret="hunter2", method="client_secret_basic")
 
 
 def test_a_server_without_login_metadata_is_reported(oauth: OauthServer) -> None:
-    wanted = msgspec.structs.replace(wish(oauth), url=f"{oauth.url}/elsewhere")
+    wanted = msgspec.structs.replace(asked(oauth), url=f"{oauth.url}/elsewhere")
     assert "does not say where to log in" in refusal(lambda: pasted(wanted))
 
 
 def test_another_issuer_than_the_one_that_was_looked_for_is_refused(oauth: OauthServer) -> None:
     oauth.wrong_issuer = "https://example.com/issuer"
-    assert "issuer mismatch" in refusal(lambda: pasted(wish(oauth)))
+    assert "issuer mismatch" in refusal(lambda: pasted(asked(oauth)))
     assert oauth.codes == {}
 
 
 def test_an_answer_of_another_issuer_is_refused(oauth: OauthServer) -> None:
     oauth.wrong_iss = "https://example.com/issuer"
-    assert "iss mismatch" in refusal(lambda: pasted(wish(oauth)))
+    assert "iss mismatch" in refusal(lambda: pasted(asked(oauth)))
     assert oauth.families == []
 
 
 def test_without_pkce_there_is_no_login(oauth: OauthServer) -> None:
     oauth.pkce = False
-    assert "PKCE" in refusal(lambda: pasted(wish(oauth)))
+    assert "PKCE" in refusal(lambda: pasted(asked(oauth)))
 
 
 def test_a_server_that_is_not_reached_by_https_gets_no_login(oauth: OauthServer) -> None:
-    wanted = msgspec.structs.replace(wish(oauth), url="http://example.com/mcp")
+    wanted = msgspec.structs.replace(asked(oauth), url="http://example.com/mcp")
     assert "not reached by https" in refusal(lambda: pasted(wanted))
 
 
@@ -249,14 +249,14 @@ def test_a_server_that_is_not_reached_by_https_gets_no_login(oauth: OauthServer)
 def test_an_endpoint_that_is_not_reached_by_https_gets_nothing(oauth: OauthServer, name: str) -> None:
     oauth.says = {name: "http://elsewhere.example/it"}
     device = name == "device_authorization_endpoint"
-    asked = refusal(lambda: by_device(wish(oauth)) if device else pasted(wish(oauth)))
+    asked = refusal(lambda: by_device(asked(oauth)) if device else pasted(asked(oauth)))
     assert "not reached by https: http://elsewhere.example/it" in asked
     assert oauth.families == []
 
 
 def test_metadata_that_is_not_reached_by_https_is_not_fetched(oauth: OauthServer) -> None:
     oauth.protects = {"authorization_servers": ["http://10.0.0.1/issuer"]}
-    assert "not reached by https: http://10.0.0.1/" in refusal(lambda: pasted(wish(oauth)))
+    assert "not reached by https: http://10.0.0.1/" in refusal(lambda: pasted(asked(oauth)))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_an_invalid_token_is_no_login_and_is_not_printed(
     oauth: OauthServer, code: int, body: bytes, told: str
 ) -> None:
     oauth.answers = (code, body)
-    message = refusal(lambda: pasted(wish(oauth)))
+    message = refusal(lambda: pasted(asked(oauth)))
     assert told in message
     assert "secret" not in message
 
@@ -303,7 +303,7 @@ RENEWALS = {
 def test_an_invalid_refresh_answer_ends_no_login(
     oauth: OauthServer, file: LoginFile, code: int, body: bytes, told: str
 ) -> None:
-    login = pasted(wish(oauth))
+    login = pasted(asked(oauth))
     file.write(login)
     oauth.answers = (code, body)
     with pytest.raises(NotRenewed, match=told):
@@ -314,8 +314,8 @@ def test_an_invalid_refresh_answer_ends_no_login(
 
 
 def test_scopes_that_a_call_lacked_are_asked_for_with_those_before(oauth: OauthServer) -> None:
-    before = msgspec.structs.replace(pasted(wish(oauth)), wanted="notes:write")
-    assert pasted(wish(oauth, before)).scope == "notes:read notes:write"
+    before = msgspec.structs.replace(pasted(asked(oauth)), wanted="notes:write")
+    assert pasted(asked(oauth, before)).scope == "notes:read notes:write"
 
 
 # --- how it is used -------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def test_after_a_login_the_server_is_reached_at_once(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
     client.list()
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     assert isinstance(client.list(), Offer)
     assert client.says() == "hello"
 
@@ -340,7 +340,7 @@ def test_after_a_login_the_server_is_reached_at_once(
 def test_the_file_is_for_its_owner_only_and_for_its_address(oauth: OauthServer, tmp_path: Path) -> None:
     logins = Logins(tmp_path / "mcp" / "logins")
     file = logins.file_of("notes", oauth.mcp)
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
     assert logins.file_of("notes", "https://elsewhere.example/mcp").read() is None
@@ -349,7 +349,7 @@ def test_the_file_is_for_its_owner_only_and_for_its_address(oauth: OauthServer, 
 
 
 def test_a_token_that_has_ended_is_renewed_once(oauth: OauthServer, client: Client, file: LoginFile) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     assert client.says() == "hello"
     oauth.expire()
     assert client.says() == "hello"
@@ -358,7 +358,7 @@ def test_a_token_that_has_ended_is_renewed_once(oauth: OauthServer, client: Clie
 
 def test_a_token_is_renewed_before_it_ends(oauth: OauthServer, client: Client, file: LoginFile) -> None:
     oauth.lasts = 20
-    login = pasted(wish(oauth))
+    login = pasted(asked(oauth))
     oauth.lasts = 3600
     file.write(login)
     assert client.says() == "hello"
@@ -369,7 +369,7 @@ def test_a_token_is_renewed_before_it_ends(oauth: OauthServer, client: Client, f
 
 
 def test_many_calls_at_once_renew_it_once(oauth: OauthServer, client: Client, file: LoginFile) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     client.says()
     oauth.expire()
     said: list[str] = []
@@ -397,7 +397,7 @@ print(login.access_token if not login.ended else login.ended)
 
 
 def test_two_processes_that_refresh_at_once_both_continue(oauth: OauthServer, file: LoginFile) -> None:
-    login = pasted(wish(oauth))
+    login = pasted(asked(oauth))
     file.write(login)
     oauth.hold = threading.Event()
     command = [sys.executable, "-c", RENEW, str(file.path)]
@@ -422,7 +422,7 @@ def test_two_processes_that_refresh_at_once_both_continue(oauth: OauthServer, fi
 def test_the_server_of_the_tests_revokes_all_when_an_old_refresh_token_comes_again(
     oauth: OauthServer, file: LoginFile
 ) -> None:
-    old = pasted(wish(oauth))
+    old = pasted(asked(oauth))
     file.write(old)
     renewed = renew(file, old.access_token)
     assert renewed is not None
@@ -435,7 +435,7 @@ def test_the_server_of_the_tests_revokes_all_when_an_old_refresh_token_comes_aga
 
 def test_a_server_that_does_not_rotate_keeps_its_refresh_token(oauth: OauthServer, file: LoginFile) -> None:
     oauth.rotates = False
-    login = pasted(wish(oauth))
+    login = pasted(asked(oauth))
     file.write(login)
     renewed = renew(file, login.access_token)
     assert renewed is not None
@@ -448,7 +448,7 @@ def test_a_server_that_does_not_rotate_keeps_its_refresh_token(oauth: OauthServe
 def test_an_ended_login_is_reported_and_not_retried(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     client.says()
     oauth.revoke()
     message = "login needed: hermes-jobs mcp login notes (it was refused: invalid_grant)"
@@ -456,14 +456,14 @@ def test_an_ended_login_is_reported_and_not_retried(
         failed = client.fails()
         assert (failed.kind, failed.message, failed.sent) == ("login", message, False)
     assert oauth.refreshes == 1
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     assert client.says() == "hello"
 
 
 def test_a_temporary_failure_is_retried_and_ends_no_login(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     client.says()
     oauth.expire()
     oauth.down = True
@@ -483,26 +483,26 @@ def test_a_temporary_failure_is_retried_and_ends_no_login(
 def test_a_call_without_the_scope_names_the_command(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     failed = client.fails("write")
     assert failed.kind == "scope"
     assert failed.message == "it wants more rights (notes:write): hermes-jobs mcp login notes"
     assert client.says() == "hello"
     login = file.read()
     assert login is not None
-    file.write(pasted(wish(oauth, login)))
+    file.write(pasted(asked(oauth, login)))
     assert client.says("write") == "hello"
 
 
 def test_a_server_never_sees_its_token_in_a_result(
     oauth: OauthServer, client: Client, file: LoginFile
 ) -> None:
-    file.write(pasted(wish(oauth)))
+    file.write(pasted(asked(oauth)))
     assert client.says("token") == "Bearer [REDACTED]"
 
 
 def test_an_authorization_server_that_is_away_ends_nothing(oauth: OauthServer, file: LoginFile) -> None:
-    login = msgspec.structs.replace(pasted(wish(oauth)), token_endpoint="http://127.0.0.1:9/token")
+    login = msgspec.structs.replace(pasted(asked(oauth)), token_endpoint="http://127.0.0.1:9/token")
     file.write(login)
     for _ in range(2):
         with pytest.raises(NotRenewed, match="cannot be reached"):

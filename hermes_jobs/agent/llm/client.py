@@ -85,13 +85,13 @@ class EndpointModel:
         key = self._options.api_key
         if not (key.isascii() and key.isprintable()):
             raise model_error("auth", UNUSABLE_KEY)
-        pieces: SimpleQueue[str | None] = SimpleQueue()
-        future = self._loop.submit(self._model().reply(request, pieces.put))
-        future.add_done_callback(lambda _: pieces.put(None))
+        deltas: SimpleQueue[str | None] = SimpleQueue()
+        future = self._loop.submit(self._model().reply(request, deltas.put))
+        future.add_done_callback(lambda _: deltas.put(None))
         take_back = cancel.on_cancel(partial(_stop, future))
         try:
-            while (piece := pieces.get()) is not None and not future.cancelled():
-                on_text(piece)
+            while (delta := deltas.get()) is not None and not future.cancelled():
+                on_text(delta)
             return future.result()
         except CancelledError:
             raise cancelled(cancel) from None

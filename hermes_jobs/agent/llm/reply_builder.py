@@ -1,6 +1,6 @@
 """Builds one reply from incoming text: answer, reasoning and tool calls.
 
-OpenAI numbers the pieces of calls by `index`. Others send no index, index 0 for every call, whole calls,
+OpenAI numbers the deltas of calls by `index`. Others send no index, index 0 for every call, whole calls,
 arguments as an object, or ids late, twice or not at all.
 """
 
@@ -28,7 +28,7 @@ from hermes_jobs.engine.ports import ModelRequest, Reply
 
 
 class ReplyBuilder:
-    """Takes the pieces of one reply in order. One instance per reply, for one thread.
+    """Takes the deltas of one reply in order. One instance per reply, for one thread.
 
     `calls_in_text`: calls are parsed from the text too; `used_ids` are ids of the history. `parameters` are
     the schemas of the offered tools. `has_begun`: some
@@ -76,17 +76,17 @@ class ReplyBuilder:
         self._thoughts: list[str] = [thoughts]  # from blocks in the text
 
     def say(self, text: str) -> str:
-        """Add a piece of text; returns the text to show."""
+        """Add a delta of text; returns the text to show."""
         return self._say(self._channels.feed(self._text.feed(text)))
 
-    def _say(self, piece: Split) -> str:
-        """Add a piece of the answer, and of the reasoning in a channel of its own."""
-        self.think(piece.reasoning)
-        self._raw.append(piece.visible)
-        return self._keep(self._thinking.feed(piece.visible))
+    def _say(self, delta: Split) -> str:
+        """Add a delta of the answer, and of the reasoning in a channel of its own."""
+        self.think(delta.reasoning)
+        self._raw.append(delta.visible)
+        return self._keep(self._thinking.feed(delta.visible))
 
     def think(self, text: str) -> None:
-        """Add a piece of reasoning."""
+        """Add a delta of reasoning."""
         self._reasoning.append(text)
 
     def report(self, usage: object) -> None:
@@ -226,7 +226,7 @@ _MARKS_AFTER = re.compile(r"<\|.*", re.DOTALL)
 
 
 class ToolCallJoiner:
-    """Takes the pieces of one reply's tool calls in order. For one thread."""
+    """Takes the deltas of one reply's tool calls in order. For one thread."""
 
     def __init__(self, extra_fields: Sequence[str] = ()) -> None:
         """`extra_fields` are the payload fields of a call."""
@@ -234,18 +234,18 @@ class ToolCallJoiner:
         self._drafts: list[_Draft] = []
         self._by_index: dict[int, _Draft] = {}
 
-    def feed(self, pieces: object) -> None:
+    def feed(self, deltas: object) -> None:
         """Handle a `tool_calls` list of a streamed delta or of a complete message.
 
         Entries that are not calls are skipped.
         """
-        if isinstance(pieces, Sequence) and not isinstance(pieces, str | bytes):
-            for piece in pieces:
-                if isinstance(piece, Mapping):
-                    self._feed_one(piece)
+        if isinstance(deltas, Sequence) and not isinstance(deltas, str | bytes):
+            for delta in deltas:
+                if isinstance(delta, Mapping):
+                    self._feed_one(delta)
 
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far, in the order of their first pieces, each with a unique id."""
+        """The calls so far, in the order of their first deltas, each with a unique id."""
         ids = _unique([well_formed(draft.id) for draft in self._drafts])
         return tuple(
             ToolCall(key, well_formed(draft.name), well_formed(draft.arguments))
@@ -256,12 +256,12 @@ class ToolCallJoiner:
         """The extra fields of the calls that have any, by the call's index."""
         return {str(index): draft.extras for index, draft in enumerate(self._drafts) if draft.extras}
 
-    def _feed_one(self, piece: Mapping[object, object]) -> None:
-        function = piece.get("function")
+    def _feed_one(self, delta: Mapping[object, object]) -> None:
+        function = delta.get("function")
         function = function if isinstance(function, Mapping) else {}
-        key, name = text_of(piece.get("id")), _MARKS_AFTER.sub("", text_of(function.get("name")))
+        key, name = text_of(delta.get("id")), _MARKS_AFTER.sub("", text_of(function.get("name")))
         arguments = _arguments(function.get("arguments"))
-        index = piece.get("index")
+        index = delta.get("index")
         draft = self._draft(index if isinstance(index, int) else None, key, name)
         if key and key == draft.id and arguments == draft.arguments and _is_whole(arguments):
             return  # a repetition of the complete call
@@ -269,7 +269,7 @@ class ToolCallJoiner:
         if name != draft.name:
             draft.name += name
         draft.arguments += arguments
-        draft.extras.update({name: piece[name] for name in self._extra_fields if piece.get(name)})
+        draft.extras.update({name: delta[name] for name in self._extra_fields if delta.get(name)})
 
     def _draft(self, index: int | None, key: str, name: str) -> _Draft:
         draft = self._by_index.get(index) if index is not None else self._without_index(key, name)
@@ -287,7 +287,7 @@ class ToolCallJoiner:
 
 
 def _is_another(draft: _Draft, key: str, name: str) -> bool:
-    """Whether a piece with that id and name begins another call, although its index is in use."""
+    """Whether a delta with that id and name begins another call, although its index is in use."""
     if key and draft.id:
         return key != draft.id
     return bool(name and draft.arguments and (name != draft.name or _is_whole(draft.arguments)))

@@ -112,7 +112,7 @@ class ResponsesAssembler:
         kind, index = event.get("type"), _item_of(event)
         if kind in _TEXT_EVENTS or kind in _THOUGHT or kind == "response.function_call_arguments.delta":
             self._streamed.add(index)
-            return self._piece(str(kind), index, event.get("delta"))
+            return self._add_delta(str(kind), index, event.get("delta"))
         if kind == "response.output_item.added":
             self._call(index, mapping_of(event.get("item")), arguments="")
         elif kind == "response.reasoning_summary_part.added":
@@ -127,7 +127,7 @@ class ResponsesAssembler:
             return self._whole(event)
         return ""
 
-    def _piece(self, kind: str, index: object, delta: object) -> str:
+    def _add_delta(self, kind: str, index: object, delta: object) -> str:
         text = delta if isinstance(delta, str) else ""
         if kind in _TEXT_EVENTS:
             return self.draft.say(text)

@@ -1,4 +1,4 @@
-"""Server-sent events: bytes in any pieces to the data of each event, from a response that may be cancelled.
+"""Server-sent events: bytes in any chunks to the data of each event, from a response that may be cancelled.
 
 What a body holds is seen from its beginning: gateways send events as `application/json`, and JSON as
 `text/event-stream`. A byte-order mark at the beginning is skipped.
@@ -31,17 +31,17 @@ class EventDecoder:
         self._data: list[str] = []
         self._at_start = True
 
-    def feed(self, piece: bytes) -> Iterator[str]:
-        """The data of the events that this piece completes. Raises UnicodeDecodeError."""
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """The data of the events that this chunk completes. Raises UnicodeDecodeError."""
         if self._at_start:
-            piece, self._partial_line = self._partial_line + piece, b""
-            if len(piece) < len(BOM_UTF8) and BOM_UTF8.startswith(piece):
-                self._partial_line = piece
+            chunk, self._partial_line = self._partial_line + chunk, b""
+            if len(chunk) < len(BOM_UTF8) and BOM_UTF8.startswith(chunk):
+                self._partial_line = chunk
                 return
-            piece, self._at_start = piece.removeprefix(BOM_UTF8), False
-        *lines, self._partial_line = _LINE_END.split(self._partial_line + piece)
-        if self._partial_line == b"" and piece.endswith(b"\r") and lines:
-            self._partial_line = lines.pop() + b"\r"  # the next piece may begin with its LF
+            chunk, self._at_start = chunk.removeprefix(BOM_UTF8), False
+        *lines, self._partial_line = _LINE_END.split(self._partial_line + chunk)
+        if self._partial_line == b"" and chunk.endswith(b"\r") and lines:
+            self._partial_line = lines.pop() + b"\r"  # the next chunk may begin with its LF
         yield from self._read(lines)
 
     def finish(self) -> Iterator[str]:
@@ -66,30 +66,30 @@ class Body:
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
-        self._pieces = response.aiter_bytes()
+        self._chunks = response.aiter_bytes()
         self._read = b""
 
     async def is_whole(self) -> bool:
         """Whether the body is one document, JSON or a web page, and no stream of events."""
         while not (start := self._read.removeprefix(BOM_UTF8).lstrip()) or BOM_UTF8.startswith(self._read):
-            piece = await anext(self._pieces, None)
-            if piece is None:
+            chunk = await anext(self._chunks, None)
+            if chunk is None:
                 break
-            self._read += piece
+            self._read += chunk
         is_json = "json" in self._response.headers.get("content-type", "")
         is_stream = any(start[: len(field)] == field[: len(start)] for field in _FIELDS) and bool(start)
         return start.startswith((b"{", b"[", b"<")) or (is_json and not is_stream)
 
     async def whole(self) -> bytes:
         """All of it, without a byte-order mark."""
-        rest = [piece async for piece in self._pieces]
+        rest = [chunk async for chunk in self._chunks]
         return b"".join([self._read, *rest]).removeprefix(BOM_UTF8)
 
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
         """All of it, as it arrives."""
         yield self._read
-        async for piece in self._pieces:
-            yield piece
+        async for chunk in self._chunks:
+            yield chunk
 
 
 async def events_of(body: Body) -> AsyncGenerator[str, None]:
@@ -98,8 +98,8 @@ async def events_of(body: Body) -> AsyncGenerator[str, None]:
     The clients' own readers do not report whether the end was marked, and fail on empty data.
     """
     decoder = EventDecoder()
-    async for piece in body.pieces():
-        for data in decoder.feed(piece):
+    async for chunk in body.chunks():
+        for data in decoder.feed(chunk):
             yield data
     for data in decoder.finish():
         yield data

@@ -54,7 +54,7 @@ class LoginRequest(msgspec.Struct, frozen=True, kw_only=True):
     before: Login | None = None
 
 
-async def log_in_by_code(wish: LoginRequest, redirect: Redirect) -> Login:
+async def log_in_by_code(wanted: LoginRequest, redirect: Redirect) -> Login:
     """Log in with a browser that is redirected to `redirect`. Raises `Rejected`."""
     address = ""
 
@@ -72,23 +72,25 @@ async def log_in_by_code(wish: LoginRequest, redirect: Redirect) -> Login:
         )
 
     metadata = _metadata(["authorization_code", "refresh_token"], redirect.uri)
-    grant = CodeGrant(wish.url, metadata, _Storage(_client(wish.oauth, redirect.uri)), show, wait)
-    async with LoginClient(wish.url) as http:
-        return await _granted(wish, grant, http)
+    grant = CodeGrant(wanted.url, metadata, _Storage(_client(wanted.oauth, redirect.uri)), show, wait)
+    async with LoginClient(wanted.url) as http:
+        return await _granted(wanted, grant, http)
 
 
-async def log_in_by_device(wish: LoginRequest, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
+async def log_in_by_device(wanted: LoginRequest, show: ShowCode, sleep: Sleep = asyncio.sleep) -> Login:
     """Log in with a code that `show` displays and the user enters in any browser.
 
     Raises `Rejected`.
     """
     grant = DeviceGrant(
-        wish.url, _metadata([DEVICE_GRANT, "refresh_token"], None), _Storage(_client(wish.oauth, None))
+        wanted.url,
+        _metadata([DEVICE_GRANT, "refresh_token"], None),
+        _Storage(_client(wanted.oauth, None)),
     )
     grant.show, grant.sleep = show, sleep
-    async with LoginClient(wish.url) as http:
+    async with LoginClient(wanted.url) as http:
         grant.http = http
-        return await _granted(wish, grant, http)
+        return await _granted(wanted, grant, http)
 
 
 class _Storage:
@@ -133,11 +135,11 @@ def _client(oauth: McpOauth, redirect_uri: str | None) -> OAuthClientInformation
     )
 
 
-async def _granted(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> Login:
+async def _granted(wanted: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> Login:
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # its errors are translated here
     try:
-        check_is_safe(wish.url, "the server")
-        await _drive(wish, grant, http)
+        check_is_safe(wanted.url, "the server")
+        await _drive(wanted, grant, http)
     except (OAuthFlowError, OAuthTokenError, OAuthRegistrationError) as error:
         raise _refused(grant, error) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
@@ -145,15 +147,15 @@ async def _granted(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -
         raise Rejected(f"The login failed: no connection: {reason}.", kind="mcp") from error
     except (ValidationError, msgspec.DecodeError) as error:
         raise _unreadable() from error
-    return grant.login(wish.server)
+    return grant.login(wanted.server)
 
 
-async def _drive(wish: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> None:
+async def _drive(wanted: LoginRequest, grant: Grant, http: httpx2.AsyncClient) -> None:
     """Give the SDK's flow the server's challenge, with the wanted scopes; send its requests."""
-    request, challenge = await _challenged(wish.url, http)
-    scope = wish.oauth.scope or challenge.get("scope")
-    if wish.before is not None and wish.before.wanted:
-        scope = union_scopes(union_scopes(wish.before.scope, scope), wish.before.wanted)
+    request, challenge = await _challenged(wanted.url, http)
+    scope = wanted.oauth.scope or challenge.get("scope")
+    if wanted.before is not None and wanted.before.wanted:
+        scope = union_scopes(union_scopes(wanted.before.scope, scope), wanted.before.wanted)
     fields = {"resource_metadata": challenge.get("resource_metadata"), "scope": scope}
     parameters = ", ".join(f'{name}="{value}"' for name, value in fields.items() if value)
     async with aclosing(grant.async_auth_flow(request)) as flow:

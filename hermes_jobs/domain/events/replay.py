@@ -36,7 +36,7 @@ class ReplayedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     unrelated: bool = False
 
 
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
     """An item to leave out of requests: the memory entry `text` of the write `name`, or the skill `name`."""
 
     kind: LearnedKind
@@ -44,7 +44,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class PutIn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Inclusion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An item to put into requests: the memory entry `text` of the write `name`, which replaced the entry
     `old`; or the skill `name`, whose SKILL.md is `text`. `versions`: those of the writes."""
 
@@ -62,8 +62,8 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     model: str = ""
     system: str | None = None
-    without: tuple[LeftOut, ...] = ()
-    including: tuple[PutIn, ...] = ()
+    without: tuple[Exclusion, ...] = ()
+    including: tuple[Inclusion, ...] = ()
 
 
 class FollowedCall(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -208,7 +208,7 @@ ReplayEvent = (
 ExperimentEvent = ExperimentDefined | CellChecked | CellsJudged
 
 
-Standing = Literal["kept", "harmful", "open"]
+VerificationStatus = Literal["kept", "harmful", "open"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -220,7 +220,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: LearnedKind
     name: str
-    standing: Standing
+    standing: VerificationStatus
     why: str
     pairs: int = 0
     better: int = 0

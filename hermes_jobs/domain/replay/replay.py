@@ -211,7 +211,7 @@ def _open(replay: Replay, step: str) -> ReplayCall:
 # --- decisions ----------------------------------------------------------------------------------
 
 
-def begun(stream: str, step: str, reserved: Reservation | None) -> Decision:
+def record_start(stream: str, step: str, reserved: Reservation | None) -> Decision:
     """Record that a worker starts the call. Raises `StepLost`."""
 
     def change(load: StateLoader) -> DecisionResult:

@@ -94,7 +94,7 @@ def plan(stream: str, defined: e.ExperimentDefined, planned: e.ReplayPlanned) ->
     return change
 
 
-def give_up(stream: str, items: Sequence[e.PutIn], why: str) -> Decision:
+def give_up(stream: str, items: Sequence[e.Inclusion], why: str) -> Decision:
     """Conclude without calls, because no turn can be repeated: the items stay provisional."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -157,7 +157,7 @@ def _finding(experiment: Experiment, variant: int) -> e.Finding:
 
 def _standing(
     experiment: Experiment, verdicts: dict[Cell, e.Verdict], num_pairs: int, why: str
-) -> tuple[e.Standing, str]:
+) -> tuple[e.VerificationStatus, str]:
     if experiment.stopped is not None:
         return "open", experiment.stopped.message
     if 2 * len(verdicts) <= num_pairs:
@@ -282,6 +282,6 @@ def undone(stream: str, kind: e.LearnedKind, name: str, by: str) -> Decision:
     return change
 
 
-def _verified(experiment: Experiment) -> Iterator[e.PutIn]:
+def _verified(experiment: Experiment) -> Iterator[e.Inclusion]:
     for variant in experiment.plan.variants if experiment.plan is not None else ():
         yield from variant.including

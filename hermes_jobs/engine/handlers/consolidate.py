@@ -12,10 +12,10 @@ from hermes_jobs.domain.consolidation import (
     MAX_STARTS,
     PURPOSE,
     Consolidation,
-    begun,
     ended,
     failed,
     failure,
+    record_start,
 )
 from hermes_jobs.domain.decision import Decision
 from hermes_jobs.domain.memory.observations import LONGEST, MOST, PortionTurn, observations
@@ -125,9 +125,9 @@ class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return ended(state.stream, _end(state, ""))
         return self.reserve(self._request(state, turns))
 
-    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
-        return begun(step.stream, step.id, reserved)
+        return record_start(step.stream, step.id, reserved)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
         """See `PaidStepHandler`: another day has another budget."""

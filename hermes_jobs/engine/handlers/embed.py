@@ -10,7 +10,7 @@ import msgspec
 from hermes_jobs.domain import events as e
 from hermes_jobs.domain.budgets import charged
 from hermes_jobs.domain.decision import Decision
-from hermes_jobs.domain.embedding import MAX_STARTS, Embedding, begun, ended
+from hermes_jobs.domain.embedding import MAX_STARTS, Embedding, ended, record_start
 from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.engine.handlers.call_usage import unreported
@@ -50,9 +50,9 @@ class Embed(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         stored = self.texts(plan.texts)
         return self.reserve(state, sum(map(tokens, stored.values())))
 
-    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
-        return begun(step.stream, step.id, reserved)
+        return record_start(step.stream, step.id, reserved)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
         """See `PaidStepHandler`: another day has another budget, and another plan."""

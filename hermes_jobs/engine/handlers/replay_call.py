@@ -17,7 +17,7 @@ from hermes_jobs.domain.replay.replay import (
     MAX_STARTS,
     Replay,
     ReplayCall,
-    begun,
+    record_start,
     required_plan,
     stop,
 )
@@ -96,9 +96,9 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             return self._give_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
         return self.reserve(state, self.requests.of(state, call))
 
-    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
         """See `PaidStepHandler`."""
-        return begun(step.stream, step.id, reserved)
+        return record_start(step.stream, step.id, reserved)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
         """See `PaidStepHandler`: when its budget is used up, the whole replay waits for more, and a

@@ -23,7 +23,7 @@ no more than is needed. What differs in wording alone is the same."""
 AS_RECORDED = "without"
 NO_TURNS = "no turn that the review has read can be asked again"
 
-Saved = Callable[[e.VerificationRequested], Sequence[e.PutIn]]
+Saved = Callable[[e.VerificationRequested], Sequence[e.Inclusion]]
 """The provisional items that the review saved and that no other verification covers."""
 
 

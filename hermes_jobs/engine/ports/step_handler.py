@@ -51,7 +51,7 @@ class PaidStepHandler(StepHandler, Protocol):
     def approve(self, state: Any, step: Step) -> SpendingApproval | Decision:
         """The approval to spend, or a decision that replaces running the step. Raises `Rejected`."""
 
-    def begun(self, step: Step, reserved: Reservation | None) -> Decision:
+    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
         """The decision of the step's start."""
 
     def refused(self, step: Step, refused: Rejected) -> Decision:

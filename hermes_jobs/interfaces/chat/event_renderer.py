@@ -69,13 +69,13 @@ class EventRenderer:
         """Update the status lines."""
         self._display.set_status(self._progress.running() if self._running_turn else ())
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """Show a delta; from any thread."""
-        if piece.tool:
-            self._progress.on_progress(piece.step, piece.text)
-        elif not piece.over:
-            self._progress.on_text(piece.step, piece.attempt)
-            self._display.on_delta(piece)
+        if delta.tool:
+            self._progress.on_progress(delta.step, delta.text)
+        elif not delta.over:
+            self._progress.on_text(delta.step, delta.attempt)
+            self._display.on_delta(delta)
 
     def follows(self, stream: str) -> bool:
         """Whether that is the stream of a sub-agent of the session."""

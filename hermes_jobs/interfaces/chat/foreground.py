@@ -23,7 +23,7 @@ from hermes_jobs.interfaces.cli.output import note
 T = TypeVar("T")
 
 HEAD_BYTES, TAIL_BYTES = 10_000, 20_000  # stored bytes of a command's output
-PIECE = 65_536  # bytes read at once
+CHUNK = 65_536  # bytes read at once
 POLL_SECONDS = 0.1  # seconds between checks whether the shell has ended while others keep its pipe open
 
 
@@ -74,13 +74,13 @@ def run_shell(command: str, folder: str) -> ShellOutput:
         )
         assert process.stdout is not None
         head, tail, size = b"", b"", 0
-        for piece in _pieces(process):
-            sys.stdout.buffer.write(piece)
+        for chunk in _chunks(process):
+            sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
-            size += len(piece)
+            size += len(chunk)
             free = HEAD_BYTES - len(head)
-            head += piece[:free]
-            tail = (tail + piece[max(free, 0) :])[-TAIL_BYTES:]
+            head += chunk[:free]
+            tail = (tail + chunk[max(free, 0) :])[-TAIL_BYTES:]
         process.stdout.close()
         code = process.wait()
     left_out = size - len(head) - len(tail)
@@ -95,7 +95,7 @@ def run_shell(command: str, folder: str) -> ShellOutput:
     )
 
 
-def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+def _chunks(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
     """The output until its end, or until the shell has ended and its remaining processes print nothing."""
     assert process.stdout is not None
     pipe = process.stdout.fileno()
@@ -103,10 +103,10 @@ def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         ended = process.poll() is not None
         ready, _, _ = select.select([pipe], [], [], 0 if ended else POLL_SECONDS)
         if ready:
-            piece = os.read(pipe, PIECE)
-            if not piece:
+            chunk = os.read(pipe, CHUNK)
+            if not chunk:
                 return
-            yield piece
+            yield chunk
         elif ended:
             return
 

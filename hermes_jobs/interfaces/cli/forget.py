@@ -54,8 +54,8 @@ class RemovalOptions(NamedTuple):
     as_json: bool
 
 
-_wish_options = option_group(
-    "wish",
+_removal_options = option_group(
+    "options",
     RemovalOptions,
     click.option("--why", metavar="TEXT", type=TextParam(), default="", help="Reason, which is recorded."),
     click.option("--dry-run", is_flag=True, help="Only print what would be deleted."),
@@ -67,19 +67,19 @@ _wish_options = option_group(
 class Request:
     """One removal on the command line: matches, confirmation, and result."""
 
-    def __init__(self, context: CliContext, wish: RemovalOptions, *, force: bool = False) -> None:
+    def __init__(self, context: CliContext, options: RemovalOptions, *, force: bool = False) -> None:
         from hermes_jobs.runtime.forgetting import Forgetter
 
         self._context = context
         self.forgetter: Forgetter = Forgetter(context.application)
-        self._wish = wish
+        self._options = options
         self._force = force
-        if not wish.dry_run:
+        if not options.dry_run:
             self.forgetter.clean()
 
     def find(self, removal: Removal) -> Matches:
         """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
-        if removal.found(self._wish.why):
+        if removal.found(self._options.why):
             raise Rejected(
                 "The reason contains the text that is to be removed.", kind="usage", hint="Use other words."
             )
@@ -87,10 +87,10 @@ class Request:
 
     def is_wanted(self, question: str, matches: Matches) -> bool:
         """Ask for confirmation; a dry run ends here. Raises a usage error without a terminal."""
-        if self._wish.dry_run:
+        if self._options.dry_run:
             self._print(None, matches)
             return False
-        confirmed_by_user = confirmed(question, "Nothing was removed", yes=self._wish.yes, default=False)
+        confirmed_by_user = confirmed(question, "Nothing was removed", yes=self._options.yes, default=False)
         if not confirmed_by_user:
             note("Nothing was removed.")
         return confirmed_by_user
@@ -103,7 +103,7 @@ class Request:
             removal,
             matches,
             cause=cause,
-            why=self._wish.why,
+            why=self._options.why,
             sessions=family.sessions if family is not None else (),
             force=self._force,
         )
@@ -112,12 +112,12 @@ class Request:
         self._print(forgetting, matches, is_complete=self.forgetter.clean_patiently())
 
     def _print(self, forgetting: str | None, matches: Matches, *, is_complete: bool = True) -> None:
-        if self._wish.as_json:
+        if self._options.as_json:
             per_stream = Counter(rewrite.stream for rewrite in matches.rewrites)
             print_json(
                 {
                     "forgetting": forgetting,
-                    "dry_run": self._wish.dry_run,
+                    "dry_run": self._options.dry_run,
                     "is_complete": is_complete,
                     "num_events": len(matches.rewrites),
                     "streams": per_stream,
@@ -130,7 +130,7 @@ class Request:
             recorded = f"recorded as {forgetting}: hermes-jobs events --stream forgetting-{forgetting}"
             note(f"Removed, and {recorded}")
             note(COMPLETE if is_complete else INCOMPLETE)
-        elif self._wish.dry_run:
+        elif self._options.dry_run:
             note("Nothing was removed: this was a dry run.")
         else:
             note("Removed.")
@@ -144,13 +144,13 @@ class Request:
 )
 @session_argument
 @click.option("--with-forks", is_flag=True, help="Also delete sessions that were forked from it.")
-@_wish_options
+@_removal_options
 @pass_context
 def delete_session(
     context: CliContext,
     session_id: str,
     with_forks: bool,
-    wish: RemovalOptions,
+    options: RemovalOptions,
 ) -> None:
     """Delete a session and every text in it.
 
@@ -161,7 +161,7 @@ def delete_session(
     from hermes_jobs.domain.forgetting import Removal, deleted
 
     session = context.find_session(session_id)
-    request = Request(context, wish)
+    request = Request(context, options)
     family = request.forgetter.family(session.stream, with_forks=with_forks)
     _check_forks(family)
     _check_schedules(request.forgetter, family)
@@ -169,7 +169,7 @@ def delete_session(
     observed = request.forgetter.observed_in(family.sessions)
     removal = Removal(text=deleted, streams=family.streams)
     matches = request.find(removal)
-    if not wish.as_json:
+    if not options.as_json:
         note(f"Session {session.id}: {one_line(session.label)}")
         note(f"  {pluralize(session.num_turns, 'turn')}, last used {format_time(session.last_at)}")
         for line in _family_notes(session.stream, family, len(observed)):
@@ -178,7 +178,7 @@ def delete_session(
             note(f"  {line}")
         note(REMAINING_COPIES)
     if request.is_wanted("Delete it permanently?", matches):
-        request.forgetter.forget_observations(observed, why=wish.why)
+        request.forgetter.forget_observations(observed, why=options.why)
         request.carry_out(removal, request.find(removal), "session", family)
 
 
@@ -236,9 +236,9 @@ def _remaining_notes(context: CliContext, session: SessionView, family: SessionF
 @click.command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
 @click.argument("number", metavar="N", type=ListedParam("hermes-jobs memory log"))
 @click.option("--force", is_flag=True, help="Also if unfinished turns contain the entry.")
-@_wish_options
+@_removal_options
 @pass_context
-def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOptions) -> None:
+def forget_entry(context: CliContext, number: int, force: bool, options: RemovalOptions) -> None:
     """Delete the entry of write N of `memory log` permanently.
 
     The entry is removed in all its versions, and its text wherever it occurs word for word: in the log, in
@@ -250,19 +250,19 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
     from hermes_jobs.domain.patterns import Pattern, exact_texts
 
     memory = context.application.memory
-    if not wish.dry_run:
+    if not options.dry_run:
         memory.sync()
     writes = memory.writes()
     if number > len(writes):
         raise Rejected(
             f"There is no write {number}.", kind="usage", hint="`hermes-jobs memory log` lists them."
         )
-    request = Request(context, wish, force=force)
+    request = Request(context, options, force=force)
     texts = forms_of(number, [write.event for write in writes])
     pattern = Pattern(exact_texts(texts), FORGOTTEN)
     removal = Removal(text=pattern, found=pattern.found)
     matches = request.find(removal)
-    if not wish.as_json:
+    if not options.as_json:
         for text in texts:
             print_text(f"- {text}")
         _print_places(matches)
@@ -282,14 +282,14 @@ def forget_entry(context: CliContext, number: int, force: bool, wish: RemovalOpt
 @click.argument("pattern", type=NonEmpty())
 @click.option("--regex", is_flag=True, help="PATTERN is a Python regular expression; case matters.")
 @click.option("--force", is_flag=True, help="Also if unfinished turns contain it.")
-@_wish_options
+@_removal_options
 @pass_context
 def redact(
     context: CliContext,
     pattern: str,
     regex: bool,
     force: bool,
-    wish: RemovalOptions,
+    options: RemovalOptions,
 ) -> None:
     """Remove a text permanently from conversations, memory, skills, results, titles and logs.
 
@@ -302,7 +302,7 @@ def redact(
     searched = read_stdin().strip("\n") if pattern == "-" else pattern
     if not searched.strip():
         raise click.UsageError("PATTERN is empty.")
-    if pattern == "-" and not (wish.yes or wish.dry_run):
+    if pattern == "-" and not (options.yes or options.dry_run):
         raise click.UsageError("Add --yes or --dry-run, because standard input contains the pattern.")
     try:
         compiled = re.compile(searched) if regex else literal(searched)
@@ -310,14 +310,14 @@ def redact(
         raise click.UsageError(f"PATTERN is not a regular expression: {error}.") from error
     replace = Pattern(compiled)
     removal = Removal(text=replace, found=replace.found)
-    if not wish.dry_run:
+    if not options.dry_run:
         context.application.sync_files()
-    request = Request(context, wish, force=force)
+    request = Request(context, options, force=force)
     matches = request.find(removal)
     files = request.forgetter.files_with(removal)
-    if not wish.as_json:
+    if not options.as_json:
         _print_places(matches, files)
-    if not (matches or files or wish.as_json):
+    if not (matches or files or options.as_json):
         note("Nothing that can be removed contains it.")
     elif request.is_wanted("Remove it permanently?", matches):
         request.carry_out(removal, matches, "pattern")

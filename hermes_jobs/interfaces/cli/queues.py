@@ -33,7 +33,8 @@ def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -
 
     LATER counts steps that are not yet due: schedules, retries, expiries of approvals. A worker of another
     host counts as alive until its heartbeat has been silent for workers.lease_seconds, which only --watch can
-    observe. In JSON, `workers` consume queues; schedulers, gateways and the like are `others`, with their `kind`.
+    observe. In JSON, `workers` consume queues; schedulers, gateways and the like are `others`, with their
+    `kind`.
     """
     application = context.application
     watcher = HeartbeatTracker(application)

@@ -61,9 +61,9 @@ def log_in(
     place = mcp.launches.login_at(name)
     from hermes_jobs.agent.mcp.authorization import LoginRequest
 
-    wish = LoginRequest(server=name, url=place.url, oauth=place.oauth, before=place.file.read())
+    wanted = LoginRequest(server=name, url=place.url, oauth=place.oauth, before=place.file.read())
     opens = browser and _has_browser(context.environ)
-    login = asyncio.run(_login(wish, paste=paste, device=device, opens=opens, seconds=timeout))
+    login = asyncio.run(_login(wanted, paste=paste, device=device, opens=opens, seconds=timeout))
     with place.file.locked():
         place.file.write(login)
     if not as_json:
@@ -96,30 +96,32 @@ def log_out(context: CliContext, name: str, as_json: bool) -> None:
     )
 
 
-async def _login(wish: LoginRequest, *, paste: bool, device: bool, opens: bool, seconds: float) -> Login:
+async def _login(wanted: LoginRequest, *, paste: bool, device: bool, opens: bool, seconds: float) -> Login:
     from hermes_jobs.agent.mcp.authorization import log_in_by_code, log_in_by_device
     from hermes_jobs.agent.mcp.redirects import Loopback, Paste
 
     if device:
-        return await log_in_by_device(wish, _show_code)
-    uri = wish.oauth.redirect_uri or ""
+        return await log_in_by_device(wanted, _show_code)
+    uri = wanted.oauth.redirect_uri or ""
     if paste:
-        return await log_in_by_code(wish, Paste(uri, _show_address, _ask))
+        return await log_in_by_code(wanted, Paste(uri, _show_address, _ask))
     if uri.startswith("https:"):
         raise Rejected(
-            f"Nothing listens here for {uri}, the redirect_uri of {wish.server}.",
+            f"Nothing listens here for {uri}, the redirect_uri of {wanted.server}.",
             kind="usage",
-            hint=f"hermes-jobs mcp login {wish.server} --paste",
+            hint=f"hermes-jobs mcp login {wanted.server} --paste",
         )
 
     def show(address: str) -> None:
         _show_address(address)
         if opens and webbrowser.open(address):
             note("A browser has been asked to open it.")
-        note(f"Waiting for the login. Is the browser elsewhere? hermes-jobs mcp login {wish.server} --paste")
+        note(
+            f"Waiting for the login. Is the browser elsewhere? hermes-jobs mcp login {wanted.server} --paste"
+        )
 
     async with Loopback(uri, show, seconds) as redirect:
-        return await log_in_by_code(wish, redirect)
+        return await log_in_by_code(wanted, redirect)
 
 
 def _has_browser(environ: Mapping[str, str]) -> bool:

@@ -58,10 +58,10 @@ class LiveDisplay:
 
     # --- input ----------------------------------------------------------------------------------
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """Queue a delta. Never blocks, not even on a terminal whose output is stopped."""
         if not self._closed:
-            self._deltas.append(piece)
+            self._deltas.append(delta)
             self._changed.set()
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:

@@ -23,7 +23,7 @@ class TurnOutput:
     Texts are as the model wrote them.
     """
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """A delta of the answer's text."""
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
@@ -58,10 +58,10 @@ class PlainOutput(TurnOutput):
         self._all = ""
         self._mid_line = False
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """See `TurnOutput.on_delta`."""
         with self._lock:
-            if self._live.add_delta(piece):
+            if self._live.add_delta(delta):
                 self._write_up_to(self._live.text)
 
     def on_reply(self, step: str, attempt: int, content: str) -> None:
@@ -126,7 +126,7 @@ class PlainOutput(TurnOutput):
 
 
 class TextLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="text"):
-    """A piece of the model's text in one attempt, at offset `at` in characters."""
+    """A delta of the model's text in one attempt, at offset `at` in characters."""
 
     turn: str
     step: str
@@ -144,14 +144,14 @@ class TurnLines(TurnOutput):
         self._call = ""
         self._text = ""  # of that call's text
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """See `TurnOutput.on_delta`."""
         with self._lock:
-            if not self._live.add_delta(piece):
+            if not self._live.add_delta(delta):
                 return
-            if piece.call != self._call:
-                self._call, self._text = piece.call, ""
-            self._print_up_to(piece.turn, piece.step, piece.attempt, self._live.text)
+            if delta.call != self._call:
+                self._call, self._text = delta.call, ""
+            self._print_up_to(delta.turn, delta.step, delta.attempt, self._live.text)
 
     def on_event(self, recorded: RecordedEvent) -> None:
         """Print an event of the turn, after the unprinted rest of a reply's text."""

@@ -51,16 +51,16 @@ class TurnPrinter:
         """The awaited turn: the submitted one, or the one it was merged into."""
         return self._turn
 
-    def on_delta(self, piece: TextDelta) -> None:
+    def on_delta(self, delta: TextDelta) -> None:
         """Print a delta of the answer if text is streamed."""
-        if self._closed or piece.turn != self._turn or piece.over:
+        if self._closed or delta.turn != self._turn or delta.over:
             return
-        if piece.tool:
-            self._progress.on_progress(piece.step, piece.text)
+        if delta.tool:
+            self._progress.on_progress(delta.step, delta.text)
             return
-        self._progress.on_text(piece.step, piece.attempt)
+        self._progress.on_text(delta.step, delta.attempt)
         if self.options.stream:
-            self._output.on_delta(piece)
+            self._output.on_delta(delta)
 
     def on_events(self, events: Sequence[RecordedEvent]) -> None:
         """Print new events of the log, possibly none; events printed before are skipped."""

@@ -162,13 +162,13 @@ def read_prompt(file: Path) -> str:
     return text
 
 
-def left_out(application: Application, target: str) -> e.LeftOut:
+def left_out(application: Application, target: str) -> e.Exclusion:
     """Parse `memory:N` or `skill:NAME`. Raises `Rejected`."""
     from hermes_jobs.domain import events as e
 
     kind, _, name = target.partition(":")
     if kind == "skill" and name:
-        return e.LeftOut(kind="skill", name=name)
+        return e.Exclusion(kind="skill", name=name)
     if kind != "memory" or not name.isdecimal() or not int(name):
         raise Rejected(
             f"{target!r} is not something that can be left out.",
@@ -182,7 +182,7 @@ def left_out(application: Application, target: str) -> e.LeftOut:
     event = writes[int(name) - 1].event
     if not isinstance(event, e.MemoryAdded | e.MemoryReplaced):
         raise Rejected(f"Write {name} of the memory added no entry.", kind="usage")
-    return e.LeftOut(kind="memory", name=name, text=event.content)
+    return e.Exclusion(kind="memory", name=name, text=event.content)
 
 
 def _go_on(context: CliContext, stream: str, budget: float | None, *, as_json: bool) -> int:

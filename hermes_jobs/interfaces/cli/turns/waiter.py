@@ -66,16 +66,16 @@ def follow(
     waits for a user.
     """
     with Interrupts() as interrupts:
-        vigil = TurnWaiter(context, submitted, options, interrupts, until_asked=until_asked)
+        waiter = TurnWaiter(context, submitted, options, interrupts, until_asked=until_asked)
         try:
-            return vigil.wait(timeout, alone)
+            return waiter.wait(timeout, alone)
         except KeyboardInterrupt:
-            return vigil.on_interrupt()
+            return waiter.on_interrupt()
         except LogUnavailable:
-            vigil.on_failure()
+            waiter.on_failure()
             raise
         finally:
-            vigil.close()
+            waiter.close()
 
 
 class Interrupts:
