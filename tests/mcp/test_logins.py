@@ -249,8 +249,8 @@ def test_a_server_that_is_not_reached_by_https_gets_no_login(oauth: OauthServer)
 def test_an_endpoint_that_is_not_reached_by_https_gets_nothing(oauth: OauthServer, name: str) -> None:
     oauth.says = {name: "http://elsewhere.example/it"}
     device = name == "device_authorization_endpoint"
-    asked = refusal(lambda: by_device(asked(oauth)) if device else pasted(asked(oauth)))
-    assert "not reached by https: http://elsewhere.example/it" in asked
+    message = refusal(lambda: by_device(asked(oauth)) if device else pasted(asked(oauth)))
+    assert "not reached by https: http://elsewhere.example/it" in message
     assert oauth.families == []
 
 
