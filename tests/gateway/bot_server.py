@@ -1,15 +1,29 @@
 """A Bot API server on the loopback, in a thread: one bot, its chats, and faults on demand.
 
-It keeps Telegram's rules as far as they matter here: an update is given again until a later offset is asked
-for; a second `getUpdates` ends the first with 409, and gets only the kinds of updates that were asked for; a
-text has 1 to 4096 UTF-16 units, is stripped, and a change has to change it or its buttons, which go where it
-comes without them; a button carries 1 to 64 bytes; a press is answered once, with at most 200 characters.
+It keeps Telegram's rules as far as they matter here, each with its source:
+
+* An update is given again until a later offset is asked for, and only of the kinds asked for (A: getUpdates);
+  a second `getUpdates` ends the first with 409 (seen).
+* A text has 1 to 4096 characters after the parsing of entities (A: sendMessage), a caption up to 1024 (A:
+  sendDocument). Entities count UTF-16 units (A: MessageEntity), code contains none (A: formatting options),
+  and those above 100 are ignored (P): here an error, so that a test sees it.
+* A change that changes nothing is an error (seen); buttons go where a change comes without them. A text
+  message can become a document (A: editMessageMedia). A draft is for private chats (A: sendMessageDraft).
+* A button carries 1 to 64 bytes (A: InlineKeyboardButton); a press is answered once, with at most 200
+  characters (A: answerCallbackQuery).
+* Commands are 1 to 32 of a-z, 0-9 and _, their texts 1 to 256 characters (A: BotCommand), at most 100 (A:
+  setMyCommands).
+* About 30 messages a second in all, one a second in a chat after a burst, 20 a minute in a group (F).
+
+A: https://core.telegram.org/bots/api; F: https://core.telegram.org/bots/faq#broadcasting-to-users and "my bot
+is hitting limits"; P: https://docs.python-telegram-bot.org/en/stable/telegram.constants.html.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import threading
 import time
@@ -28,6 +42,9 @@ TOKEN = f"{BOT}:nobody-may-ever-see-this-token-0123"
 LIMIT = 4096
 DATA_LIMIT = 64  # bytes of a button
 NOTICE_LIMIT = 200  # characters beside a button that was pressed
+CAPTION_LIMIT = 1024
+MAX_ENTITIES = 100
+PER_SECOND, PER_MINUTE_IN_GROUP = 30, 20
 NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are "
     "exactly the same as a current content and reply markup of the message"
@@ -69,10 +86,41 @@ class Refused(Exception):
         self.moved_to = moved_to
 
 
-class BotServer:
-    """The server and all that was said through it."""
+class Pace:
+    """How fast a bot may send: `burst` messages in a chat at once, then one a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, burst: int) -> None:
+        self.burst = burst
+        self._sent: list[tuple[float, int]] = []
+
+    def count(self, chat: int) -> None:
+        """A message is sent there. Raises `Refused`, 429."""
+        now = time.monotonic()
+        self._sent = [(at, to) for at, to in self._sent if now - at < 60]
+        if sum(now - at < 1 for at, _ in self._sent) >= PER_SECOND:
+            raise _too_many(1)
+        there = [at for at, to in self._sent if to == chat]
+        if chat < 0 and len(there) >= PER_MINUTE_IN_GROUP:
+            raise _too_many(int(61 - (now - there[0])))
+        if len(there) >= self.burst and now - there[-self.burst] < self.burst:
+            raise _too_many(1)
+        self._sent.append((now, chat))
+
+
+def _too_many(seconds: int) -> Refused:
+    return Refused(429, f"Too Many Requests: retry after {seconds}", seconds)
+
+
+class BotServer:
+    """The server and all that was said through it. `burst`: messages that a chat takes at once."""
+
+    def __init__(self, burst: int = 20) -> None:
+        self.pace = Pace(burst)
+        self.entities: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+        self.files: dict[tuple[int, int], tuple[str, str]] = {}
+        self.threads: dict[tuple[int, int], int] = {}
+        self.drafts: list[tuple[int, str]] = []
+        self.commands: list[tuple[str, str]] = []
         self.calls: list[Call] = []
         self.chats: dict[int, dict[int, str]] = defaultdict(dict)
         self.history: dict[tuple[int, int], list[str]] = defaultdict(list)
@@ -247,8 +295,12 @@ class BotServer:
 
     def _sendMessage(self, parameters: dict[str, str]) -> Any:
         chat, text = int(parameters["chat_id"]), _checked(parameters)
+        self.pace.count(chat)
         number = self._number()
         self.chats[chat][number] = text
+        self.entities[chat, number] = json.loads(parameters.get("entities", "[]"))
+        if "message_thread_id" in parameters:
+            self.threads[chat, number] = int(parameters["message_thread_id"])
         self.history[chat, number].append(text)
         return _message(chat, number, text)
 
@@ -260,9 +312,40 @@ class BotServer:
         if self.chats[chat][number] == text and self.keyboards[chat, number] == buttons:
             raise Refused(400, NOT_MODIFIED)
         self.chats[chat][number] = text
+        self.entities[chat, number] = json.loads(parameters.get("entities", "[]"))
         self.keyboards[chat, number] = buttons
         self.history[chat, number].append(text)
         return _message(chat, number, text)
+
+    def _editMessageMedia(self, parameters: dict[str, str]) -> Any:
+        chat, number = int(parameters["chat_id"]), int(parameters["message_id"])
+        if number not in self.chats[chat]:
+            raise Refused(400, "Bad Request: message to edit not found")
+        media = json.loads(parameters["media"])
+        if len(media.get("caption", "")) > CAPTION_LIMIT:
+            raise Refused(400, "Bad Request: message caption is too long")
+        name, _, content = parameters[media["media"].removeprefix("attach://")].partition("\0")
+        self.files[chat, number] = (name, content)
+        self.chats[chat][number] = f"📎 {name}"
+        self.keyboards[chat, number] = _buttons(parameters)
+        self.history[chat, number].append(f"📎 {name}")
+        return _message(chat, number, f"📎 {name}")
+
+    def _sendMessageDraft(self, parameters: dict[str, str]) -> Any:
+        if int(parameters["chat_id"]) < 0 or int(parameters["draft_id"]) == 0:
+            raise Refused(400, "Bad Request: a draft needs a private chat and an id")
+        self.drafts.append((int(parameters["chat_id"]), _checked(parameters)))
+        return True
+
+    def _setMyCommands(self, parameters: dict[str, str]) -> Any:
+        commands = json.loads(parameters["commands"])
+        if len(commands) > 100 or not all(
+            re.fullmatch(r"[a-z0-9_]{1,32}", each["command"]) and 1 <= len(each["description"]) <= 256
+            for each in commands
+        ):
+            raise Refused(400, "Bad Request: BOT_COMMAND_INVALID")
+        self.commands = [(each["command"], each["description"]) for each in commands]
+        return True
 
     def _editMessageReplyMarkup(self, parameters: dict[str, str]) -> Any:
         chat, number = int(parameters["chat_id"]), int(parameters["message_id"])
@@ -325,7 +408,24 @@ def _checked(parameters: dict[str, str]) -> str:
         raise Refused(400, "Bad Request: message text is empty")
     if len(text.encode("utf-16-le")) // 2 > LIMIT:
         raise Refused(400, "Bad Request: message is too long")
+    _check_entities(text, json.loads(parameters.get("entities", "[]")))
     return text
+
+
+def _check_entities(text: str, entities: list[dict[str, Any]]) -> None:
+    if len(entities) > MAX_ENTITIES:
+        raise Refused(400, "more entities than Telegram shows")
+    places = [(each["offset"], each["offset"] + each["length"], each["type"]) for each in entities]
+    for begin, end, _ in places:
+        if not 0 <= begin < end <= len(text.encode("utf-16-le")) // 2:
+            raise Refused(400, "Bad Request: ENTITY_BOUNDS_INVALID")
+        text.encode("utf-16-le")[2 * begin : 2 * end].decode("utf-16-le")  # no half of a character
+    for begin, end, kind in places:
+        within = [
+            other for other in places if other != (begin, end, kind) and begin < other[1] and other[0] < end
+        ]
+        if kind in {"code", "pre"} and within:
+            raise Refused(400, "Bad Request: code with other entities in it")
 
 
 def _message(chat: int, number: int, text: str) -> dict[str, Any]:
@@ -350,8 +450,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Http
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
-        parameters = {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True).items()}
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        parameters = _parameters(body, self.headers.get("content-type", ""))
         _, _, rest = self.path.partition("/bot")
         token, _, method = rest.partition("/")
         try:
@@ -383,6 +483,22 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the overridden method's name
         """Say nothing."""
+
+
+def _parameters(body: bytes, content_type: str) -> dict[str, str]:
+    """The fields of a form; of a file its name and its content, with a zero between them."""
+    if not content_type.startswith("multipart/"):
+        return {name: values[-1] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
+    boundary = content_type.partition("boundary=")[2].strip('"').encode()
+    fields: dict[str, str] = {}
+    for part in body.split(b"--" + boundary)[1:-1]:
+        head, _, content = part.partition(b"\r\n\r\n")
+        name = re.search(rb'name="([^"]*)"', head)
+        file = re.search(rb'filename="([^"]*)"', head)
+        assert name is not None, head
+        before = f"{file[1].decode()}\0" if file else ""
+        fields[name[1].decode()] = before + content.removesuffix(b"\r\n").decode()
+    return fields
 
 
 def _error(refused: Refused) -> dict[str, Any]:

@@ -17,9 +17,6 @@ from telegram.request import HTTPXRequest
 
 from hermes_jobs.domain.gateway.rating_buttons import Button
 
-LIMIT = 4_096
-"""UTF-16 units that a message may have (https://core.telegram.org/bots/api#sendmessage)."""
-
 OFFICIAL = "https://api.telegram.org"
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 20.0

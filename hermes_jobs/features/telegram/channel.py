@@ -7,11 +7,17 @@ and recording a placeholder leaves only that placeholder.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from telegram import Bot, InlineKeyboardMarkup, LinkPreviewOptions
+from telegram import (
+    Bot,
+    InlineKeyboardMarkup,
+    InputFile,
+    InputMediaDocument,
+    LinkPreviewOptions,
+    MessageEntity,
+)
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
@@ -19,9 +25,13 @@ from hermes_jobs.engine.coroutine import waited_for
 from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
-from hermes_jobs.features.telegram.bot import LIMIT, keyboard, open_bot, retry_after_seconds
+from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
+from hermes_jobs.features.telegram.markdown import blocks, text_block
+from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
+from hermes_jobs.features.telegram.rich_text import Entity
 
 if TYPE_CHECKING:
+    from hermes_jobs.features.deliveries.events import DeliveryRequested
     from hermes_jobs.settings import Settings
 
 PLACEHOLDER = "…"
@@ -58,11 +68,11 @@ class TelegramChannel:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         if not self._token:
             raise DeliveryError(f"The worker started without a {TOKEN}.")
-        texts = split_message(delivery.requested.text, LIMIT) or [NO_TEXT]
-        if delivery.placements >= len(texts) + MORE_PLACEMENTS:
+        parts = parts_of(delivery.requested)
+        if delivery.placements >= len(parts) + MORE_PLACEMENTS:
             raise DeliveryError("Its messages vanish from the chat before they can be written.", lasting=True)
         try:
-            return waited_for(self._act(self._token, delivery, address, texts), cancel, SECONDS)
+            return waited_for(self._act(self._token, delivery, address, parts), cancel, SECONDS)
         except ChatMigrated as error:
             why = f"The group {address} has become a supergroup: its chat is {error.new_chat_id} from now on."
             return Moved(str(error.new_chat_id), why)
@@ -72,16 +82,16 @@ class TelegramChannel:
             raise DeliveryError(f"Telegram did not answer within {SECONDS:g} s.") from error
 
     async def _act(
-        self, token: str, delivery: Delivery, address: str, texts: list[str]
+        self, token: str, delivery: Delivery, address: str, parts: Sequence[Part]
     ) -> PlaceholderSent | Delivered:
         chat = address if address.startswith("@") else int(address)
         part = len(delivery.receipts)
         async with open_bot(token, self._base_url) as bot:
             if part:
                 receipt = delivery.receipts[-1]
-                is_last = part >= len(texts)
+                is_last = part >= len(parts)
                 buttons = rating_buttons(delivery.id) if is_last and can_be_rated(delivery) else ()
-                if not await _write(bot, chat, receipt, texts[min(part, len(texts)) - 1], keyboard(buttons)):
+                if not await _write(bot, chat, receipt, parts[min(part, len(parts)) - 1], keyboard(buttons)):
                     part -= 1  # a user has deleted it
                 elif is_last:
                     return Delivered(receipt)
@@ -89,15 +99,18 @@ class TelegramChannel:
             return PlaceholderSent(part, str(placed.message_id))
 
 
+def parts_of(requested: DeliveryRequested) -> Sequence[Part]:
+    """The messages of a delivery: an answer is Markdown, and a gateway's own message plain text."""
+    read = [text_block(requested.text)] if requested.turn is None else blocks(requested.text)
+    return packed(read) or [TextPart(NO_TEXT)]
+
+
 async def _write(
-    bot: Bot, chat: int | str, receipt: str, text: str, buttons: InlineKeyboardMarkup | None
+    bot: Bot, chat: int | str, receipt: str, part: Part, buttons: InlineKeyboardMarkup | None
 ) -> bool:
-    """Replace that message by the text with buttons below; false where it does not exist any more."""
-    plain = LinkPreviewOptions(is_disabled=True)
+    """Replace that message by the part with buttons below; false where it does not exist any more."""
     try:
-        await bot.edit_message_text(
-            text, chat_id=chat, message_id=int(receipt), link_preview_options=plain, reply_markup=buttons
-        )
+        await _edit(bot, chat, int(receipt), part, buttons)
     except BadRequest as error:
         message = error.message.lower()
         if any(word in message for word in NOT_EDITABLE):
@@ -105,6 +118,29 @@ async def _write(
         if not any(word in message for word in UNCHANGED):
             raise
     return True
+
+
+async def _edit(
+    bot: Bot, chat: int | str, message: int, part: Part, buttons: InlineKeyboardMarkup | None
+) -> None:
+    if isinstance(part, FilePart):
+        file = InputFile(part.content.encode("utf-8", "replace"), filename=part.name)
+        await bot.edit_message_media(InputMediaDocument(file), chat, message, reply_markup=buttons)
+        return
+    await bot.edit_message_text(
+        part.text,
+        chat_id=chat,
+        message_id=message,
+        entities=[_entity(each) for each in part.entities],
+        link_preview_options=LinkPreviewOptions(is_disabled=True),
+        reply_markup=buttons,
+    )
+
+
+def _entity(entity: Entity) -> MessageEntity:
+    return MessageEntity(
+        entity.style, entity.offset, entity.length, url=entity.link or None, language=entity.language or None
+    )
 
 
 def _failure(error: TelegramError) -> DeliveryError:
@@ -118,61 +154,3 @@ def _failure(error: TelegramError) -> DeliveryError:
             return DeliveryError(f"Telegram refuses: {error.message}.", lasting=True)
         case _:
             return DeliveryError(f"Telegram cannot be reached: {error.message}.")
-
-
-BOUNDARIES = tuple(
-    re.compile(seam)
-    for seam in (r"\n[ \t]*\n\s*", r"\n\s*", r"(?<=[.!?…])\s+|(?<=[。！？])", r"\s+|(?<=[，、；：])")
-)
-"""Boundaries: between paragraphs, lines, sentences, words; the largest first."""
-
-MIN_FILL = 0.5
-"""A boundary is skipped for a smaller one where the part before it would fill less than this share."""
-
-
-def split_message(text: str, limit: int) -> list[str]:
-    """The text in parts of at most `limit` UTF-16 units (at least 2), in order; none for a blank text.
-
-    Joined they are the text, except for white space at the boundaries and around the text.
-    """
-    return list(_parts(text.strip(), limit))
-
-
-def units(text: str) -> int:
-    """The text's length in UTF-16 units, as some platforms count."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _parts(rest: str, limit: int) -> Iterator[str]:
-    while rest:
-        size = _fitting(rest, limit)
-        if size == len(rest):
-            yield rest
-            return
-        end, begin = _cut(rest, size)
-        yield rest[:end].rstrip()
-        rest = rest[begin:].lstrip()
-
-
-def _fitting(text: str, limit: int) -> int:
-    """The number of the text's first characters that fit; characters beyond the first plane count twice."""
-    head = text[:limit]
-    if units(head) <= limit:
-        return len(head)
-    used = 0
-    for index, character in enumerate(head):
-        used += 2 if ord(character) > 0xFFFF else 1
-        if used > limit:
-            return index
-    return len(head)
-
-
-def _cut(text: str, size: int) -> tuple[int, int]:
-    """The end of the first part, and the start of the rest."""
-    window = text[: size + 1]  # a boundary right after the last character counts too
-    for minimum in (int(size * MIN_FILL), 0):
-        for seam in BOUNDARIES:
-            matches = [match for match in seam.finditer(window) if minimum < match.start() <= size]
-            if matches:
-                return matches[-1].start(), matches[-1].end()
-    return size, size

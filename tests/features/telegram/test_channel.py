@@ -80,6 +80,26 @@ def test_a_long_answer_arrives_whole_and_in_order(bot: BotServer, courier: Teleg
     )
 
 
+def test_an_answer_keeps_its_styles_and_long_code_is_a_file(bot: BotServer, courier: TelegramChannel) -> None:
+    code = "print('😀')\n" * 500
+    state = carried_out(
+        courier, asked_for(f"telegram:{CHAT}", f"**Done**: see 😀 `a.py`\n\n```python\n{code}```")
+    )
+    assert state.status == "sent"
+    first, second = sorted(bot.chats[CHAT])
+    assert bot.said(CHAT) == ["Done: see 😀 a.py", "📎 code.py"]
+    assert [(each["type"], each["offset"], each["length"]) for each in bot.entities[CHAT, first]] == [
+        ("bold", 0, 4),
+        ("code", 13, 4),
+    ]
+    assert bot.files[CHAT, second] == ("code.py", code)
+
+
+def test_the_gateways_own_words_are_plain_text(bot: BotServer, courier: TelegramChannel) -> None:
+    carried_out(courier, asked_for(f"telegram:{CHAT}", "I am at: *look*", turn=None))
+    assert bot.said(CHAT) == ["I am at: *look*"]
+
+
 def test_no_repetition_arrives_twice(bot: BotServer, courier: TelegramChannel) -> None:
     """A worker that dies after an act leaves the step to another, which does it again."""
     state, clock = asked_for(f"telegram:{CHAT}", LONG), ManualClock(NOON)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.features.telegram.channel import split_message, units
+from hermes_jobs.features.telegram.splitting import split_message, units
 
 WORDS = st.lists(st.text(alphabet="abcäß€語。，😀👩‍🚀 .!?\n\t", min_size=0, max_size=40), max_size=40).map(
     "\n".join
