@@ -124,7 +124,7 @@ async def _edit(
     bot: Bot, chat: int | str, message: int, part: Part, buttons: InlineKeyboardMarkup | None
 ) -> None:
     if isinstance(part, FilePart):
-        file = InputFile(part.content.encode("utf-8", "replace"), filename=part.name)
+        file = InputFile(part.content.encode("utf-8", "replace"), filename=part.name, attach=True)
         await bot.edit_message_media(InputMediaDocument(file), chat, message, reply_markup=buttons)
         return
     await bot.edit_message_text(

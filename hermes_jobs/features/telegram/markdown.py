@@ -80,19 +80,9 @@ class _Reader:
         tokens = iter(self._tokens)
         for token in tokens:
             match token.type:
-                case "bullet_list_open" | "ordered_list_open":
-                    ordered = token.type == "ordered_list_open"
-                    self._lists.append(int(token.attrs.get("start", 1)) if ordered else None)
-                case "bullet_list_close" | "ordered_list_close":
-                    self._lists.pop()
-                    self._is_tight = bool(self._lists)
-                case "list_item_open":
-                    self._mark = self._next_mark()
                 case "list_item_close":
                     if self._mark:  # an item without a text
                         yield self._text((Run(""),))
-                case "blockquote_open" | "blockquote_close":
-                    self._quotes += token.nesting
                 case "fence" | "code_block":
                     yield from self._code(token)
                 case "hr":
@@ -101,10 +91,27 @@ class _Reader:
                     yield code_block(_table(tokens))
                 case "inline":
                     yield self._text(tuple(_runs(token, is_heading=self._in_heading)))
-                case "heading_open" | "heading_close":
-                    self._in_heading = token.nesting > 0
                 case _:
-                    pass
+                    self._enter(token)
+
+    def _enter(self, token: Token) -> None:
+        """Begin or end a list, an item, a quotation or a heading."""
+        match token.type:
+            case "bullet_list_open":
+                self._lists.append(None)
+            case "ordered_list_open":
+                self._lists.append(int(token.attrs.get("start", 1)))
+            case "bullet_list_close" | "ordered_list_close":
+                self._lists.pop()
+                self._is_tight = bool(self._lists)
+            case "list_item_open":
+                self._mark = self._next_mark()
+            case "blockquote_open" | "blockquote_close":
+                self._quotes += token.nesting
+            case "heading_open" | "heading_close":
+                self._in_heading = token.nesting > 0
+            case _:
+                pass
 
     def _next_mark(self) -> str:
         number = self._lists[-1]
@@ -191,12 +198,10 @@ def _aligned(rows: list[list[str]], sides: Sequence[Literal["left", "right"]]) -
     widths = [max(cell_len(row[column]) for row in rows if column < len(row)) for column in range(len(sides))]
 
     def line(row: Sequence[str]) -> str:
-        cells = (
-            " " * (width - cell_len(cell)) + cell
-            if side == "right"
-            else cell + " " * (width - cell_len(cell))
-            for cell, width, side in zip(row, widths, sides, strict=False)
-        )
+        cells = []
+        for cell, width, side in zip(row, widths, sides, strict=False):
+            space = " " * (width - cell_len(cell))
+            cells.append(space + cell if side == "right" else cell + space)
         return COLUMN_GAP.join(cells).rstrip()
 
     header, *body = rows

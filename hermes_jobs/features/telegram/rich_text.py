@@ -86,7 +86,7 @@ def entities(runs: Runs) -> Sequence[Entity]:
         styles = _of(run)
         same = styles & _of(last) if (run.link, run.language) == (last.link, last.language) else frozenset()
         open_ = {style: index for style, index in open_.items() if style in same}
-        for style, index in open_.items():
+        for index in open_.values():
             found[index] = replace(found[index], length=found[index].length + size)
         for style in sorted(styles - open_.keys()):
             open_[style] = len(found)
