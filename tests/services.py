@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 POSTGRES_URL = os.environ.get(
     "HERMES_JOBS_TEST_POSTGRES_URL", "postgresql+psycopg://root@127.0.0.1:5432/test"
 )
+RABBITMQ_URL = os.environ.get("HERMES_JOBS_TEST_RABBITMQ_URL", "amqp://guest:guest@127.0.0.1:5672//")
 REDIS_URL = os.environ.get("HERMES_JOBS_TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hermes_jobs.agent.skills.curator import Curator
     from hermes_jobs.agent.snapshots.store import SnapshotStore
     from hermes_jobs.agent.tools.background import BackgroundProcesses
+    from hermes_jobs.agent.tools.own_functions import OwnTools
     from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
@@ -529,9 +530,18 @@ class Application:
 
         return Servers(self.settings.paths.run / "mcp")
 
-    @cached_property
+    @property
     def toolbox(self) -> Toolbox:
         """All tools, as configured."""
+        return self._tools[0]
+
+    @property
+    def own_tools(self) -> OwnTools:
+        """The user's own functions among them, and what is wrong with others."""
+        return self._tools[1]
+
+    @cached_property
+    def _tools(self) -> tuple[Toolbox, OwnTools]:
         from hermes_jobs.bootstrap.toolbox import create_toolbox
 
         return create_toolbox(

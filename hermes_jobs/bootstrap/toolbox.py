@@ -19,6 +19,7 @@ from hermes_jobs.agent.tools.docker import DockerOptions
 from hermes_jobs.agent.tools.environment import filtered_environment, overlay
 from hermes_jobs.agent.tools.files import Files, StoredFile, no_stored_file
 from hermes_jobs.agent.tools.memory import MemoryTools
+from hermes_jobs.agent.tools.own_functions import OwnTools, own_tools
 from hermes_jobs.agent.tools.path_policy import PathPolicy
 from hermes_jobs.agent.tools.plugin_tools import plugin_tools
 from hermes_jobs.agent.tools.policy import CommandPolicy
@@ -86,8 +87,8 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     contexts: BuiltIn | PluginContextEngines,
     check_model: Callable[[str], None],
     mcp: McpSessions,
-) -> Toolbox:
-    """All tools.
+) -> tuple[Toolbox, OwnTools]:
+    """All tools; the user's own functions among them once more, with what is wrong with others.
 
     Commands inherit `environ` without its secrets; `result_file(call)` is the file of a large result. A tool
     of a provider or a context engine whose name is taken is left out with a warning.
@@ -123,8 +124,9 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     for part, toolset in ((providers, "memory"), (contexts, "context")):
         used_names = {tool.name for tool in tools}
         tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=used_names)
+    own = own_tools(settings.tools.modules, {tool.name for tool in tools})
     toolbox = Toolbox(
-        tools,
+        (*tools, *own.tools),
         enabled=settings.toolsets.enabled,
         disabled=settings.toolsets.disabled,
         serialize_terminal=settings.tools.serialize_terminal,
@@ -132,7 +134,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         toolsets={**TOOLSETS, **mcp.toolsets},
         with_servers=mcp.toolbox,
     )
-    return toolbox
+    return toolbox, own
 
 
 def _delegation_limits(settings: Settings) -> DelegationLimits:

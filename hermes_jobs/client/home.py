@@ -63,7 +63,8 @@ class Home:
         """Submit a text as a turn, and wait for its end, a question to a person, or `timeout` seconds.
 
         `session`: an id, a title, a unique beginning of either, or `last`; None: a new session, whose tools
-        work in `workdir` (None: no folder). `key`: a second call with the same key returns the same turn.
+        work in `workdir` (None: no folder). `begin`: where no session has that title one begins, and only it
+        takes `workdir` and `system`. `key`: a second call with the same key returns the same turn.
         `approve`: patterns of calls that are allowed in this turn. `unattended`: calls that need approval are
         refused instead of waiting for one. `schema`: a JSON Schema of the answer, which is then in
         `structured`. Where no worker is alive, the turn runs in this process.

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for the agent. `session`: the lineage that it continues; None: a new session.
+    """A text for the agent. `session`: the lineage that it continues; None: a new session, whose lineage
+    `begins` names.
 
     `workdir` and `system` are those of a new session; `model`, `toolsets` and `mode` of a new session, in an
     existing one of this turn only. `schema`: the JSON Schema of the answer.
@@ -26,6 +27,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     source: str
     session: str | None = None
+    begins: str | None = None
     workdir: str | None = None
     system: str | None = None
     model: str | None = None
@@ -45,7 +47,7 @@ def submission(application: Application, request: TurnRequest, settings: TurnSet
     name, continues = application.ids.name, request.session is not None
     return SubmitTurn(
         turn=name("t"),
-        session=request.session or name("s"),
+        session=request.session or request.begins or name("s"),
         text=request.text,
         source=request.source,
         key=request.key,

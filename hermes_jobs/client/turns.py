@@ -15,11 +15,13 @@ from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.domain.approval_rules import parse_pattern
 from hermes_jobs.domain.events import ApprovalScope, BusyPolicy, InputAction, Mode
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.titles import clean_title
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.engine.session_titles import lineage_called, rename_session
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.struct_types import all_fields
-from hermes_jobs.views.models import StatusFilter
+from hermes_jobs.views.models import SessionView, StatusFilter
 from hermes_jobs.views.turn_json import (
     DetailedTurnJson,
     ListedTurnJson,
@@ -59,6 +61,7 @@ class TurnOptions(TypedDict, total=False):
     """The options of a turn, all of which may be left out; `Home.send` says what they mean."""
 
     session: str | None
+    begin: bool
     key: str | None
     workdir: str | Path | None
     model: str | None
@@ -104,6 +107,17 @@ class Turns:
         """The turn as it is now."""
         return turn_json(self._application.views.turn(submitted.turn))
 
+    def submitted(self, key: str) -> Submitted | None:
+        """The turn that was submitted with that key."""
+        return self._engine.submitted(key)
+
+    def outcome(self, submitted: Submitted) -> TurnJson:
+        """The turn as it is now; where it was merged into another one, that one."""
+        turn = self.current(submitted)
+        while turn.into is not None:
+            turn = self.current(msgspec.structs.replace(submitted, turn=turn.into))
+        return turn
+
     # --- submitting and waiting -----------------------------------------------------------------------
 
     def submit(  # noqa: PLR0913 - `TurnOptions`
@@ -111,6 +125,7 @@ class Turns:
         text: str,
         *,
         session: str | None = None,
+        begin: bool = False,
         key: str | None = None,
         workdir: str | Path | None = None,
         model: str | None = None,
@@ -129,8 +144,8 @@ class Turns:
         application = self._application
         if not text.strip():
             raise Rejected("The text is empty.", kind="usage")
-        view = application.views.session(application.views.find_session(session)) if session else None
-        if view is not None and (system or workdir):
+        view, title = self._session(session, begin=begin)
+        if view is not None and (system or workdir) and not begin:
             raise Rejected("A session keeps its system prompt and its folder.", kind="usage")
         model = application.settings.models.aliases.get(model, model) if model else None
         answering = model or (view.model if view is not None else None) or None
@@ -139,6 +154,7 @@ class Turns:
             text=text,
             source=source,
             session=view.lineage if view is not None else None,
+            begins=lineage_called(title) if title is not None else None,
             workdir=_folder(workdir),
             system=system,
             model=model,
@@ -153,7 +169,22 @@ class Turns:
         settings = self._settings(answering, runs_here=runs_here)
         application.sync_files()
         command = submission(application, request, settings)
-        return self._engine.submit(command, asked_for=request.session or "")
+        submitted = self._engine.submit(command, asked_for=request.session or "")
+        if title is not None:
+            rename_session(self._engine, command.session, title)
+        return submitted
+
+    def _session(self, name: str | None, *, begin: bool) -> tuple[SessionView | None, str | None]:
+        """The session of that name; else, where it may begin, the title of a new one. Raises `Rejected`."""
+        if not name:
+            return None, None
+        views = self._application.views
+        try:
+            return views.session(views.find_session(name)), None
+        except Rejected as unknown:
+            if not begin or unknown.kind != "unknown_session":
+                raise
+            return None, clean_title(name)
 
     def wait(self, turn: str | Submitted, *, timeout: float | None = None) -> TurnJson:
         """Wait until the turn ends, asks a person, or for `timeout` seconds; returns it as it is then.

@@ -142,6 +142,14 @@ class Engine:
                 kind="key_reused",
                 hint="Use a new key for a new text.",
             )
+        return self._turn_at(first)
+
+    def submitted(self, key: str) -> Submitted | None:
+        """The turn that was submitted with that key."""
+        first = self.log.key("turn", key)
+        return self._turn_at(first) if first is not None else None
+
+    def _turn_at(self, first: KeyRow) -> Submitted:
         submitted = self.log.tail(first.position - 1, 1)[0].event
         assert isinstance(submitted, TurnSubmitted)
         return Submitted(turn=submitted.turn, stream=first.stream)

@@ -8,6 +8,8 @@ belong to the lineage in which the user continued.
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.domain.session.titles import clean_title, continued_title, number_of, numbered, title_key
@@ -35,6 +37,11 @@ def rename_session(engine: Engine, lineage: str, title: str) -> Session:
         if (owner := _heir(engine, taken.digest)) != lineage:
             raise _title_taken(clean, f"is, or was, the title of session {owner}") from taken
         return engine.execute(stream, command)
+
+
+def lineage_called(title: str) -> str:
+    """The id of the lineage that begins under that title: the same for all programs that begin it at once."""
+    return f"s{sha256(title_key(title).encode()).hexdigest()[:12]}"
 
 
 def next_title(engine: Engine, session: Session) -> str | None:

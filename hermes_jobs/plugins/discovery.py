@@ -52,7 +52,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
 
     def names(self, plugins: Path) -> tuple[str, ...]:
         """All that are there, in the order of their names."""
-        installed = {point.name for point in _points(self.group)}
+        installed = {point.name for point in entry_points_of(self.group)}
         there = {
             path.parent.name for path in plugins.glob("*/__init__.py") if _NAME.fullmatch(path.parent.name)
         }
@@ -73,7 +73,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
         if name in self.bundled:
             module, _, attribute = self.bundled[name].partition(":")
             return getattr(import_module(module), attribute)
-        point = next(iter(_points(self.group).select(name=name)), None)
+        point = next(iter(entry_points_of(self.group).select(name=name)), None)
         if point is not None:
             return point.load()
         if self.foreign is not None:
@@ -90,7 +90,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
         return factory
 
 
-def _points(group: str) -> EntryPoints:
+def entry_points_of(group: str) -> EntryPoints:
     """What installed packages bring."""
     from importlib.metadata import entry_points  # a fifth of a short command's imports
 

@@ -336,8 +336,12 @@ class SearchSettings(Section, frozen=True, kw_only=True):
 
 
 class Tools(Section, frozen=True, kw_only=True):
-    """Limits of tool results."""
+    """Limits of tool results, and the user's own tools."""
 
+    modules: Annotated[
+        tuple[Text, ...],
+        about("Modules with functions of your own for the agent, marked by `@hermes_jobs.tool`."),
+    ] = ()
     result_chars: Annotated[
         Count, about("Characters above which a result is stored in a file, with a preview.")
     ] = 100_000

@@ -40,7 +40,7 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 }
 """Toolsets that include others. Tools define the other toolsets."""
 
-ALWAYS = ("todo", "context")
+ALWAYS = ("todo", "context", "own")
 """Toolsets that are on by default, unless they are disabled."""
 
 EXCLUSIVE_TOOLSETS = frozenset({"review", "memory-review", "skills-review", "curate"})

@@ -96,6 +96,19 @@ def toolsets(application: Application) -> Iterator[DoctorFinding]:
             yield warn("toolsets", message, f"Known: {', '.join(all_toolsets)}.")
 
 
+def own_tools(application: Application) -> Iterator[DoctorFinding]:
+    """The user's own functions, and what keeps others from being tools; nothing where there are none."""
+    try:
+        own = application.own_tools
+    except Misconfigured:
+        return  # see `toolsets`
+    if own.tools:
+        names = (f"{tool.name} ({tool.effect}, {own.places[tool.name]})" for tool in own.tools)
+        yield ok("tools", f"of your own: {', '.join(names)}")
+    for fault in own.faults:
+        yield warn("tools", f"{fault.where}: {fault.message}", "The agent works without it.")
+
+
 def pauses(application: Application) -> Iterator[DoctorFinding]:
     """Auxiliary models that have failed and are paused."""
     from hermes_jobs.domain.model_pauses import STREAM, Pauses

@@ -118,6 +118,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding
     yield from provider(application)
     yield checks.context(application)
     yield from checks.toolsets(application)
+    yield from checks.own_tools(application)
     yield from checks.mcp(application)
     yield process_checks.workers(application)
     yield from process_checks.unreached_brokers(application)
