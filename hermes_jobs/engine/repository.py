@@ -14,6 +14,7 @@ from hermes_jobs.domain.session.session import Session, fork_of, stream_of
 from hermes_jobs.domain.stream_kind import StreamState
 from hermes_jobs.domain.streams import fold, initial_state
 from hermes_jobs.engine.ports import Clock
+from hermes_jobs.engine.state_cache import StateCache
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.eventlog.log import EventLog
 
@@ -22,13 +23,13 @@ PAST = 64  # earlier states of sessions in the cache
 
 
 class StreamRepository:
-    """Folds streams, reading only new events. Caches the `size` streams used last. Thread-safe."""
+    """Folds streams, reading only new events. Caches the `size` streams used last, fewer if they are large.
+    Thread-safe."""
 
     def __init__(self, log: EventLog, size: int = 512) -> None:
         self._log = log
-        self._size = size
         self._lock = threading.Lock()
-        self._states: OrderedDict[str, StreamState] = OrderedDict()
+        self._states = StateCache(size)
         self._past: OrderedDict[tuple[str, int], Session] = OrderedDict()
         self._forgotten = log.forgotten
 
@@ -77,7 +78,7 @@ class StreamRepository:
     def forget(self, stream: str) -> None:
         """Drop the stream from the cache; the next read folds it from its beginning."""
         with self._lock:
-            self._states.pop(stream, None)
+            self._states.forget(stream)
             for key in [key for key in self._past if key[0] == stream]:
                 del self._past[key]
 
@@ -91,12 +92,7 @@ class StreamRepository:
     def put(self, state: StreamState) -> None:
         """Cache a state that was just folded, unless a newer one is cached."""
         with self._lock:
-            cached = self._states.get(state.stream)
-            if cached is None or cached.version <= state.version:
-                self._states[state.stream] = state
-            self._states.move_to_end(state.stream)
-            while len(self._states) > self._size:
-                self._states.popitem(last=False)
+            self._states.put(state)
 
     def _cached(self, stream: str) -> StreamState | None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""A gateway that has lost the post and has it again: it gives up nothing by numbers of before."""
+"""A gateway's rounds: what it asks for after it was not the leader, and what it logs of failures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hermes_jobs.domain.gateway.commands import IncomingMessage
 from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.interfaces.gateway import service
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
-from hermes_jobs.interfaces.gateway.platform import PressAnswer, Update
+from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
 from hermes_jobs.interfaces.gateway.service import GatewayService
 
@@ -21,11 +21,14 @@ OLD, NEW = 700_000_001, 42
 
 
 class Line:
-    """A platform that answers each question with the next of these updates, and then with nothing more."""
+    """A platform that answers each question with the next of these updates, and then with nothing more.
+
+    Texts are the reasons why it is not reached.
+    """
 
     name = "telegram:4242"
 
-    def __init__(self, *numbers: int) -> None:
+    def __init__(self, *numbers: int | str) -> None:
         self.asked: list[int] = []
         self._numbers = list(numbers)
         self.is_quiet = asyncio.Event()
@@ -45,6 +48,8 @@ class Line:
             self.is_quiet.set()
             await asyncio.Event().wait()
         number = self._numbers.pop(0)
+        if isinstance(number, str):
+            raise PlatformUnavailable(number)
         said = IncomingMessage(
             key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello"
         )
@@ -80,15 +85,10 @@ class Turns:
         return self._held.pop(0) if self._held else True
 
 
-def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(service, "STANDBY_SECONDS", 0.01)
-    heard = Heard()
+def served(line: Line, post: Turns, heard: Heard) -> list[int]:
+    """What is asked of the line until it has nothing more."""
 
     async def serve() -> list[int]:
-        line = Line(OLD, NEW)
-        post = Turns(True, True, False)  # for a question and its update, and then another process has it
         serving = GatewayService(
             line,
             cast(MessageReceiver, heard),
@@ -102,5 +102,28 @@ def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
         await asyncio.gather(task, return_exceptions=True)
         return line.asked
 
-    assert asyncio.run(serve()) == [0, 0, NEW]
+    return asyncio.run(serve())
+
+
+def test_numbers_of_before_confirm_nothing_when_the_post_is_held_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "STANDBY_SECONDS", 0.01)
+    heard = Heard()
+    post = Turns(True, True, False)  # for a question and its update, and then another process has it
+    assert served(Line(OLD, NEW), post, heard) == [0, 0, NEW]
     assert heard.keys == [f"telegram:4242:{OLD}", f"telegram:4242:{NEW}"]
+
+
+def test_each_kind_of_trouble_with_a_platform_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(service, "FIRST_WAIT", 0.001)
+    served(Line("refused", "timed out", "refused", "refused", 1, "refused", 2), Turns(), Heard())
+    assert [line.partition(";")[0] for line in caplog.messages] == [
+        "refused",
+        "timed out",
+        "telegram:4242 is reachable again",
+        "refused",
+        "telegram:4242 is reachable again",
+    ]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.eventlog.outage import LogOutage
 from hermes_jobs.interfaces.gateway.leader import GatewayLeader
 from hermes_jobs.interfaces.gateway.platform import Platform, PlatformUnavailable, Update
 from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
@@ -51,6 +52,8 @@ class GatewayService:
         self._is_leader = False
         self._last = 0
         self._failures = 0
+        self._problems: set[str] = set()  # those logged since the platform was last reached
+        self._outage = LogOutage(logger)
 
     async def run(self) -> None:
         """Serve until cancelled. Raises `Rejected` if the platform refuses the credentials at the start."""
@@ -69,11 +72,11 @@ class GatewayService:
         """Poll once and accept the messages, or wait."""
         try:
             if not await self._check_leadership():
+                self._outage.ends()
                 await asyncio.sleep(STANDBY_SECONDS)
                 return
             updates = await self._platform.receive(self._last)
-            self._failures = 0
-            self._reach.problem = ""
+            self._was_reached()
             if not updates:
                 # All are confirmed now, and after a quiet week Telegram continues with any number.
                 self._last = 0
@@ -82,8 +85,9 @@ class GatewayService:
                     return
                 await self._accept(update)
                 self._last = update.number
+            self._outage.ends()
         except LogUnavailable as error:
-            logger.warning("%s", error)
+            self._outage.begins(error)
             await asyncio.sleep(LOG_RETRY_SECONDS)
         except PlatformUnavailable as error:
             await asyncio.sleep(self._wait_after(error))
@@ -141,8 +145,17 @@ class GatewayService:
         wait = max(min(FIRST_WAIT * 2.0**self._failures, MAX_WAIT), error.retry_after or 0.0)
         self._failures += 1
         self._reach.problem = str(error)
-        logger.warning("%s; asking again in %g s", error, wait)
+        if str(error) not in self._problems:
+            self._problems.add(str(error))
+            logger.warning("%s; it is tried again, at least every %g s", error, max(wait, MAX_WAIT))
         return wait
+
+    def _was_reached(self) -> None:
+        self._failures = 0
+        self._reach.problem = ""
+        if self._problems:
+            self._problems.clear()
+            logger.warning("%s is reachable again", self._platform.name)
 
     def _report(self, text: str) -> None:
         if text != self._last_report:
