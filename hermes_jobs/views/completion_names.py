@@ -1,4 +1,7 @@
-"""The newest names in a file of views, without catching up: for shell completion."""
+"""The newest names in a file of views, without catching up: for shell completion.
+
+It may be a file of an older build, whose tables had these columns or give no names.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from hermes_jobs.text.last_reference import LAST
 from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.id_lookup import LISTS
 from hermes_jobs.views.sqlite import connect
-from hermes_jobs.views.store import SCHEMA
 
 _QUERIES = {
     "turns": "SELECT turn, preview FROM turns WHERE turn >= ? AND turn < ? ORDER BY position DESC LIMIT ?",
@@ -52,8 +54,6 @@ def recent_names(folder: Path, what: What, prefix: str, limit: int) -> list[tupl
     try:
         connection = connect(file, seconds=PATIENCE)
         try:
-            if connection.execute("PRAGMA user_version").fetchone() != (SCHEMA,):
-                return []
             values = (prefix, prefix + "\U0010ffff", limit)
             return [*_references(connection, what, prefix), *connection.execute(_QUERIES[what], values)]
         finally:

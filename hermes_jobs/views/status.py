@@ -8,7 +8,7 @@ from pathlib import Path
 from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.views.models import GenerationStatus, ViewsStatus
 from hermes_jobs.views.sqlite import connect
-from hermes_jobs.views.store import SCHEMA, Store
+from hermes_jobs.views.store import Store
 
 
 def select_status(log: EventLog, store: Store) -> ViewsStatus:
@@ -16,7 +16,7 @@ def select_status(log: EventLog, store: Store) -> ViewsStatus:
     last = log.last_position()
     current = store.generations.current()
     files = store.generations.all()
-    generations = tuple(_generation(file, last, current=file == current) for file in files)
+    generations = tuple(_generation(file, last, store.schema, current=file == current) for file in files)
     behind = any(generation.current and generation.behind for generation in generations)
     return ViewsStatus(
         last_position=last,
@@ -25,11 +25,11 @@ def select_status(log: EventLog, store: Store) -> ViewsStatus:
     )
 
 
-def _generation(file: Path, last: int, *, current: bool) -> GenerationStatus:
+def _generation(file: Path, last: int, schema: int, *, current: bool) -> GenerationStatus:
     sizes = [Path(f"{file}{suffix}") for suffix in ("", "-wal")]
     size = sum(path.stat().st_size for path in sizes if path.exists())
     try:
-        position, rows = _contents(file)
+        position, rows = _contents(file, schema)
         problem = None
     except sqlite3.Error as error:
         position, rows, problem = 0, {}, str(error)
@@ -44,12 +44,12 @@ def _generation(file: Path, last: int, *, current: bool) -> GenerationStatus:
     )
 
 
-def _contents(file: Path) -> tuple[int, dict[str, int]]:
+def _contents(file: Path, schema: int) -> tuple[int, dict[str, int]]:
     connection = connect(file, seconds=1.0)
     try:
-        (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        if schema != SCHEMA:
-            raise sqlite3.DatabaseError(f"made by another hermes-jobs (schema {schema})")
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found != schema:
+            raise sqlite3.DatabaseError(f"made by another hermes-jobs (schema {found})")
         (position,) = connection.execute("SELECT position FROM checkpoint").fetchone()
         names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
         tables = [name for (name,) in names if name != "checkpoint" and not name.startswith("entries")]

@@ -3,7 +3,8 @@
 Rows and checkpoint change in one transaction, and the checkpoint is read again under the write lock, so that
 any number of threads and processes may catch up at once and each event is applied exactly once. The
 checkpoint stores the hash of its event: a log that was restored from a backup, or replaced, has another one,
-and the views are rebuilt. They are also rebuilt if their file is missing, broken, or of another `SCHEMA`.
+and the views are rebuilt. They are also rebuilt if their file is missing, broken, or of another schema, a
+hash of the tables and of `CONTENTS`.
 
 A reader never waits long for the write lock: if another process holds it (for example one that was stopped
 during a catch-up), the query runs on a private copy that applies the missing events itself.
@@ -14,10 +15,11 @@ fixed, and a row costs a quarter of the time.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from sqlite3 import Connection
@@ -32,6 +34,7 @@ from hermes_jobs.views.generations import Generations
 from hermes_jobs.views.projection import Projection, Router
 from hermes_jobs.views.sqlite import (
     BUSY_SECONDS,
+    CHECKPOINT,
     READ_SECONDS,
     checkpoint,
     connect,
@@ -47,13 +50,20 @@ from hermes_jobs.views.sqlite import (
 
 logger = logging.getLogger(__name__)
 
-SCHEMA: Final = 34  # of the tables and their contents: raise it with every change of a projection
+CONTENTS: Final = 1  # raise it when the same events give other rows in the same tables; a test says when
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
 
 OnProgress = Callable[[int, int], None]
 T = TypeVar("T")
+
+
+def schema_of(projections: Iterable[Projection]) -> int:
+    """The number, of 31 bits, by which a file of these tables is recognised."""
+    tables = sorted(projection.tables for projection in projections if projection.tables)
+    digest = hashlib.sha256("\n".join((str(CONTENTS), CHECKPOINT, *tables)).encode()).digest()
+    return int.from_bytes(digest[:4]) >> 1
 
 
 class LogRewound(HermesJobsError):
@@ -91,6 +101,7 @@ class Store:
         self._notify = notify
         self._log = log
         self._projections = tuple(projections)
+        self.schema = schema_of(self._projections)
         self._router = Router(self._projections)
         self._built = built
         self._local = threading.local()
@@ -171,7 +182,7 @@ class Store:
         with ExitStack() as opened:
             try:
                 connection = opened.enter_context(closing(connect(file)))
-                if checkpoint(connection, SCHEMA, self._log.log_id) is not None:
+                if checkpoint(connection, self.schema, self._log.log_id) is not None:
                     opened.pop_all()
                     return connection
             except sqlite3.Error as error:
@@ -239,7 +250,7 @@ class Store:
         return caught_up
 
     def _stands(self, connection: Connection) -> tuple[int, str]:
-        row = checkpoint(connection, SCHEMA, self._log.log_id)
+        row = checkpoint(connection, self.schema, self._log.log_id)
         if row is None:
             raise LogRewound
         return row
@@ -303,7 +314,7 @@ class Store:
 
     def _replay(self, generation: Path, progress: OnProgress) -> None:
         last = self._log.last_position()
-        connection = create(generation, SCHEMA, self._log.log_id, self._projections)
+        connection = create(generation, self.schema, self._log.log_id, self._projections)
         try:
             caught_up = Progress(0)
             with transaction(connection, "IMMEDIATE"):  # it has no readers until it is complete
