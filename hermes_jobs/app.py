@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-FEATURES: tuple[str, ...] = ("deliveries", "telegram")
+FEATURES: tuple[str, ...] = ("deliveries", "questions", "telegram")

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["events", "stream", "reaction", "steps", "table"]
+Kind = Literal["events", "stream", "reaction", "steps", "table", "tools"]
 """The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
 
 
@@ -41,6 +41,8 @@ class Feature(NamedTuple):
     """A function from an `Application` to the handlers of those steps."""
     channels: Mapping[str, str] = {}
     """The `DeliveryChannel` of each of its kinds of targets: a function of the settings returns it."""
+    tools: str = ""
+    """A function from an `Application` to its tools; their toolsets are added to the others."""
     table: str = ""
     """A `Projection`: the rows that follow from its events."""
     secrets: Mapping[str, str] = {}

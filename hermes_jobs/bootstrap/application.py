@@ -544,9 +544,11 @@ class Application:
     def _tools(self) -> tuple[Toolbox, OwnTools]:
         from hermes_jobs.bootstrap.toolbox import create_toolbox
 
+        of_features = [tool for create in parts("tools") for tool in create(self)]
         return create_toolbox(
             self.settings,
             self.environ,
+            of_features=of_features,
             log=self.log,
             views=self.views,
             clock=self.clock,

@@ -2,7 +2,8 @@
 
 Only this package sees `Settings`: what it makes gets values. So a part depends on the fields that are named
 in the function that makes it, in the modules of this package from which that function gets what it calls, and
-in the properties of `Settings` that are named there; and on what the parts that it is given depend on. A name
+in the properties of `Settings` that are named there; in the modules of the features' parts that it asks for;
+and on what the parts that it is given depend on. A name
 that means something else by chance costs a rebuild; none is missed.
 """
 
@@ -12,9 +13,11 @@ import sys
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from types import CodeType, FunctionType, ModuleType
+from typing import get_args
 
 import msgspec
 
+from hermes_jobs.feature import Kind, parts
 from hermes_jobs.settings import Settings
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -45,6 +48,7 @@ def _closure(owner: type, part: str, inside: frozenset[str]) -> frozenset[str]:
     names = {
         *_names(made.__code__),
         *(name for module in _modules(made.__code__) for name in _in_module(module)),
+        *(name for module in _of_features(made.__code__) for name in _in_module(module)),
     }
     own = set(names)
     for name in names:
@@ -72,6 +76,14 @@ def _modules(code: CodeType) -> Iterator[ModuleType]:
         module = sys.modules.get(name)
         if module is not None and name.startswith(f"{PACKAGE}."):
             yield module
+
+
+def _of_features(code: CodeType) -> Iterator[ModuleType]:
+    """The modules of the features' parts whose kind the code names in a call of `parts`."""
+    if "parts" in _names(code):
+        for kind in get_args(Kind):
+            if kind in code.co_consts:
+                yield from (sys.modules[part.__module__] for part in parts(kind))
 
 
 def _in_module(module: ModuleType) -> frozenset[str]:

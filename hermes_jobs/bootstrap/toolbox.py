@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -87,8 +87,10 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     contexts: BuiltIn | PluginContextEngines,
     check_model: Callable[[str], None],
     mcp: McpSessions,
+    of_features: Iterable[Tool],
 ) -> tuple[Toolbox, OwnTools]:
-    """All tools; the user's own functions among them once more, with what is wrong with others.
+    """All tools, those of features among them; the user's own functions once more, with what is wrong with
+    others.
 
     Commands inherit `environ` without its secrets; `result_file(call)` is the file of a large result. A tool
     of a provider or a context engine whose name is taken is left out with a warning.
@@ -120,6 +122,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
             paths=paths,
             ids=ids,
         ).tools,
+        *of_features,
     )
     for part, toolset in ((providers, "memory"), (contexts, "context")):
         used_names = {tool.name for tool in tools}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_jobs.client.sessions import Sessions
     from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
     from hermes_jobs.domain.memory.entries import Entry
+    from hermes_jobs.domain.session.questions import Question
     from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
     from hermes_jobs.views.models import MessageView as Message
     from hermes_jobs.views.schedule_json import RunJson as Run
@@ -40,6 +41,7 @@ _PLACES = {
     "Sessions": "client.sessions",
     **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
     "Entry": "domain.memory.entries",
+    "Question": "domain.session.questions",
     **dict.fromkeys(
         ("HermesJobsError", "LogUnavailable", "Misconfigured", "OutOfBudget", "Rejected"), "errors"
     ),
@@ -77,6 +79,7 @@ __all__ = [
     "Message",
     "Misconfigured",
     "OutOfBudget",
+    "Question",
     "Rejected",
     "Run",
     "Schedule",

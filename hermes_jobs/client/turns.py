@@ -15,6 +15,8 @@ from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.domain.approval_rules import parse_pattern
 from hermes_jobs.domain.events import ApprovalScope, BusyPolicy, InputAction, Mode
 from hermes_jobs.domain.session import commands as c
+from hermes_jobs.domain.session.inputs import waiting_request
+from hermes_jobs.domain.session.questions import Answer, Question, content_of, open_questions
 from hermes_jobs.domain.session.titles import clean_title
 from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.engine.live import LiveTranscript, TextDelta
@@ -257,22 +259,45 @@ class Turns:
     def answer(
         self,
         turn: str,
-        content: Mapping[str, Any] | None = None,
+        answer: Mapping[str, Any] | Answer | None = None,
         *,
         call: str | None = None,
+        key: str | None = None,
         action: InputAction = "accept",
+        by: str = BY,
     ) -> TurnJson:
-        """Answer the question of a server in a call that waits: the fields of its form, or `action` `decline`
-        or `cancel`. Raises `Rejected` for fields that do not fit, and for an answer with a secret."""
-        text = "" if content is None else msgspec.json.encode(content).decode()
-        if self._application.settings.secrets.redact_known(text) != text:
-            raise Rejected("The answer contains one of your secrets. Nothing was recorded.", kind="secret")
+        """Answer what the agent or a server asks in a call that waits: a text, the number of a choice, or
+        several of them; the fields of a server's form; or `action` `decline` or `cancel`.
+
+        Raises `Rejected` for an answer that does not fit, with the reason: the question still waits; kind
+        `answered` where another answer came first; and for an answer with a secret.
+        """
+        submitted = self.find(turn)
+        asker = self.asking(submitted, call)
         now = self._application.clock.now()
-        return self._decide(
-            turn,
-            call,
-            lambda asker: c.AnswerInput(turn=asker, call=call, action=action, content=text, by=BY, now=now),
-        )
+        command = c.AnswerInput(turn=asker.turn, call=call, key=key, action=action, by=by, now=now)
+        command = msgspec.structs.replace(command, content=self._content(asker, command, answer))
+        if self._application.settings.secrets.redact_known(command.content) != command.content:
+            raise Rejected("The answer contains one of your secrets. Nothing was recorded.", kind="secret")
+        self._engine.execute(asker.stream, command)
+        return self.current(submitted)
+
+    def _content(
+        self, asker: Submitted, command: c.AnswerInput, answer: Mapping[str, Any] | Answer | None
+    ) -> str:
+        if answer is None:
+            return ""
+        if isinstance(answer, Mapping):
+            return msgspec.json.encode(answer).decode()
+        _, request = waiting_request(self._engine.sessions.load(asker.stream), command)
+        return content_of(request, answer)
+
+    def questions(self, turn: str) -> tuple[Question, ...]:
+        """What the turn, or a sub-agent below it, asks a person; `answer` takes their `call` and `key`."""
+        below = self._application.views.tree_below(self.find(turn).turn)
+        streams = dict.fromkeys(tree.turn.stream for tree in below.walk() if tree.waiting)
+        sessions = (self._engine.sessions.load(stream) for stream in streams)
+        return tuple(question for session in sessions for question in open_questions(session))
 
     def _decide(self, turn: str, call: str | None, command: Callable[[str], c.SessionCommand]) -> TurnJson:
         """Record a decision about a call of the turn or of one below it, whose id `command` takes."""

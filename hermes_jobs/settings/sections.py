@@ -322,8 +322,22 @@ class Toolsets(Section, frozen=True, kw_only=True):
         "delegate",
         "mcp",
         "consult",
+        "ask",
     )
     disabled: Annotated[tuple[Text, ...], about("Toolsets that are off even if enabled.")] = ()
+
+
+class AskSettings(Section, frozen=True, kw_only=True):
+    """What the agent asks a person with `ask_user`."""
+
+    unattended: Annotated[
+        Literal["refuse", "wait", "default"],
+        about(
+            "Questions of turns that nobody attends. refuse: the agent decides or stops; wait: they wait for "
+            "an answer from elsewhere; default: the first choice is the answer."
+        ),
+    ] = "refuse"
+    expires: Annotated[Duration, about("How long a question waits; then the agent decides or stops.")] = "7d"
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
@@ -570,6 +584,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     skills: SkillsSettings = SkillsSettings()
     learning: LearningSettings = LearningSettings()
     toolsets: Toolsets = Toolsets()
+    ask: AskSettings = AskSettings()
     search: SearchSettings = SearchSettings()
     tools: Tools = Tools()
     terminal: TerminalSettings = TerminalSettings()

@@ -34,6 +34,7 @@ TRAVELS = (
     "memory.nudge_interval",
     "skills.creation_nudge_interval",
     "toolsets",
+    "ask",
     "search",
     "tools",
     "terminal",

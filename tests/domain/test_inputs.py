@@ -122,7 +122,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays() -> None
 def test_nothing_is_answered_twice() -> None:
     world, turn, _ = asked(FORM)
     answer(world, turn)
-    with pytest.raises(Rejected, match="no such call waiting for input"):
+    with pytest.raises(Rejected, match="was already answered"):
         answer(world, turn)
 
 

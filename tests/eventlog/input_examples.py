@@ -19,6 +19,7 @@ FORM = e.InputRequest(
             least=1.0,
             most=2.0,
             format="date",
+            open=True,
         ),
     ),
     refusal="its form cannot be shown",

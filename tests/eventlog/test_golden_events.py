@@ -81,7 +81,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.SessionEnded(session="s1", reason="user"),
     e.SessionUndone(session="s1", into="s2"),
     e.ModelChanged(session="s1", model="m2"),
-    e.ModeChanged(session="s1", mode="plan", by="user"),
+    e.ModeChanged(session="s1", mode="plan", by="user", turn="t1"),
     e.RightsWithdrawn(session="s1", by="import"),
     e.TodosWritten(session="s1", items=(e.Todo(id="1", text="Look «there»", status="in_progress"),)),
     e.TurnSubmitted(

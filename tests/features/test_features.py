@@ -28,7 +28,7 @@ def test_what_a_feature_declares_is_there(feature: Feature):
     if feature.table:
         projection: Projection = feature.load(feature.table)()
         assert projection.name in projection.tables
-    for function in (feature.reaction, feature.steps):
+    for function in (feature.reaction, feature.steps, feature.tools):
         assert not function or isinstance(feature.load(function), Callable)  # type: ignore[arg-type]
     for command in feature.commands.values():
         assert isinstance(feature.load(command.target), click.Command)

@@ -301,7 +301,7 @@ def test_an_invalid_call_delays_no_other():
     assert order(box(), *calls) == [(), ()]
 
 
-@tool(toolset="search", effect="read", of_compressed=True)
+@tool(toolset="search", effect="read", offered=lambda session: session.num_compressed > 0)
 def recall(query: str) -> str:
     return f"found {query}"
 

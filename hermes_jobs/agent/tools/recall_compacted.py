@@ -32,7 +32,8 @@ class RecallCompacted:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
-        return (tool(toolset="search", effect="read", of_compressed=True)(self.recall_compacted),)
+        make = tool(toolset="search", effect="read", offered=lambda session: session.num_compressed > 0)
+        return (make(self.recall_compacted),)
 
     def recall_compacted(
         self,

@@ -14,6 +14,7 @@ import msgspec
 
 from hermes_jobs.agent.tools.argument_coercion import choices_at, coerce, decoded_arguments
 from hermes_jobs.domain.events import CallPattern, Effect, Evidence
+from hermes_jobs.domain.session.session import Session
 from hermes_jobs.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 from hermes_jobs.system.struct_types import described
 
@@ -54,6 +55,10 @@ def _no_paths(_arguments: Arguments) -> Sequence[str]:
 
 
 def _always() -> bool:
+    return True
+
+
+def _to_all(_session: Session) -> bool:
     return True
 
 
@@ -100,8 +105,8 @@ class Tool:
 
     `validate` raises `InvalidArguments`. `call` may raise `ToolFailed` or `Rejected`, whose messages the
     model reads, or any other exception. `reads` and `writes` are the paths of a call, as the model wrote
-    them: calls with common paths keep their order. `of_compressed`: offered only to sessions whose beginning
-    was replaced by a summary."""
+    them: calls with common paths keep their order. `offered(session)`: whether the session has it. It may
+    change only where its prompt does: providers cache both together."""
 
     name: str
     description: str
@@ -115,7 +120,7 @@ class Tool:
     writes: Paths = _no_paths
     guard: Guard = _harmless
     rules: CallRules = ANY_CALL
-    of_compressed: bool = False
+    offered: Callable[[Session], bool] = _to_all
 
     @property
     def spec(self) -> ToolSpec:
@@ -146,7 +151,7 @@ def tool(  # noqa: PLR0913 - what a tool is
     writes: Paths = _no_paths,
     guard: Guard = _harmless,
     rules: CallRules = ANY_CALL,
-    of_compressed: bool = False,
+    offered: Callable[[Session], bool] = _to_all,
 ) -> Callable[[Function], Tool]:
     """Make a tool of a typed function or bound method.
 
@@ -176,7 +181,7 @@ def tool(  # noqa: PLR0913 - what a tool is
             writes=writes,
             guard=guard,
             rules=rules,
-            of_compressed=of_compressed,
+            offered=offered,
         )
 
     return make

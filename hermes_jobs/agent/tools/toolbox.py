@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -88,18 +87,20 @@ class Toolbox:
         self._serialize_terminal = serialize_terminal
         self._redact = redact
         self._with_servers = with_servers
-        self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool, bool], ToolboxPort] = {}
+        self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool, frozenset[str]], ToolboxPort] = {}
+        self._reduced: dict[frozenset[str], Toolbox] = {}
 
     def of(self, session: Session) -> ToolboxPort:
         """The tools of a session: these, and those of its MCP servers.
 
         They change only where its prompt does, with a compression: providers cache both together.
         """
-        started, compressed = session.started, session.num_compressed > 0
-        own = self if compressed else self._uncompressed
+        started = session.started
+        hidden = frozenset(name for name, tool in self._tools.items() if not tool.offered(session))
+        own = self._without(hidden) if hidden else self
         if started is None or not started.mcp or self._with_servers is None:
             return own
-        key = (started.mcp, started.mcp_search, compressed)
+        key = (started.mcp, started.mcp_search, hidden)
         toolbox = self._of_sessions.get(key)
         if toolbox is None:
             toolbox = self._with_servers(own, started)
@@ -108,10 +109,13 @@ class Toolbox:
             self._of_sessions[key] = toolbox
         return toolbox
 
-    @cached_property
-    def _uncompressed(self) -> Toolbox:
-        """These tools without those for compressed sessions."""
-        return self._copy({name: tool for name, tool in self._tools.items() if not tool.of_compressed})
+    def _without(self, hidden: frozenset[str]) -> Toolbox:
+        """These tools without those of these names."""
+        known = self._reduced.get(hidden)
+        if known is None:
+            shown = {name: tool for name, tool in self._tools.items() if name not in hidden}
+            known = self._reduced[hidden] = self._copy(shown)
+        return known
 
     def with_tools(self, more: Iterable[Tool]) -> Toolbox:
         """These tools and more; of two with one name the own one."""
@@ -120,8 +124,8 @@ class Toolbox:
 
     def _copy(self, tools: Mapping[str, Tool]) -> Toolbox:
         other = copy(self)
-        other.__dict__.pop("_uncompressed", None)
-        other._tools = dict(sorted(tools.items()))  # noqa: SLF001 - it is one of these
+        other._reduced = {}  # noqa: SLF001 - it is one of these
+        other._tools = dict(sorted(tools.items()))  # noqa: SLF001
         return other
 
     def is_on(self, toolset: str, toolsets: Sequence[str] | None) -> bool:

@@ -67,7 +67,7 @@ def _awaiting(session: Session, turn_id: str, call_id: str | None) -> Call:
         waiting = [call for call in waiting if call.id == call_id]
     if not waiting:
         asks = any(call.waits_for_input for call in turn.calls)
-        hint = f"A server asks something: hermes-jobs turns answer {turn_id}" if asks else ""
+        hint = f"It asks something: hermes-jobs turns answer {turn_id}" if asks else ""
         raise Rejected(
             f"Turn {turn_id} has no such call waiting for approval.", kind="not_waiting", hint=hint
         )

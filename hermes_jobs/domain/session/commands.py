@@ -352,9 +352,11 @@ class ExpireApproval(Command, frozen=True, kw_only=True):
 
 
 class RequestInput(Command, frozen=True, kw_only=True):
-    """The server of a tool call asks for input. `state` is sent back to it with the answers.
+    """The server of a tool call, or the agent (`server` empty), asks for input. `state` is sent back to the
+    server with the answers.
 
-    `live`: the call of that `attempt` is still being made, and the step continues.
+    `live`: the call of that `attempt` is still being made, and the step continues. `unattended`: also in a
+    turn that nobody attends.
     """
 
     step: str
@@ -364,6 +366,7 @@ class RequestInput(Command, frozen=True, kw_only=True):
     state: str | None = None
     live: bool = False
     attempt: int = 1
+    unattended: bool = False
 
 
 class ExpireInput(Command, frozen=True, kw_only=True):

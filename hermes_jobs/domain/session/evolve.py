@@ -77,7 +77,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
         case e.ModelChanged():
             return replace(session, model=event.model)
         case e.ModeChanged():
-            return replace(session, mode=event.mode)
+            return _mode_changed(session, event)
         case e.RightsWithdrawn():
             return withdrawn(session)
         case e.TodosWritten():
@@ -109,6 +109,16 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
 def _restored(session: Session, event: e.FilesRestored) -> Session:
     paths = (*session.restored_files, *(file.path for file in event.files))
     return replace(session, restored_files=tuple(dict.fromkeys(paths)))
+
+
+def _mode_changed(session: Session, event: e.ModeChanged) -> Session:
+    turn = session.current
+    if turn is None or turn.id != event.turn:
+        return replace(session, mode=event.mode)
+    session = replace(session, plan_mode_noted=event.mode == "plan")  # the proposing call has told it
+    if turn.mode is None:
+        return replace(session, mode=event.mode)
+    return replace(session, current=replace(turn, mode=event.mode))
 
 
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from math import isfinite
 from typing import Any
@@ -14,6 +14,8 @@ from hermes_jobs.domain.events import InputField
 from hermes_jobs.errors import Rejected
 
 YES, NO = frozenset({"y", "yes", "true", "1", "on"}), frozenset({"n", "no", "false", "0", "off"})
+ANSWER = "answer"
+"""The name of the only field of a question."""
 LONGEST_TEXT = 10_000
 """Characters of a text in a form."""
 EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -23,6 +25,11 @@ URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s]+")
 def label(field: InputField) -> str:
     """The label of the field for users."""
     return field.title or field.name
+
+
+def is_free(field: InputField) -> bool:
+    """Whether any text is an answer."""
+    return field.open or field.kind == "text"
 
 
 def typed(field: InputField, text: str) -> Any:
@@ -47,7 +54,31 @@ def _read(field: InputField, text: str) -> Any:
         case "choice":
             return _chosen(field, text)
         case "choices":
-            return [_chosen(field, part.strip()) for part in text.split(",") if part.strip()]
+            return _several(field, text)
+
+
+def _several(field: InputField, text: str) -> list[str]:
+    """The choices with commas between; a text that names none of them is one answer in other words."""
+    whole = _chosen(field, text)
+    if _is_offered(field, whole):
+        return [whole]
+    parts = _distinct(_chosen(field, part.strip()) for part in text.split(",") if part.strip())
+    in_other_words = field.open and not any(_is_offered(field, part) for part in parts)
+    return [text] if in_other_words and text else parts
+
+
+def answered(field: InputField, answer: str | int | Sequence[str | int]) -> Any:
+    """The value of a program's answer: a text, the number of a choice, or several of them.
+
+    Raises `Rejected`.
+    """
+    if isinstance(answer, str | int):
+        return typed(field, str(answer))
+    if field.kind != "choices":
+        if len(answer) == 1:
+            return answered(field, answer[0])
+        raise _wrong(field, f"has to be one, not {len(answer)}")
+    return _fits(field, _distinct(_chosen(field, str(item).strip()) for item in answer))
 
 
 def checked(fields: Sequence[InputField], content: str) -> str:
@@ -107,6 +138,10 @@ def _chosen(field: InputField, text: str) -> str:
     return text
 
 
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
 def _fits(field: InputField, value: Any) -> Any:
     """The value, if it fits the field. Raises `Rejected`."""
     match field.kind, value:
@@ -119,8 +154,10 @@ def _fits(field: InputField, value: Any) -> Any:
         case "boolean", bool():
             pass
         case "choice", str():
+            value = _chosen(field, value) if field.open else value
             _offered(field, value)
         case "choices", list() if all(isinstance(item, str) for item in value):
+            value = _distinct(_chosen(field, item) for item in value) if field.open else value
             for item in value:
                 _offered(field, item)
             _within(field, len(value), " choices")
@@ -178,11 +215,20 @@ def _within(field: InputField, number: float, unit: str) -> None:
         raise _wrong(field, f"may be at most {field.most:g}{unit}")
 
 
+def _is_offered(field: InputField, value: str) -> bool:
+    return value in {choice.value for choice in field.choices}
+
+
 def _offered(field: InputField, value: str) -> None:
-    if value not in {choice.value for choice in field.choices}:
+    if _is_offered(field, value):
+        return
+    if field.open:
+        _fits_text(msgspec.structs.replace(field, least=1, most=None), value)
+    else:
         values = ", ".join(choice.value for choice in field.choices)
         raise _wrong(field, f"has to be one of {values}, not {value!r}")
 
 
 def _wrong(field: InputField, why: str) -> Rejected:
-    return Rejected(f"The field {field.name} {why}.", kind="usage")
+    name = "The answer" if field.name == ANSWER else f"The field {field.name}"
+    return Rejected(f"{name} {why}.", kind="usage")

@@ -1,4 +1,4 @@
-"""Input that an MCP server asks for during a tool call: requested, answered, expired.
+"""Input that an MCP server or the agent asks for during a tool call: requested, answered, expired.
 
 A call that waits is due when the wait expires; the last answer makes it due at once, and it is made again
 with the answers. A live one is under way: its worker waits, and passes the answers on.
@@ -67,16 +67,16 @@ def request(command: c.RequestInput, session: Session) -> Iterator[e.SessionEven
         live=command.live,
     )
     for input_request in command.requests:
-        if input_request.refusal or not turn.is_attended:
+        if input_request.refusal or not (turn.is_attended or command.unattended):
             by = "policy" if input_request.refusal else "unattended"
             yield e.InputAnswered(turn=turn.id, call=call.id, key=input_request.key, action="decline", by=by)
 
 
 def answer(command: c.AnswerInput, session: Session) -> Iterator[e.SessionEvent]:
     """Answer one request. Raises `Rejected` if none waits, it is too late, or the answer is invalid."""
-    call, open_request = _waiting(session, command)
+    call, open_request = waiting_request(session, command)
     assert call.input is not None
-    if command.by == "user" and call.input.request.expires_at <= command.now:
+    if command.by != "timeout" and call.input.request.expires_at <= command.now:
         raise Rejected(
             f"The call {call.id} was not answered in time.",
             kind="expired",
@@ -124,7 +124,8 @@ def _under_way(command: c.RequestInput, session: Session) -> tuple[Turn, Call]:
     return turn, call
 
 
-def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputRequest]:
+def waiting_request(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputRequest]:
+    """The call and the request that the command answers. Raises `Rejected`."""
     turn = require_open_turn(session, command.turn)
     waiting_calls = [
         (call, unanswered)
@@ -134,7 +135,7 @@ def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputReq
         if command.call in {None, call.id} and command.key in {None, unanswered.key}
     ]
     if not waiting_calls:
-        raise Rejected(f"Turn {turn.id} has no such call waiting for input.", kind="not_waiting")
+        raise _not_waiting(turn, command)
     if len({call.id for call, _ in waiting_calls}) > 1:
         names = ", ".join(dict.fromkeys(call.id for call, _ in waiting_calls))
         raise Rejected(
@@ -143,6 +144,16 @@ def _waiting(session: Session, command: c.AnswerInput) -> tuple[Call, e.InputReq
             hint="Name one with --call.",
         )
     return waiting_calls[0]
+
+
+def _not_waiting(turn: Turn, command: c.AnswerInput) -> Rejected:
+    """Why there is nothing to answer: most often somebody else was faster."""
+    for call in turn.calls:
+        for given in call.input.answers if call.input is not None else ():
+            if command.call in {None, call.id} and command.key in {None, given.key}:
+                text = f"The question of {call.id} was already answered ({given.action} by {given.by})."
+                return Rejected(text, kind="answered")
+    return Rejected(f"Turn {turn.id} has no such call waiting for input.", kind="not_waiting")
 
 
 def as_mcp(answered: OpenInput) -> bytes:

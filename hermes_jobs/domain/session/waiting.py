@@ -22,6 +22,14 @@ def waits_for_person(load: LoadSession, session: Session, turn: Turn) -> bool:
     )
 
 
+def waits_for_answer(turn: Turn) -> bool:
+    """Whether the agent has asked a question in the turn, which may wait for days."""
+    return any(
+        call.input is not None and call.waits_for_input and not call.input.request.server
+        for call in turn.calls
+    )
+
+
 def _all_wait(load: LoadSession, session: Session, call: str) -> bool:
     for child in session.children:
         if child.call != call:

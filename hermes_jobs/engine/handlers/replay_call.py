@@ -68,7 +68,7 @@ class ReadTools(msgspec.Struct, frozen=True, eq=False):
         if toolbox.verdict(call, context).decision != "allow":
             return None
         outcome = toolbox.run(call, context, toolsets_of(session, turn), cancel)
-        has_effect = outcome.change is not None or outcome.events or outcome.delegated is not None
+        has_effect = outcome.change or outcome.events or outcome.delegated or outcome.waits
         return None if has_effect or outcome.interrupted or outcome.invalid else outcome.content
 
 

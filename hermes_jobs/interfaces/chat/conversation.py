@@ -27,7 +27,12 @@ from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRen
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect
 from hermes_jobs.interfaces.cli.questions.children import questions_below
 from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry
-from hermes_jobs.interfaces.cli.questions.input import ANSWERED_TEXTS, KEYS, InputQuestion, require_no_secret
+from hermes_jobs.interfaces.cli.questions.input import (
+    KEYS,
+    InputQuestion,
+    require_no_secret,
+    typed_answer,
+)
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.settings.turn_settings import TurnSettings
@@ -246,6 +251,8 @@ class Conversation:
         return answer_effect(command)
 
     def _answer_input(self, question: InputQuestion, key: str) -> str:
+        if question.is_agents:
+            raise Rejected("Type your answer.", kind="usage")
         if key not in KEYS:
             raise Rejected(f"This is answered with {', '.join(KEYS)}.", kind="usage")
         if key != "y":
@@ -259,6 +266,9 @@ class Conversation:
     def fill_in(self, text: str) -> str | None:
         """Handle a text for the form being filled in; returns the text to show, None without a form."""
         question = self.question
+        if isinstance(question, InputQuestion) and question.is_agents:
+            command = typed_answer(question, text, self._application.clock.now())
+            return self._execute_answer(question, command.action, command.content)
         if self._entry is None or not isinstance(question, InputQuestion) or question.id != self._entry[0]:
             return None
         entry = self._entry[1]
@@ -273,7 +283,7 @@ class Conversation:
         command = question.answer(action, self._application.clock.now(), content)
         asker = question.asker
         self._engine.execute(asker.stream if asker else self.require_session().stream, command)
-        return ANSWERED_TEXTS[action]
+        return question.effect(action)
 
     @property
     def mode(self) -> Mode:

@@ -143,7 +143,8 @@ class EventRenderer:
             return
         self._question_shown = question.id
         self._display.print_lines(question.lines(self._display.width))
-        self._display.print_line(f"  {question.notes()}\n  {TYPING_HINT}", dim=True)
+        hint = f"\n  {TYPING_HINT}" if question.keys else ""
+        self._display.print_line(f"  {question.notes()}{hint}", dim=True)
         self._display.print_line(f"  It waits for you: {question.legend()}")
 
     def _end_turn(self, turn: str, text: str) -> None:

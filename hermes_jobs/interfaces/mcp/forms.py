@@ -99,10 +99,12 @@ def _property(field: InputField) -> dict[str, Any]:
         "format": field.format,
         "default": default(field),
     }
-    if field.kind == "choice":
+    if field.open:
+        schema["description"] = f"{', '.join(values)}, or {field.description or 'your own words'}"
+    elif field.kind == "choice":
         schema |= {"enum": values, "enumNames": [choice.title or choice.value for choice in field.choices]}
     if field.kind == "choices":
-        schema["items"] = {"type": "string", "enum": values}
+        schema["items"] = {"type": "string"} if field.open else {"type": "string", "enum": values}
     for name, limit in zip(LIMITS.get(field.kind, ()), (field.least, field.most), strict=False):
         schema[name] = int(limit) if limit is not None and limit == int(limit) else limit
     return {name: value for name, value in schema.items() if value not in ("", None)}

@@ -1,4 +1,4 @@
-"""Events of input that an MCP server requests from the user during a tool call."""
+"""Events of input that an MCP server, or the agent itself, requests from the user during a tool call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class InputChoice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 class InputField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A field of a form. `least` and `most` limit the length of a text, a number, or how many are chosen.
 
-    `default` is a JSON value, empty for none. `format`: `email`, `uri`, `date` or `date-time`.
+    `default` is a JSON value, empty for none. `format`: `email`, `uri`, `date` or `date-time`. `open`: any
+    text is an answer, besides the choices.
     """
 
     name: str
@@ -36,6 +37,7 @@ class InputField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     least: float | None = None
     most: float | None = None
     format: str = ""
+    open: bool = False
 
 
 class InputRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,7 +53,8 @@ class InputRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 class InputRequested(Event, frozen=True, kw_only=True):
     """The call waits for answers until `expires_at`, and is then made again with them and the server's
-    `state`. `live`: the call is still being made, and its worker passes the answers on.
+    `state`. `live`: the call is still being made, and its worker passes the answers on. `server` is empty
+    where the agent asks.
     """
 
     turn: str
@@ -61,6 +64,11 @@ class InputRequested(Event, frozen=True, kw_only=True):
     expires_at: float
     state: str | None = None
     live: bool = False
+
+    @property
+    def asker(self) -> str:
+        """Who asks, in words."""
+        return f"the server {self.server}" if self.server else "the agent"
 
     def without(self, key: str) -> InputRequested | None:
         """The event without an answered request; None if that was the last one."""

@@ -82,11 +82,15 @@ class ModelChanged(Event, frozen=True, kw_only=True):
 
 
 class ModeChanged(Event, frozen=True, kw_only=True):
-    """A user changed what the agent may do without asking, from here on."""
+    """A user changed what the agent may do without asking, from here on.
+
+    `turn`: the running turn that proposed it, whose own mode is changed instead, if it has one.
+    """
 
     session: str
     mode: Mode
     by: str
+    turn: str = ""
 
 
 class RightsWithdrawn(Event, frozen=True, kw_only=True):

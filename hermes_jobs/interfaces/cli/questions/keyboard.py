@@ -49,9 +49,14 @@ def read_key(
     return None
 
 
-def read_answer(is_open: Callable[[], bool]) -> str | None:
-    """Read a line; None if no answer is needed any more. Raises `EOFError`."""
+def read_answer(is_open: Callable[[], bool], *, drop: bool = False) -> str | None:
+    """Read a line; None if no answer is needed any more. `drop`: what was typed before is no part of it.
+
+    Raises `EOFError`.
+    """
     with _terminal() as descriptor:
+        if drop:
+            termios.tcflush(descriptor, termios.TCIFLUSH)
         while is_open():
             if select.select([descriptor], [], [], POLL_SECONDS)[0]:
                 return _read(descriptor).strip()

@@ -12,7 +12,6 @@ from hermes_jobs.domain.session import forms
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.input import (
-    ANSWERED_TEXTS,
     InputQuestion,
     ask_for_input,
     input_questions,
@@ -59,7 +58,7 @@ def _answers(
         if answer is None:
             note("It is too late to answer.")
             return
-        note(f"  {ANSWERED_TEXTS[answer.action]}")
+        note(f"  {question.effect(answer.action)}")
         yield answer
 
 

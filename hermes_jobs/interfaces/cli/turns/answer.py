@@ -1,4 +1,4 @@
-"""`hermes-jobs turns answer`: answers a server's question during a tool call from any terminal."""
+"""`hermes-jobs turns answer`: answers a question of the agent or of a server from any terminal."""
 
 from __future__ import annotations
 
@@ -27,10 +27,21 @@ if TYPE_CHECKING:
 @click.command(
     "answer",
     epilog=example(
-        "hermes-jobs turns answer t3k9", "hermes-jobs turns answer t3k9 --field seat=12A --field meal=none"
+        'hermes-jobs turns answer t3k9 "the smaller one"',
+        "hermes-jobs turns answer t3k9 --choice 2",
+        "hermes-jobs turns answer t3k9 --field seat=12A --field meal=none",
     ),
 )
 @waiting_turn_argument
+@click.argument("text", type=TextParam(), required=False)
+@click.option(
+    "--choice",
+    "choices",
+    metavar="N",
+    multiple=True,
+    type=NonEmpty(),
+    help="Choose by number or text; repeat it where several may be chosen.",
+)
 @click.option(
     "--field", "fields", metavar="NAME=VALUE", multiple=True, type=TextParam(), help="Fill in a field."
 )
@@ -48,6 +59,8 @@ def answer_input(  # noqa: PLR0913 - its flags
     context: CliContext,
     *,
     turn_id: str,
+    text: str | None,
+    choices: tuple[str, ...],
     fields: tuple[str, ...],
     content: str | None,
     accept: bool,
@@ -57,21 +70,28 @@ def answer_input(  # noqa: PLR0913 - its flags
     key: str | None,
     waiting: WaitOptions,
 ) -> int:
-    """Answer what a server asks during a tool call.
+    """Answer what the agent, or a server during a tool call, asks.
 
-    Without a flag, each field is asked for here. `turns show` prints the question and its fields. The answer
-    is sent to the server: never enter a secret.
+    TEXT is the answer in your words. Without it and without a flag, the question is asked here. `turns show`
+    prints the question with its choices or fields. The answer is recorded, and sent to the server that asks:
+    never enter a secret.
     """
     from hermes_jobs.client.turns import Turns
+    from hermes_jobs.domain.session.questions import content_of
     from hermes_jobs.interfaces.cli.questions.input import require_no_secret
 
-    ways = [bool(fields), content is not None, accept, decline, cancel]
+    ways = [text is not None, bool(choices), bool(fields), content is not None, accept, decline, cancel]
     if sum(ways) > 1:
-        raise click.UsageError("--field, --content, --accept, --decline and --cancel exclude each other.")
+        raise click.UsageError(
+            "TEXT, --choice, --field, --content, --accept, --decline and --cancel exclude each other."
+        )
     submitted = find_submitted(context, turn_id)
     asker = Turns(context.application).asking(submitted, call)
     question = _question(context, asker, call, key)
-    if any(ways):
+    if text is not None or choices:
+        content = content_of(question.input_request, text if text is not None else choices)
+        answer = question.answer("accept", context.application.clock.now(), content)
+    elif any(ways):
         answer = _given(context, question, fields, content, decline=decline, cancel=cancel)
     else:
         answer = _ask_here(context, question)

@@ -155,7 +155,7 @@ class TurnPrinter:
         until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         turn = question.request.turn
         if isinstance(question, InputQuestion):
-            self.print_line(f"{asker} for you ({question.request.server} asks):")
+            self.print_line(f"{asker} for you ({question.request.asker} asks):")
             for line in how_to_answer(question.input_request, turn, flag):
                 self.print_line(line)
             self.print_line(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")

@@ -52,7 +52,7 @@ def note_waiting(tree: Tree) -> None:
         several = len(waiting) > 1
         turn, target = (node.turn.id, f" --call {step.id}") if several else (tree.turn.id, "")
         if step.asks is not None:
-            note(f"{path} waits for you: {step.asks.server} asks, for {step.name}")
+            note(f"{path} waits for you: {step.asks.asker} asks, for {step.name}")
             _note_input(step.asks, turn, target)
         else:
             note(f"{path} waits for you: {call_details(step.name, step.arguments)}")

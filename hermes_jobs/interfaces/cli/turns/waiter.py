@@ -16,7 +16,7 @@ from hermes_jobs.domain.session import commands as c
 from hermes_jobs.domain.session.session import lineage_of
 from hermes_jobs.domain.session.stops import REFUSED
 from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.session.waiting import last_turn, waits_for_person
+from hermes_jobs.domain.session.waiting import last_turn, waits_for_answer, waits_for_person
 from hermes_jobs.engine.engine import Engine, Submitted
 from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.errors import LogUnavailable, Rejected
@@ -29,7 +29,6 @@ from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect, ask_person
 from hermes_jobs.interfaces.cli.questions.children import questions_below
 from hermes_jobs.interfaces.cli.questions.input import (
-    ANSWERED_TEXTS,
     InputQuestion,
     ask_for_input,
     require_no_secret,
@@ -270,9 +269,10 @@ class TurnWaiter:
         turn = session.current
         if turn is not None and turn.id == last and self._waits_for_long(turn):
             return True
-        if self._asks or not self._until_asked or turn is None or turn.id != last:
+        if self._asks or turn is None or turn.id != last:
             return False
-        return waits_for_person(engine.sessions.load, session, turn)
+        ends = self._until_asked or (self._leaves and waits_for_answer(turn))
+        return ends and waits_for_person(engine.sessions.load, session, turn)
 
     def _requires(self, engine: Engine) -> Mapping[str, str]:
         """The turn's requirements for workers."""
@@ -298,7 +298,7 @@ class TurnWaiter:
         last = turn_json(views.turn(last_turn(session, self._submitted.turn)))
         if result.result is not None:
             self._print_footer(engine, last)
-        if last.waits_until is not None and self._printer.options.form == "text":
+        if self._leaves_waiting(last) and self._printer.options.form == "text":
             self._print_next_commands("Timed out")
         for line in processes_left(self._application, lineage_of(self._submitted.stream)):
             self._printer.note(line)
@@ -313,8 +313,12 @@ class TurnWaiter:
         below = self._application.views.tree_below(result.turn)
         self._printer.footer(footer_line(result.duration_ms / 1000, below, session.prompt_tokens, window))
 
+    def _leaves_waiting(self, result: TurnJson) -> bool:
+        """Whether the turn goes on later, which is not what this process was to wait for."""
+        return result.waits_until is not None or (result.status == "waiting" and not self._until_asked)
+
     def _code(self, result: TurnJson) -> int:
-        if result.waits_until is not None:
+        if self._leaves_waiting(result):
             return TIMED_OUT
         is_text = self._printer.options.form == "text"
         if result.stopped_by and result.status == "completed" and is_text:
@@ -368,12 +372,7 @@ class TurnWaiter:
         except Rejected as rejection:
             self._printer.print_line(rejection.message)
         else:
-            text = (
-                ANSWERED_TEXTS[command.action]
-                if isinstance(command, c.AnswerInput)
-                else answer_effect(command)
-            )
-            self._printer.print_line(f"  {text}")
+            self._printer.print_line(f"  {_effect(question, command)}")
 
     def _answer(
         self, question: AnyQuestion, is_wanted: Callable[[], bool]
@@ -448,3 +447,11 @@ class TurnWaiter:
             self._printer.print_line(f"{reason}; turn {turn} {self._continues}.")
             self._printer.print_line(f"  follow it: hermes-jobs turns follow {turn}")
             self._printer.print_line(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
+
+
+def _effect(question: AnyQuestion, command: c.ApproveCall | c.DenyCall | c.AnswerInput) -> str:
+    """The effect of an answer, in words."""
+    if isinstance(command, c.AnswerInput):
+        assert isinstance(question, InputQuestion), question
+        return question.effect(command.action)
+    return answer_effect(command)
