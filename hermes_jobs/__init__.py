@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hermes_jobs.engine.ports import Cancel as Cancel
-    from hermes_jobs.engine.ports import ToolContext as ToolContext
+    from hermes_jobs.kernel.engine.ports import Cancel as Cancel
+    from hermes_jobs.kernel.engine.ports import ToolContext as ToolContext
     from hermes_jobs.plugins.functions import tool as tool
 
 __version__ = "0.1.0"

@@ -15,11 +15,11 @@ import msgspec
 from celery.beat import Scheduler, Service
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session.steps import Queue, Step
-from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.eventlog.outage import LogOutage
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.log.outage import LogOutage
+from hermes_jobs.kernel.turns.steps import Queue, Step
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.app import make_app
 from workers.dispatch import CeleryDispatcher

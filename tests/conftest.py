@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.model_server import ModelServer
 from tests.services import postgres_schema
 

@@ -29,13 +29,13 @@ PRODUCT = ("hermes_jobs", "workers", "schedules")
 LIBRARIES = ("openai.resources.chat", "rich.console", "rich.table")
 """What the product imports later than at its own import, and most commands need."""
 RARE = (
-    "hermes_jobs.agent.llm.anthropic.messages_client",
-    "hermes_jobs.agent.mcp.",
-    "hermes_jobs.agent.memory.external.",
+    "hermes_jobs.llm.anthropic.messages_client",
+    "hermes_jobs.features.mcp.",
+    "hermes_jobs.features.memory.external.",
     "hermes_jobs.features.telegram.",
-    "hermes_jobs.eventlog.postgres",
-    "hermes_jobs.interfaces.mcp.",
-    "hermes_jobs.telemetry.",
+    "hermes_jobs.kernel.log.postgres",
+    "hermes_jobs.features.mcp.serve.",
+    "hermes_jobs.features.tracing.",
     "workers.flower",
 )
 """How the names of modules begin that few commands import. Their libraries are half of the product's memory,

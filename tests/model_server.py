@@ -23,7 +23,7 @@ from typing import Any, Protocol, Self, assert_never
 
 import msgspec
 
-from hermes_jobs.engine.titles import TITLE_PROMPT
+from hermes_jobs.features.titles.titles import TITLE_PROMPT
 from tests.embeddings_api import BadInput, embedded
 from tests.model_responses import response_events, whole_response
 from tests.model_script import (

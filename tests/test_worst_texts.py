@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.context.summary import hallucinated_references, without_notes
-from hermes_jobs.agent.llm.call_markup import FORMATS, read_one
-from hermes_jobs.agent.llm.resets import named_reset
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.domain.memory.writes import nearest
-from hermes_jobs.domain.session.messages import UserMessage
+from hermes_jobs.features.compression.summary import hallucinated_references, without_notes
+from hermes_jobs.features.memory.rules.writes import nearest
 from hermes_jobs.interfaces.cli.output import wrap
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.llm.call_markup import FORMATS, read_one
+from hermes_jobs.llm.resets import named_reset
 from hermes_jobs.settings import yaml_text
 from hermes_jobs.text.diff import file_diff
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
 from tests.tables import each_row
 from tests.tools.support import context_in
 
@@ -42,7 +42,7 @@ def test_names_in_a_summary_are_found_in_linear_time(text):
 
 
 def test_a_note_without_an_end_is_looked_for_once():
-    from hermes_jobs.agent.context.summary import CLOSE, OPEN
+    from hermes_jobs.features.compression.summary import CLOSE, OPEN
 
     assert without_notes([UserMessage(f"{OPEN}\n" + "[]\n\n" * 100_000 + CLOSE[:-1])])[0] == ""
 

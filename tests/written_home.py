@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.home import Home
 
 

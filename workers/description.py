@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.domain.events import (
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.schedules.rules.schedule import SOURCE, Schedule
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.events import (
     CompressionFailed,
     Event,
     ModelCallFailed,
@@ -15,15 +18,12 @@ from hermes_jobs.domain.events import (
     TitleEnded,
     TurnFailed,
 )
-from hermes_jobs.domain.schedule.schedule import SOURCE, Schedule
-from hermes_jobs.domain.session import reviews
-from hermes_jobs.domain.session.session import Session, is_session
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import labels_of
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import labels_of
+from hermes_jobs.kernel.turns import reviews
+from hermes_jobs.kernel.turns.session import Session, is_session
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.turn import Turn
 
 LOOK_BACK = 10  # newest events of a stream, searched for the failure
 MAX_ERROR_CHARS = 200  # characters of an error

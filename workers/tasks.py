@@ -9,10 +9,10 @@ from typing import Any
 
 from celery import Celery, Task
 
-from hermes_jobs.domain.session.session import is_session
-from hermes_jobs.domain.session.steps import QUEUES_BY_KIND, Step, StepKind
-from hermes_jobs.engine.claims import StepResult
-from hermes_jobs.engine.engine import Engine
+from hermes_jobs.kernel.engine.claims import StepResult
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.turns.session import is_session
+from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND, Step, StepKind
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from workers.description import command_for, failure_of

@@ -27,11 +27,11 @@ import msgspec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import LogUnavailable, Misconfigured
-from hermes_jobs.eventlog.log import PROBE_WORKER
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.telegram.api import has_telegram
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS
 from hermes_jobs.interfaces.cli.processes import ended_line
+from hermes_jobs.kernel.log.log import PROBE_WORKER
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.up_state import UpLock, UpState
 from hermes_jobs.settings import Settings

@@ -22,8 +22,8 @@ from celery.apps.worker import Worker
 from celery.exceptions import SecurityWarning
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.kernel.log.leases import Lease
+from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread

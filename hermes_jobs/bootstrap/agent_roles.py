@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
-from hermes_jobs.agent.skills.front_matter import split_front_matter
-from hermes_jobs.domain.agent_roles import BUILT_IN, AgentRole
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.delegation.roles import BUILT_IN, AgentRole
+from hermes_jobs.features.skills.front_matter import split_front_matter
+from hermes_jobs.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings

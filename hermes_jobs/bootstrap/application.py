@@ -15,31 +15,18 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from hermes_jobs.bootstrap.made_of import changed_fields, fields_of, parts_of
-from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.engine.live import OnDelta, ignore_delta
-from hermes_jobs.engine.ports import Clock, Dispatcher, Ids
 from hermes_jobs.errors import HermesJobsError, LogUnavailable
-from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.feature import parts
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
+from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
+from hermes_jobs.kernel.engine.ports import Clock, Dispatcher, Ids
+from hermes_jobs.kernel.feature import parts
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.bytecode_file import BytecodeFile
 from hermes_jobs.system.isolation import refuse_inside_tool
 from hermes_jobs.text.scan import kept
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
-    from hermes_jobs.agent.llm.windows import Windows
-    from hermes_jobs.agent.mcp.reader import McpReader
-    from hermes_jobs.agent.mcp.servers import Servers
-    from hermes_jobs.agent.mcp.sessions import McpSessions
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.agent.memory.providers import Providers
-    from hermes_jobs.agent.skills.catalog import SkillCatalog
-    from hermes_jobs.agent.skills.curator import Curator
-    from hermes_jobs.agent.snapshots.store import SnapshotStore
-    from hermes_jobs.agent.tools.background import BackgroundProcesses
-    from hermes_jobs.agent.tools.own_functions import OwnTools
-    from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
@@ -48,25 +35,39 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
     from hermes_jobs.bootstrap.workers import HomeWorkers
-    from hermes_jobs.domain.agent_roles import AgentRole
-    from hermes_jobs.domain.decision import Decision
-    from hermes_jobs.domain.events import CheckResult, Event
-    from hermes_jobs.domain.memory.memory import Limits
-    from hermes_jobs.domain.session.messages import ToolCall
-    from hermes_jobs.domain.session.session import Session
-    from hermes_jobs.domain.session.steps import Step, StepKind
-    from hermes_jobs.domain.session.turn import Turn
-    from hermes_jobs.domain.stream_kind import StreamState
-    from hermes_jobs.engine.budget_guard import Asking
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Cancel, Model, ModelRequest, StepHandler
-    from hermes_jobs.engine.replayed_requests import ReplayedRequests
-    from hermes_jobs.engine.step_parts import StepParts
+    from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
+    from hermes_jobs.features.delegation.roles import AgentRole
+    from hermes_jobs.features.mcp.reader import McpReader
+    from hermes_jobs.features.mcp.servers import Servers
+    from hermes_jobs.features.mcp.sessions import McpSessions
+    from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.features.memory.rules.memory import Limits
+    from hermes_jobs.features.replay.events import CheckResult
+    from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
+    from hermes_jobs.features.skills.catalog import SkillCatalog
+    from hermes_jobs.features.skills.curator import Curator
+    from hermes_jobs.features.snapshots.store import SnapshotStore
+    from hermes_jobs.features.tracing.tracing import Tracing
+    from hermes_jobs.kernel.engine.budget_guard import Asking
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, StepHandler
+    from hermes_jobs.kernel.engine.step_parts import StepParts
+    from hermes_jobs.kernel.events import Event
+    from hermes_jobs.kernel.streams.decision import Decision
+    from hermes_jobs.kernel.streams.stream_kind import StreamState
+    from hermes_jobs.kernel.turns.messages import ToolCall
+    from hermes_jobs.kernel.turns.session import Session
+    from hermes_jobs.kernel.turns.steps import Step, StepKind
+    from hermes_jobs.kernel.turns.turn import Turn
+    from hermes_jobs.kernel.views.result_files import ResultFiles
+    from hermes_jobs.kernel.views.views import Views
+    from hermes_jobs.llm.windows import Windows
     from hermes_jobs.settings.person_locale import PersonLocale
     from hermes_jobs.settings.turn_settings import TurnSettings
-    from hermes_jobs.telemetry.tracing import Tracing
-    from hermes_jobs.views.result_files import ResultFiles
-    from hermes_jobs.views.views import Views
+    from hermes_jobs.tools.background import BackgroundProcesses
+    from hermes_jobs.tools.own_functions import OwnTools
+    from hermes_jobs.tools.toolbox import Toolbox
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class Application:
         """Whether the part is third-party code, with one instance in a process."""
         if part == "providers":
             return self.settings.memory.provider is not None
-        from hermes_jobs.agent.context.setup import BUILT_IN
+        from hermes_jobs.features.compression.setup import BUILT_IN
 
         return part == "contexts" and self.settings.context.engine != BUILT_IN
 
@@ -199,7 +200,7 @@ class Application:
     @cached_property
     def log(self) -> EventLog:
         """The event log."""
-        from hermes_jobs.eventlog.factory import open_log, sqlite_url
+        from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 
         paths = self.settings.paths
         return open_log(
@@ -212,21 +213,21 @@ class Application:
     @cached_property
     def views(self) -> Views:
         """The read models, current at every read."""
-        from hermes_jobs.views.views import Views
+        from hermes_jobs.kernel.views.views import Views
 
         return Views(self.log, self.settings.paths.views, self._notify)
 
     @cached_property
     def results(self) -> ResultFiles:
         """Large tool results as files."""
-        from hermes_jobs.views.result_files import ResultFiles
+        from hermes_jobs.kernel.views.result_files import ResultFiles
 
         return ResultFiles(self.log, self.views, self.settings.paths.results)
 
     @cached_property
     def snapshots(self) -> SnapshotStore:
         """The contents of files that file tools have replaced."""
-        from hermes_jobs.agent.snapshots.store import MEGABYTE, SnapshotLimits, SnapshotStore
+        from hermes_jobs.features.snapshots.store import MEGABYTE, SnapshotLimits, SnapshotStore
 
         files = self.settings.files
         limits = SnapshotLimits(
@@ -239,7 +240,7 @@ class Application:
     @cached_property
     def processes(self) -> BackgroundProcesses:
         """The background processes of this home on this host."""
-        from hermes_jobs.agent.tools.background import BackgroundProcesses
+        from hermes_jobs.tools.background import BackgroundProcesses
 
         return BackgroundProcesses(self.settings.paths.processes, self.clock.now)
 
@@ -253,7 +254,7 @@ class Application:
     @cached_property
     def memory(self) -> SyncedMemory:
         """The memory between sessions, with its files in the home."""
-        from hermes_jobs.agent.memory.memory_files import SyncedMemory
+        from hermes_jobs.features.memory.memory_files import SyncedMemory
 
         paths = self.settings.paths
         return SyncedMemory(self.engine(), paths.memories, paths.run / "memory.lock", paths.run / "shown")
@@ -261,7 +262,7 @@ class Application:
     @property
     def memory_limits(self) -> Limits:
         """The most characters that each part of the memory may have."""
-        from hermes_jobs.domain.memory.memory import Limits
+        from hermes_jobs.features.memory.rules.memory import Limits
 
         return Limits(memory=self.settings.memory.memory_chars, user=self.settings.memory.user_chars)
 
@@ -331,7 +332,7 @@ class Application:
     ) -> Engine:
         """The engine of the worker with that id; without a dispatcher one that decides and never runs
         steps."""
-        from hermes_jobs.engine.engine import NO_PARTS, Engine
+        from hermes_jobs.kernel.engine.engine import NO_PARTS, Engine
 
         _ = self.tracing  # made here, before there are threads that would make one each
         return Engine(
@@ -359,7 +360,7 @@ class Application:
 
     def _step_parts(self, settings: Settings, on_delta: OnDelta) -> StepParts:
         """What steps are run with under those settings."""
-        from hermes_jobs.engine.step_parts import StepParts
+        from hermes_jobs.kernel.engine.step_parts import StepParts
 
         latest = self.current()
         under = latest if settings is latest.settings else latest.under(settings)
@@ -415,7 +416,7 @@ class Application:
 
     def engine_over(self, log: EventLog, worker: str) -> Engine:
         """An engine that only decides, over another log, such as one transaction of this one."""
-        from hermes_jobs.engine.engine import Engine
+        from hermes_jobs.kernel.engine.engine import Engine
 
         return Engine(log=log, worker=worker, clock=self.clock, ids=self.ids, dispatcher=NullDispatcher())
 
@@ -439,8 +440,8 @@ class Application:
 
     def _follow(self, streams: Sequence[str]) -> None:
         """Write the home's files after the log. See `FileSync`."""
-        from hermes_jobs.domain.memory import memory
-        from hermes_jobs.domain.skill import skill
+        from hermes_jobs.features.memory.rules import memory
+        from hermes_jobs.features.skills.rules import skill
 
         try:
             if memory.STREAM in streams:
@@ -469,8 +470,8 @@ class Application:
     def endpoints(self) -> ModelEndpoints:
         """The clients, windows and prices of all model endpoints."""
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-        from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
-        from hermes_jobs.engine.repository import RecentState
+        from hermes_jobs.kernel.engine.repository import RecentState
+        from hermes_jobs.kernel.streams.context_windows import STREAM, LearnedWindows
 
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
@@ -526,7 +527,7 @@ class Application:
     @cached_property
     def mcp_connections(self) -> Servers:
         """The MCP servers that this process holds."""
-        from hermes_jobs.agent.mcp.servers import Servers
+        from hermes_jobs.features.mcp.servers import Servers
 
         return Servers(self.settings.paths.run / "mcp")
 
@@ -584,7 +585,7 @@ class Application:
     def _check(self, command: str, answer: str, cancel: Cancel) -> CheckResult:
         """The result of a command that checks an answer."""
         from hermes_jobs.bootstrap.toolbox import check_command
-        from hermes_jobs.domain.events import CheckResult
+        from hermes_jobs.features.replay.events import CheckResult
 
         return CheckResult(*check_command(self.settings, self.environ, self.ids)(command, answer, cancel))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.events import MemoryConflicted
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.domain.skill.skill import MAIN_FILE
+from hermes_jobs.features.memory.events import MemoryConflicted
+from hermes_jobs.features.skills.rules.skill import MAIN_FILE
+from hermes_jobs.kernel.turns.titles import printable
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.agent.skills.catalog import SkillCatalog
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.features.skills.catalog import SkillCatalog
+    from hermes_jobs.kernel.log.log import EventLog
 
 
 def conflicts(

@@ -6,15 +6,16 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.memory.entry_recall import EntryIndex
-from hermes_jobs.domain.consolidation import FAILURES, KEY_SCOPE, request, stream_of
-from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.events import ConsolidationRequested, SessionEnded
-from hermes_jobs.domain.forgetting import ENDED_BECAUSE
-from hermes_jobs.domain.session.session import stream_of as session_stream_of
-from hermes_jobs.engine.clock_and_ids import day_of, iso
-from hermes_jobs.engine.portion import fitting, portion
 from hermes_jobs.errors import KeyTaken
+from hermes_jobs.features.consolidation.events import ConsolidationRequested
+from hermes_jobs.features.consolidation.rules import FAILURES, KEY_SCOPE, request, stream_of
+from hermes_jobs.features.memory.entry_recall import EntryIndex
+from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
+from hermes_jobs.kernel.engine.portion import fitting, portion
+from hermes_jobs.kernel.events import SessionEnded
+from hermes_jobs.kernel.streams.decision import UniqueKey
+from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
+from hermes_jobs.kernel.turns.session import stream_of as session_stream_of
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
-    from hermes_jobs.domain.consolidation import Consolidation
-    from hermes_jobs.domain.memory.observations import PortionTurn
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Clock, Ids
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.consolidation.rules import Consolidation
+    from hermes_jobs.features.consolidation.tables import Unread
+    from hermes_jobs.features.memory.rules.observations import PortionTurn
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import Clock, Ids
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.consolidations import Unread
-    from hermes_jobs.views.views import Views
 
 HOUR = 3_600.0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hermes_jobs.agent.context.engine_host import BuiltIn, ModelInUse, PluginContextEngines
-from hermes_jobs.agent.context.setup import BUILT_IN, ENGINES, CompressorOptions, EngineSetup, Factory
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import ModelError
-from hermes_jobs.engine.repository import EventReplay
-from hermes_jobs.engine.session_info import kind_of
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.features.compression.engine_host import BuiltIn, ModelInUse, PluginContextEngines
+from hermes_jobs.features.compression.setup import BUILT_IN, ENGINES, CompressorOptions, EngineSetup, Factory
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.engine.repository import EventReplay
+from hermes_jobs.kernel.engine.session_info import kind_of
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 from hermes_jobs.settings import REDACTED, Settings
@@ -18,8 +18,8 @@ from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.engine.ports import Clock
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.kernel.engine.ports import Clock
+    from hermes_jobs.kernel.log.log import EventLog
 
 
 def create_context_engines(

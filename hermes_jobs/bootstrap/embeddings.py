@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.domain.embedding import digest_of, plan
-from hermes_jobs.domain.events import EmbeddedText
-from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST
-from hermes_jobs.domain.memory.memory import STREAM as MEMORY
-from hermes_jobs.domain.memory.memory import TARGETS
-from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.features.memory.rules.memory import STREAM as MEMORY
+from hermes_jobs.features.memory.rules.memory import TARGETS
+from hermes_jobs.features.recall.events import EmbeddedText
+from hermes_jobs.features.recall.rules import digest_of, plan
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Clock
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import Clock
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.views import Views
 
 TEXTS = 100  # of one call
 CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character

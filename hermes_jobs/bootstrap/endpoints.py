@@ -9,19 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.price import FREE, OwnPrices
-from hermes_jobs.domain.context_windows import (
-    LEAST_WINDOW,
-    LearnedWindow,
-    LearnedWindows,
-    Place,
-    Refused,
-    record_limit,
-    record_refusal,
-)
-from hermes_jobs.domain.decision import Decision
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import (
+from hermes_jobs.kernel.engine.ports import (
     Cancel,
     Clock,
     Embedder,
@@ -32,17 +20,29 @@ from hermes_jobs.engine.ports import (
     Reply,
     Vectors,
 )
+from hermes_jobs.kernel.streams.context_windows import (
+    LEAST_WINDOW,
+    LearnedWindow,
+    LearnedWindows,
+    Place,
+    Refused,
+    record_limit,
+    record_refusal,
+)
+from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.llm.price import FREE, OwnPrices
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.llm.cache_support import PromptCaching
-    from hermes_jobs.agent.llm.catalogue import DiagnosingModel, Listing
-    from hermes_jobs.agent.llm.client import AnthropicModel, EndpointModel, OpenAIModel
-    from hermes_jobs.agent.llm.dialect import ApiOptions
-    from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
-    from hermes_jobs.agent.llm.providers import ProviderName
-    from hermes_jobs.agent.llm.refusals import Refusals
-    from hermes_jobs.agent.llm.windows import RecalledWindow, Windows
+    from hermes_jobs.llm.cache_support import PromptCaching
+    from hermes_jobs.llm.catalogue import DiagnosingModel, Listing
+    from hermes_jobs.llm.client import AnthropicModel, EndpointModel, OpenAIModel
+    from hermes_jobs.llm.dialect import ApiOptions
+    from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
+    from hermes_jobs.llm.providers import ProviderName
+    from hermes_jobs.llm.refusals import Refusals
+    from hermes_jobs.llm.windows import RecalledWindow, Windows
 
 
 K = TypeVar("K")
@@ -96,7 +96,7 @@ class ModelEndpoints:
         Without a key, a model that refuses every call with a message that names the key.
         """
         if choice.rehearsal:
-            from hermes_jobs.agent.llm.rehearsal import RehearsalModel
+            from hermes_jobs.llm.rehearsal import RehearsalModel
 
             return RehearsalModel()
         missing = missing_key(choice, self._settings.secrets)
@@ -122,7 +122,7 @@ class ModelEndpoints:
         return self._made(self._embedders, choice, self._embedding_client)
 
     def _embedding_client(self, choice: Choice) -> EmbeddingsEndpoint:
-        from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
+        from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 
         length = self._settings.embeddings.dimensions
         return EmbeddingsEndpoint(
@@ -136,8 +136,8 @@ class ModelEndpoints:
 
     def listing(self, choice: Choice) -> Listing:
         """The models that the choice's endpoint lists. Calls it. Raises `ModelError`."""
-        from hermes_jobs.agent.llm.catalogue import listing
-        from hermes_jobs.agent.llm.dialect import OPENAI_URL
+        from hermes_jobs.llm.catalogue import listing
+        from hermes_jobs.llm.dialect import OPENAI_URL
 
         key = self._settings.secrets.get(choice.key)
         return listing(choice.base_url or OPENAI_URL, key, choice.at.api)
@@ -156,7 +156,7 @@ class ModelEndpoints:
 
     def prices(self, base_url: str | None) -> Pricing:
         """The prices of the endpoint's models: from the settings, else from the list."""
-        from hermes_jobs.agent.llm.price_list import PriceList
+        from hermes_jobs.llm.price_list import PriceList
 
         own = {name: price or FREE for name, price in self._settings.models.prices.items()}
         return self._made(self._prices, base_url, lambda url: OwnPrices(own, PriceList(url, self._clock)))
@@ -177,7 +177,7 @@ class ModelEndpoints:
             return cache[which]
 
     def _explained(self, choice: Choice) -> DiagnosingModel:
-        from hermes_jobs.agent.llm.catalogue import DiagnosingModel
+        from hermes_jobs.llm.catalogue import DiagnosingModel
 
         return DiagnosingModel(self._client(choice), lambda: self.listing(choice))
 
@@ -194,7 +194,7 @@ class ModelEndpoints:
         )
 
     def _known_windows(self, base_url: str | None) -> Windows:
-        from hermes_jobs.agent.llm.windows import Windows, known_window
+        from hermes_jobs.llm.windows import Windows, known_window
 
         settings = self._settings
         endpoint = endpoint_name(base_url)
@@ -206,7 +206,7 @@ class ModelEndpoints:
         )
 
     def _known_refusals(self, base_url: str | None) -> Refusals:
-        from hermes_jobs.agent.llm.refusals import RecalledRefusals, Refusals
+        from hermes_jobs.llm.refusals import RecalledRefusals, Refusals
 
         endpoint = endpoint_name(base_url)
 
@@ -255,7 +255,7 @@ class ModelRouter:
         choice = self._settings.choice(model)
         if choice.at.api != "anthropic":
             return None
-        from hermes_jobs.agent.llm.anthropic.abilities import abilities
+        from hermes_jobs.llm.anthropic.abilities import abilities
 
         return abilities(choice.model).longest
 
@@ -278,11 +278,11 @@ def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
     """The client class for the API of the choice's provider; imports only that one."""
     match choice.at.api:
         case "anthropic":
-            from hermes_jobs.agent.llm.client import AnthropicModel
+            from hermes_jobs.llm.client import AnthropicModel
 
             return AnthropicModel
         case "openai":
-            from hermes_jobs.agent.llm.client import OpenAIModel
+            from hermes_jobs.llm.client import OpenAIModel
 
             return OpenAIModel
         case _:
@@ -290,7 +290,7 @@ def _kind_of_client(choice: Choice) -> type[AnthropicModel | OpenAIModel]:
 
 
 def _recalled(learned: LearnedWindows, place: Place) -> RecalledWindow:
-    from hermes_jobs.agent.llm.windows import RecalledWindow
+    from hermes_jobs.llm.windows import RecalledWindow
 
     return RecalledWindow(learned.windows.get(place), learned.forgotten.get(place, 0))
 
@@ -324,14 +324,14 @@ class UnusableEmbedder:
 
 def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
     """How the model's endpoint caches prompts."""
-    from hermes_jobs.agent.llm.cache_support import prompt_caching
+    from hermes_jobs.llm.cache_support import prompt_caching
 
     return prompt_caching(choice.provider, choice.base_url, choice.model, api_options(settings, choice))
 
 
 def api_options(settings: Settings, choice: Choice) -> ApiOptions:
     """How the settings want that model to be called."""
-    from hermes_jobs.agent.llm.dialect import ApiOptions
+    from hermes_jobs.llm.dialect import ApiOptions
 
     model = settings.model
     return ApiOptions(
@@ -347,8 +347,8 @@ def api_options(settings: Settings, choice: Choice) -> ApiOptions:
 
 def _api(settings: Settings, choice: Choice) -> Literal["chat", "responses"]:
     """The configured API; by itself, the one with which the provider at that address keeps reasoning."""
-    from hermes_jobs.agent.llm.dialect import OPENAI_URL
-    from hermes_jobs.agent.llm.providers import provider_at
+    from hermes_jobs.llm.dialect import OPENAI_URL
+    from hermes_jobs.llm.providers import provider_at
 
     if settings.model.api != "auto":
         return settings.model.api
@@ -357,7 +357,7 @@ def _api(settings: Settings, choice: Choice) -> Literal["chat", "responses"]:
 
 def endpoint_name(base_url: str | None) -> str:
     """The name of an endpoint in the log: its URL without user, password and query, which may be secret."""
-    from hermes_jobs.agent.llm.dialect import OPENAI_URL
+    from hermes_jobs.llm.dialect import OPENAI_URL
 
     parts = urlsplit(base_url or OPENAI_URL)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

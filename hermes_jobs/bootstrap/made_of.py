@@ -17,7 +17,7 @@ from typing import get_args
 
 import msgspec
 
-from hermes_jobs.feature import Kind, parts
+from hermes_jobs.kernel.feature import Kind, parts
 from hermes_jobs.settings import Settings
 
 PACKAGE = __name__.rpartition(".")[0]

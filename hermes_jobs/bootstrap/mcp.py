@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.mcp.input_questions import InputQuestions
-from hermes_jobs.agent.mcp.launches import Launches
-from hermes_jobs.agent.mcp.logins import Logins
-from hermes_jobs.agent.mcp.reader import McpReader, ReaderQuestions
-from hermes_jobs.agent.mcp.resources import KnownResources
-from hermes_jobs.agent.mcp.server_tasks import ServerTasks
-from hermes_jobs.agent.mcp.sessions import McpSessions
+from hermes_jobs.features.mcp.input_questions import InputQuestions
+from hermes_jobs.features.mcp.launches import Launches
+from hermes_jobs.features.mcp.logins import Logins
+from hermes_jobs.features.mcp.reader import McpReader, ReaderQuestions
+from hermes_jobs.features.mcp.resources import KnownResources
+from hermes_jobs.features.mcp.server_tasks import ServerTasks
+from hermes_jobs.features.mcp.sessions import McpSessions
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.servers import Servers
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.features.mcp.servers import Servers
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.settings import Settings
 
 

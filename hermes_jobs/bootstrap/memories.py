@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from hermes_jobs.agent.memory.entry_recall import EntryRecall
-from hermes_jobs.agent.memory.fused_recall import FusedRecall, RecallPart
-from hermes_jobs.agent.memory.prompt_section import prompt_section
-from hermes_jobs.agent.memory.provider import Factory, Setup
-from hermes_jobs.agent.memory.provider_host import PROVIDERS, ProviderHost
-from hermes_jobs.agent.memory.providers import Providers, switch
-from hermes_jobs.agent.memory.question_vector import QuestionVectors
-from hermes_jobs.agent.memory.session_recall import SessionRecall
-from hermes_jobs.engine.repository import EventReplay
+from hermes_jobs.features.memory.entry_recall import EntryRecall
+from hermes_jobs.features.memory.prompt_section import prompt_section
+from hermes_jobs.features.memory.provider import Factory, Setup
+from hermes_jobs.features.memory.provider_host import PROVIDERS, ProviderHost
+from hermes_jobs.features.memory.providers import Providers, switch
+from hermes_jobs.features.recall.fused_recall import FusedRecall, RecallPart
+from hermes_jobs.features.recall.question_vector import QuestionVectors
+from hermes_jobs.features.recall.session_recall import SessionRecall
+from hermes_jobs.kernel.engine.repository import EventReplay
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
-    from hermes_jobs.engine.ports import Clock, Embedder
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.kernel.engine.ports import Clock, Embedder
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.views import Views
 
 logger = logging.getLogger(__name__)
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.domain.memory.curation import MemoryProposal, proposals
-from hermes_jobs.domain.memory.entries import Placement, Since, placed, with_uses
-from hermes_jobs.domain.memory.memory import TARGETS, chars
-from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.features.memory.rules.curation import MemoryProposal, proposals
+from hermes_jobs.features.memory.rules.entries import Placement, Since, placed, with_uses
+from hermes_jobs.features.memory.rules.memory import TARGETS, chars
+from hermes_jobs.kernel.engine.clock_and_ids import iso
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.domain.memory.entries import Entry
-    from hermes_jobs.domain.memory.memory import Limits, Memory
-    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.features.memory.rules.entries import Entry
+    from hermes_jobs.features.memory.rules.memory import Limits, Memory
+    from hermes_jobs.kernel.engine.ports import Clock
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings.sections import MemorySettings
-    from hermes_jobs.views.views import Views
 
 DAY = 86_400.0
 

@@ -6,18 +6,18 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.prompt.fences import FenceStripper
-from hermes_jobs.domain.events import HelperPaused
-from hermes_jobs.domain.model_pauses import STREAM, Pauses, Place, pause
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.engine.handlers.auxiliary_models import Helper, StandIn
-from hermes_jobs.engine.ports import ConfiguredModel, Model, ModelError, Pricing
-from hermes_jobs.engine.repository import RecentState
 from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper, StandIn
+from hermes_jobs.kernel.engine.ports import ConfiguredModel, Model, ModelError, Pricing
+from hermes_jobs.kernel.engine.repository import RecentState
+from hermes_jobs.kernel.events import HelperPaused
+from hermes_jobs.kernel.streams.model_pauses import STREAM, Pauses, Place, pause
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.prompt.fences import FenceStripper
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.engine.engine import Engine
+    from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.settings import Choice, Settings
 
 logger = logging.getLogger(__name__)

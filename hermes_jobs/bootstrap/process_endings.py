@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.session import lineage_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.tools.background import BackgroundProcesses
+    from hermes_jobs.tools.background import BackgroundProcesses
 
 POLL_SECONDS = 5.0
 """Seconds between checks of all processes."""

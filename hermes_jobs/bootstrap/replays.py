@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.memory.entry_recall import HEADING
-from hermes_jobs.agent.memory.prompt_section import with_entry, without_entry
-from hermes_jobs.agent.prompt.fences import CLOSE, NOTE, OPEN, with_recall
-from hermes_jobs.agent.skills.presenter import with_skill, without_skill
-from hermes_jobs.domain.replay.experiment import Experiment, stream_of
-from hermes_jobs.domain.replay.verification import NAMES
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.engine.handlers.verify import PlanVerification
-from hermes_jobs.engine.replayed_requests import ReplayedRequests
-from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns, saved_items
+from hermes_jobs.features.memory.entry_recall import HEADING
+from hermes_jobs.features.memory.prompt_section import with_entry, without_entry
+from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
+from hermes_jobs.features.replay.rules.experiment import Experiment, stream_of
+from hermes_jobs.features.replay.rules.verification import NAMES
+from hermes_jobs.features.replay.steps.verify import PlanVerification
+from hermes_jobs.features.replay.verified_turns import PastTurn, VerifiedTurns, saved_items
+from hermes_jobs.features.skills.presenter import with_skill, without_skill
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.prompt.fences import CLOSE, NOTE, OPEN, with_recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hermes_jobs.domain.events import Exclusion, Inclusion, VerificationRequested
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import ModelRequest
-    from hermes_jobs.engine.replayed_requests import BuildRequest
-    from hermes_jobs.engine.repository import StreamRepository
+    from hermes_jobs.features.replay.events import Exclusion, Inclusion, VerificationRequested
+    from hermes_jobs.features.replay.replayed_requests import BuildRequest
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import ModelRequest
+    from hermes_jobs.kernel.engine.repository import StreamRepository
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.views import Views
 
 
 READING = "skill_view"

@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.prompt.builder import SessionPrompt
-from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.bootstrap.agent_roles import agent_roles
-from hermes_jobs.domain.agent_roles import shown_to_model
-from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import NotYet
+from hermes_jobs.features.delegation.roles import shown_to_model
+from hermes_jobs.features.skills.presenter import SkillPresenter
+from hermes_jobs.kernel.engine.ports import NotYet
+from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.prompt.builder import SessionPrompt
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.sessions import FrozenServers, McpSessions
-    from hermes_jobs.agent.memory.providers import Providers
-    from hermes_jobs.agent.skills.catalog import SkillCatalog
-    from hermes_jobs.agent.tools.toolbox import Toolbox
-    from hermes_jobs.engine.ports import Clock
+    from hermes_jobs.features.mcp.sessions import FrozenServers, McpSessions
+    from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.features.skills.catalog import SkillCatalog
+    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.settings import Settings
+    from hermes_jobs.tools.toolbox import Toolbox
 
 
 def create_session_prompt(

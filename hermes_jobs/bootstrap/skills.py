@@ -7,25 +7,25 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.skills import BUNDLED
-from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.curator import Curator, SkillUsage
-from hermes_jobs.agent.skills.front_matter import Available
-from hermes_jobs.agent.skills.skill_folder import SkillFolder
-from hermes_jobs.domain.skill.skill import stream_of
-from hermes_jobs.engine.clock_and_ids import day_of
+from hermes_jobs.features.skills import BUNDLED
+from hermes_jobs.features.skills.catalog import SkillCatalog
+from hermes_jobs.features.skills.curator import Curator, SkillUsage
+from hermes_jobs.features.skills.front_matter import Available
+from hermes_jobs.features.skills.rules.skill import stream_of
+from hermes_jobs.features.skills.skill_folder import SkillFolder
+from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.kernel.engine.clock_and_ids import day_of
 from hermes_jobs.settings import known_secrets
-from hermes_jobs.views.skills import SkillUse
 
 if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import Clock
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import Clock
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.views import Views
 
 
 def granted_secrets(settings: Settings) -> dict[str, str]:
@@ -41,7 +41,7 @@ def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
 
     @cache
     def variables() -> Mapping[str, str]:
-        from hermes_jobs.agent.tools.environment import filtered_environment, overlay
+        from hermes_jobs.tools.environment import filtered_environment, overlay
 
         inherited = overlay(environ, settings.terminal.environment)
         return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)

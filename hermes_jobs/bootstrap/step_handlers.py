@@ -8,46 +8,40 @@ from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.context.engine_host import PluginContextEngines
-from hermes_jobs.agent.llm.retry import delay
-from hermes_jobs.agent.llm.windows import estimated_tokens
-from hermes_jobs.agent.prompt.fences import with_recall
-from hermes_jobs.agent.reviews.begin_review import BeginCuration, BeginReview
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
-from hermes_jobs.domain import approval_rules
-from hermes_jobs.domain.approval_rules import ApprovalRule
-from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.consolidation import PURPOSE
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import StepKind
-from hermes_jobs.engine.budget_guard import BudgetGuard
-from hermes_jobs.engine.handlers import (
-    AskMember,
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.compression.engine_host import PluginContextEngines
+from hermes_jobs.features.compression.steps.compress import Compress
+from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
+from hermes_jobs.features.compression.steps.flush import Flush
+from hermes_jobs.features.consolidation.rules import PURPOSE
+from hermes_jobs.features.consolidation.steps import Consolidate
+from hermes_jobs.features.ensembles.steps.ask_member import AskMember
+from hermes_jobs.features.ensembles.steps.member_request import MemberRequests
+from hermes_jobs.features.recall.steps import Embed
+from hermes_jobs.features.recall.steps import Texts as EmbeddedTexts
+from hermes_jobs.features.replay.steps.check_answer import CheckAnswer, RunCheck
+from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
+from hermes_jobs.features.replay.steps.verify import ConcludeVerification
+from hermes_jobs.features.reviews.begin_review import BeginCuration, BeginReview
+from hermes_jobs.features.schedules.steps import FireSchedule
+from hermes_jobs.features.titles.session_titles import is_free, next_title
+from hermes_jobs.features.titles.steps import MakeTitle
+from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
+from hermes_jobs.kernel.engine.handlers import (
     CallModel,
-    Compress,
-    CompressionPolicy,
-    Flush,
-    MemberRequests,
     Prefetch,
     RecordUsage,
     RequestBuilder,
     RunTool,
     TurnLimits,
 )
-from hermes_jobs.engine.handlers.check_answer import CheckAnswer, RunCheck
-from hermes_jobs.engine.handlers.consolidate import Consolidate
-from hermes_jobs.engine.handlers.embed import Embed
-from hermes_jobs.engine.handlers.embed import Texts as EmbeddedTexts
-from hermes_jobs.engine.handlers.failed_calls import Retries
-from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
-from hermes_jobs.engine.handlers.make_title import MakeTitle
-from hermes_jobs.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
-from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
-from hermes_jobs.engine.handlers.verify import ConcludeVerification
-from hermes_jobs.engine.live import OnDelta
-from hermes_jobs.engine.ports import (
+from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
+from hermes_jobs.kernel.engine.live import OnDelta
+from hermes_jobs.kernel.engine.ports import (
     ConfiguredModel,
     Ensemble,
     Listener,
@@ -56,28 +50,34 @@ from hermes_jobs.engine.ports import (
     Preflight,
     StepHandler,
 )
-from hermes_jobs.engine.session_titles import is_free, next_title
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.kernel.streams import approval_rules
+from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
+from hermes_jobs.kernel.streams.budgets import Budgets
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import StepKind
+from hermes_jobs.llm.retry import delay
+from hermes_jobs.llm.windows import estimated_tokens
+from hermes_jobs.prompt.fences import with_recall
 from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.context.engine_host import BuiltIn
-    from hermes_jobs.agent.mcp.sessions import McpSessions
-    from hermes_jobs.agent.memory.providers import Providers
-    from hermes_jobs.agent.skills.catalog import SkillCatalog
-    from hermes_jobs.agent.skills.curator import Curator
-    from hermes_jobs.agent.tools.toolbox import Toolbox
     from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.domain.session.messages import ToolCall
-    from hermes_jobs.domain.session.turn import Turn
-    from hermes_jobs.engine.budget_guard import Asking
-    from hermes_jobs.engine.engine import Engine
-    from hermes_jobs.engine.ports import ModelRequest
+    from hermes_jobs.features.compression.engine_host import BuiltIn
+    from hermes_jobs.features.mcp.sessions import McpSessions
+    from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.features.skills.catalog import SkillCatalog
+    from hermes_jobs.features.skills.curator import Curator
+    from hermes_jobs.features.tracing.tracing import Tracing
+    from hermes_jobs.kernel.engine.budget_guard import Asking
+    from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.ports import ModelRequest
+    from hermes_jobs.kernel.turns.messages import ToolCall
+    from hermes_jobs.kernel.turns.turn import Turn
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.telemetry.tracing import Tracing
-    from hermes_jobs.views.views import Views
+    from hermes_jobs.tools.toolbox import Toolbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,7 @@ class StepHandlers:
         operations = {**self._of_turns(), **self._of_compressions()}
         if tracing is None:
             return {**operations, **self._others()}
-        from hermes_jobs.telemetry.tracing import TracedHandler
+        from hermes_jobs.features.tracing.tracing import TracedHandler
 
         traced = {kind: TracedHandler(handler, tracing.within) for kind, handler in operations.items()}
         return {**traced, **self._others()}

@@ -7,63 +7,63 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.skills.presenter import SkillPresenter
-from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS
-from hermes_jobs.agent.snapshots.store import SnapshotStore
-from hermes_jobs.agent.tools.check_command import CheckCommand
-from hermes_jobs.agent.tools.consult import TOOLSET as CONSULT
-from hermes_jobs.agent.tools.consult import Consult, SharedPrice
-from hermes_jobs.agent.tools.credentials import Credentials
-from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
-from hermes_jobs.agent.tools.docker import DockerOptions
-from hermes_jobs.agent.tools.environment import filtered_environment, overlay
-from hermes_jobs.agent.tools.files import Files, StoredFile, no_stored_file
-from hermes_jobs.agent.tools.memory import MemoryTools
-from hermes_jobs.agent.tools.own_functions import OwnTools, own_tools
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.plugin_tools import plugin_tools
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.process import ProcessTool
-from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
-from hermes_jobs.agent.tools.search import FileSearch
-from hermes_jobs.agent.tools.session_search import SessionSearch, summary_tokens
-from hermes_jobs.agent.tools.skills import curator_tools, skill_tools
-from hermes_jobs.agent.tools.summaries import SummaryModel
-from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
-from hermes_jobs.agent.tools.todo import todo_tools
-from hermes_jobs.agent.tools.tool import Tool
-from hermes_jobs.agent.tools.toolbox import TOOLSETS, Toolbox
-from hermes_jobs.agent.tools.web import Web, WebOptions
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
-from hermes_jobs.agent.tools.web_search.tool import WebSearch
 from hermes_jobs.bootstrap.agent_roles import agent_roles
 from hermes_jobs.bootstrap.skills import granted_secrets
-from hermes_jobs.domain.schedule.schedule import PREFIX
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.budget_guard import Asking
-from hermes_jobs.engine.clock_and_ids import day_of
+from hermes_jobs.features.compression.tools import RecallCompacted
+from hermes_jobs.features.delegation.tools import DelegateTool, DelegationLimits
+from hermes_jobs.features.ensembles.tools import TOOLSET as CONSULT
+from hermes_jobs.features.ensembles.tools import Consult, SharedPrice
+from hermes_jobs.features.memory.tools import MemoryTools
+from hermes_jobs.features.schedules.rules.schedule import PREFIX
+from hermes_jobs.features.schedules.tools import Defaults, ScheduleTool
+from hermes_jobs.features.search.tools import SessionSearch, summary_tokens
+from hermes_jobs.features.skills.presenter import SkillPresenter
+from hermes_jobs.features.skills.tools import curator_tools, skill_tools
+from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS
+from hermes_jobs.features.snapshots.store import SnapshotStore
+from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
+from hermes_jobs.features.web.search.tool import WebSearch
+from hermes_jobs.features.web.tools import Web, WebOptions
+from hermes_jobs.kernel.engine.budget_guard import Asking
+from hermes_jobs.kernel.engine.clock_and_ids import day_of
+from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.settings import REHEARSAL_MODEL
+from hermes_jobs.tools.check_command import CheckCommand
+from hermes_jobs.tools.credentials import Credentials
+from hermes_jobs.tools.docker import DockerOptions
+from hermes_jobs.tools.environment import filtered_environment, overlay
+from hermes_jobs.tools.files import Files, StoredFile, no_stored_file
+from hermes_jobs.tools.own_functions import OwnTools, own_tools
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.plugin_tools import plugin_tools
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.process import ProcessTool
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.search import FileSearch
+from hermes_jobs.tools.summaries import SummaryModel
+from hermes_jobs.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.tools.todo import todo_tools
+from hermes_jobs.tools.tool import Tool
+from hermes_jobs.tools.toolbox import TOOLSETS, Toolbox
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hermes_jobs.agent.context.engine_host import BuiltIn, PluginContextEngines
-    from hermes_jobs.agent.mcp.sessions import McpSessions
-    from hermes_jobs.agent.memory.memory_files import SyncedMemory
-    from hermes_jobs.agent.memory.providers import Providers
-    from hermes_jobs.agent.skills.catalog import SkillCatalog
-    from hermes_jobs.agent.skills.curator import Curator
-    from hermes_jobs.agent.tools.background import BackgroundProcesses
-    from hermes_jobs.agent.tools.web_search.catalogue import SearchName
-    from hermes_jobs.agent.tools.web_search.query import WebSearcher
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.domain.memory.memory import Limits
-    from hermes_jobs.engine.ports import Clock, Ids
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
+    from hermes_jobs.features.mcp.sessions import McpSessions
+    from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.features.memory.rules.memory import Limits
+    from hermes_jobs.features.skills.catalog import SkillCatalog
+    from hermes_jobs.features.skills.curator import Curator
+    from hermes_jobs.features.web.search.catalogue import SearchName
+    from hermes_jobs.features.web.search.query import WebSearcher
+    from hermes_jobs.kernel.engine.ports import Clock, Ids
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.views import Views
+    from hermes_jobs.tools.background import BackgroundProcesses
 
 
 def create_toolbox(  # noqa: PLR0913 - what the tools work on
@@ -214,7 +214,7 @@ def _web_search(settings: Settings, environ: Mapping[str, str], clock: Clock) ->
 
 def create_web_searcher(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> WebSearcher:
     """That search provider as configured. Raises `SearchFailed` where what it needs is not."""
-    from hermes_jobs.agent.tools.web_search.http_searcher import create_searcher
+    from hermes_jobs.features.web.search.http_searcher import create_searcher
 
     key = SEARCH_PROVIDERS[name].key
     secret = settings.secrets.get(key) if key is not None else None

@@ -11,9 +11,9 @@ from hermes_jobs import __version__
 from hermes_jobs.errors import Misconfigured
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.tracing.tracing import Tracing
+    from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.settings import Settings
-    from hermes_jobs.telemetry.tracing import Tracing
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def create_tracing(settings: Settings, log: EventLog, environ: Mapping[str, str]
     if not traces_are_wanted(environ):
         return None
     try:
-        from hermes_jobs.telemetry.tracing import Tracing
+        from hermes_jobs.features.tracing.tracing import Tracing
     except ModuleNotFoundError as error:
         logger.warning("no traces are sent: %s is missing. Install hermes-jobs[otel].", error.name)
         return None

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from msgspec.structs import asdict
 
-from hermes_jobs.agent.context.setup import BUILT_IN
 from hermes_jobs.errors import Misconfigured, Rejected
+from hermes_jobs.features.compression.setup import BUILT_IN
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 
 def validate_plugins(settings: Settings, load_contexts: Callable[[], object]) -> None:
     """Raise `Misconfigured` where no memory provider or context engine has the configured name."""
     if settings.memory.provider is not None:
-        from hermes_jobs.agent.memory.provider_host import PROVIDERS
+        from hermes_jobs.features.memory.provider_host import PROVIDERS
 
         PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
     if settings.context.engine != BUILT_IN:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_KEYS
-from hermes_jobs.eventlog.leases import FailureDetector, Lease
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks
-from hermes_jobs.eventlog.log import WorkerRow
+from hermes_jobs.features.web.search.catalogue import SEARCH_KEYS
+from hermes_jobs.kernel.log.leases import FailureDetector, Lease
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
+from hermes_jobs.kernel.log.log import WorkerRow
 from hermes_jobs.settings.person_locale import PersonLocale
 from hermes_jobs.settings.turn_settings import SEARCH_URL, available_digests
 from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
-    from hermes_jobs.engine.ports import Ids
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.kernel.engine.ports import Ids
+    from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.settings import LiveSettings, Settings
 
 OF_SEARCHES = frozenset({SEARCH_URL, *SEARCH_KEYS})

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from hermes_jobs.client.schedules import Schedules
     from hermes_jobs.client.sessions import Sessions
     from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
-    from hermes_jobs.domain.memory.entries import Entry
-    from hermes_jobs.domain.session.questions import Question
     from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
-    from hermes_jobs.views.models import MessageView as Message
-    from hermes_jobs.views.schedule_json import RunJson as Run
-    from hermes_jobs.views.schedule_json import ScheduleJson as Schedule
-    from hermes_jobs.views.session_json import SessionJson as Session
-    from hermes_jobs.views.turn_json import DetailedTurnJson as DetailedTurn
-    from hermes_jobs.views.turn_json import ListedTurnJson as ListedTurn
-    from hermes_jobs.views.turn_json import TurnJson as Turn
-    from hermes_jobs.views.usage import Spending
+    from hermes_jobs.features.memory.rules.entries import Entry
+    from hermes_jobs.features.schedules.schedule_json import RunJson as Run
+    from hermes_jobs.features.schedules.schedule_json import ScheduleJson as Schedule
+    from hermes_jobs.features.usage.tables.usage import Spending
+    from hermes_jobs.kernel.turns.questions import Question
+    from hermes_jobs.kernel.views.models import MessageView as Message
+    from hermes_jobs.kernel.views.session_json import SessionJson as Session
+    from hermes_jobs.kernel.views.turn_json import DetailedTurnJson as DetailedTurn
+    from hermes_jobs.kernel.views.turn_json import ListedTurnJson as ListedTurn
+    from hermes_jobs.kernel.views.turn_json import TurnJson as Turn
 
 # Imported on first use: the command line needs single modules of this package, and starts with few.
 _PLACES = {
@@ -40,19 +40,19 @@ _PLACES = {
     "Schedules": "client.schedules",
     "Sessions": "client.sessions",
     **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
-    "Entry": "domain.memory.entries",
+    "Entry": "features.memory.rules.entries",
     "Question": "domain.session.questions",
     **dict.fromkeys(
         ("HermesJobsError", "LogUnavailable", "Misconfigured", "OutOfBudget", "Rejected"), "errors"
     ),
-    "Message": "views.models:MessageView",
-    "Run": "views.schedule_json:RunJson",
-    "Schedule": "views.schedule_json:ScheduleJson",
-    "Session": "views.session_json:SessionJson",
-    "DetailedTurn": "views.turn_json:DetailedTurnJson",
-    "ListedTurn": "views.turn_json:ListedTurnJson",
-    "Turn": "views.turn_json:TurnJson",
-    "Spending": "views.usage",
+    "Message": "kernel.views.models:MessageView",
+    "Run": "features.schedules.schedule_json:RunJson",
+    "Schedule": "features.schedules.schedule_json:ScheduleJson",
+    "Session": "kernel.views.session_json:SessionJson",
+    "DetailedTurn": "kernel.views.turn_json:DetailedTurnJson",
+    "ListedTurn": "kernel.views.turn_json:ListedTurnJson",
+    "Turn": "kernel.views.turn_json:TurnJson",
+    "Spending": "features.usage.tables.usage",
 }
 
 

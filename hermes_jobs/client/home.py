@@ -14,11 +14,11 @@ from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
-from hermes_jobs.engine.clock_and_ids import iso
+from hermes_jobs.features.usage.tables.usage import Spending, SpendingKey
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.views.turn_json import TurnJson
 from hermes_jobs.settings import load
 from hermes_jobs.settings.home import HOME_VARIABLE
-from hermes_jobs.views.turn_json import TurnJson
-from hermes_jobs.views.usage import Spending, SpendingKey
 
 
 class Home:

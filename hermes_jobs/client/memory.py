@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.events import MemoryClass, MemoryTarget
-from hermes_jobs.domain.memory.entries import Entry, in_order
-from hermes_jobs.domain.memory.writes import Operation, Origin, Write
+from hermes_jobs.features.memory.events import MemoryClass, MemoryTarget
+from hermes_jobs.features.memory.rules.entries import Entry, in_order
+from hermes_jobs.features.memory.rules.writes import Operation, Origin, Write
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

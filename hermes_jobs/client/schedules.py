@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.schedule.commands import USER, Pause, Remove, Resume, RunNow
-from hermes_jobs.domain.schedule.runs import Run
-from hermes_jobs.domain.schedule.timing import rule_of
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.engine.ports import ToolContext
-from hermes_jobs.views.schedule_json import RunJson, ScheduleJson, run_json, schedule_json
+from hermes_jobs.features.schedules.rules.commands import USER, Pause, Remove, Resume, RunNow
+from hermes_jobs.features.schedules.rules.runs import Run
+from hermes_jobs.features.schedules.rules.timing import rule_of
+from hermes_jobs.features.schedules.schedule_json import RunJson, ScheduleJson, run_json, schedule_json
+from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.engine.ports import ToolContext
+from hermes_jobs.kernel.turns.session import stream_of
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -51,9 +51,9 @@ class Schedules:
     ) -> ScheduleJson:
         """Add a prompt that is sent once or repeatedly: `when` is `every weekday at 9`, `in 2 hours`, or five
         fields of cron. Raises `Rejected` where that is not understood."""
-        from hermes_jobs.agent.tools.tool import ToolFailed
         from hermes_jobs.bootstrap.toolbox import schedule_tool
         from hermes_jobs.errors import Rejected
+        from hermes_jobs.tools.tool import ToolFailed
 
         application = self._application
         tool = schedule_tool(

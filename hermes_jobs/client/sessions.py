@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.session.commands import EndSession
-from hermes_jobs.engine.fork import fork, fork_at_turn
-from hermes_jobs.engine.ports.conversation_search import SearchHit
-from hermes_jobs.engine.session_titles import rename_session
 from hermes_jobs.errors import Rejected
-from hermes_jobs.views.models import MessageView
-from hermes_jobs.views.session_json import SessionJson, session_json
+from hermes_jobs.features.titles.session_titles import rename_session
+from hermes_jobs.kernel.engine.fork import fork, fork_at_turn
+from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
+from hermes_jobs.kernel.turns.commands import EndSession
+from hermes_jobs.kernel.views.models import MessageView
+from hermes_jobs.kernel.views.session_json import SessionJson, session_json
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

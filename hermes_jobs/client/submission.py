@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.domain.events import BusyPolicy, CallPattern, Mode, Opening
-from hermes_jobs.domain.session.commands import SubmitTurn
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening
+from hermes_jobs.kernel.turns.commands import SubmitTurn
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -1,1 +1,1 @@
-"""The features: one folder each, which declares itself. See `hermes_jobs.feature` and `hermes_jobs.app`."""
+"""The features: one folder each, which declares itself; see `hermes_jobs.kernel.feature`."""

@@ -16,7 +16,7 @@ from hermes_jobs.plugins.circuit_breaker import within
 from hermes_jobs.plugins.discovery import entry_points_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.events import Effect
+    from hermes_jobs.kernel.events import Effect
 
 GROUP = "hermes_jobs.tools"
 SETTING = "tools.modules"

@@ -13,17 +13,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.tools.folder_guard import ACCEPTED
-from hermes_jobs.domain.events import TextsForgotten
 from hermes_jobs.errors import HermesJobsError
+from hermes_jobs.kernel.events import TextsForgotten
 from hermes_jobs.system.allocator import return_free_memory
 from hermes_jobs.system.file_lock import FileLock
+from hermes_jobs.tools.folder_guard import ACCEPTED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.kernel.log.log import RecordedEvent
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def maintain_home(application: Application) -> None:
 
 def maintain_home_if_due(application: Application) -> None:
     """Run it if the last run was a day ago, or if a forgetting is not cleaned up yet."""
-    from hermes_jobs.runtime.forgetting import unfinished
+    from hermes_jobs.features.forgetting.erase import unfinished
 
     with suppress(HermesJobsError):  # the next run checks again
         if unfinished(application) is not None or _is_due(application):
@@ -72,7 +72,7 @@ def _is_due(application: Application) -> bool:
 
 
 def _maintain_home(application: Application) -> None:
-    from hermes_jobs.runtime.forgetting import Forgetter
+    from hermes_jobs.features.forgetting.erase import Forgetter
 
     forgetter = Forgetter(application)
     days = application.settings.retention.days
@@ -103,7 +103,7 @@ def remove_unused(home: Path, now: float) -> None:
 
 def _curate(application: Application) -> None:
     """Apply the safe proposals of the memory's curator."""
-    from hermes_jobs.domain.memory.curation import Curate
+    from hermes_jobs.features.memory.rules.curation import Curate
 
     version, proposals = application.memory_places.proposed()
     safe = [child for child in proposals if child.is_safe]
@@ -189,7 +189,7 @@ class Housekeeper:
             self._wakeup.wait(max(0.0, min(pause, TRIM_EVERY if self._is_clean else AGAIN)))
 
     def _clean_up(self) -> None:
-        from hermes_jobs.runtime.forgetting import finish
+        from hermes_jobs.features.forgetting.erase import finish
 
         if not self._is_clean:
             self._is_clean = True  # before it looks: a removal meanwhile is looked at again

@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.live import OnDelta, ignore_delta
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.worker_lease import WorkerLease
 

@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from hermes_jobs.bootstrap.workers import statuses
-from hermes_jobs.domain.events import ModelCallFailed, TurnPostponed
-from hermes_jobs.domain.session.commands import EndWait
-from hermes_jobs.domain.session.session import is_session
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import Clock
 from hermes_jobs.errors import LogUnavailable, Rejected
-from hermes_jobs.eventlog.leases import FailureDetector
-from hermes_jobs.eventlog.log import RecordedEvent, WorkerRow
-from hermes_jobs.eventlog.outage import LogOutage
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.events import ModelCallFailed, TurnPostponed
+from hermes_jobs.kernel.log.leases import FailureDetector
+from hermes_jobs.kernel.log.log import RecordedEvent, WorkerRow
+from hermes_jobs.kernel.log.outage import LogOutage
+from hermes_jobs.kernel.turns.commands import EndWait
+from hermes_jobs.kernel.turns.session import is_session
+from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from hermes_jobs.domain.events import TextsForgotten, TurnCancelRequested
-from hermes_jobs.domain.session.session import is_session
-from hermes_jobs.engine.engine import Engine
 from hermes_jobs.errors import NewerSchema
-from hermes_jobs.eventlog.log import RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.events import TextsForgotten, TurnCancelRequested
+from hermes_jobs.kernel.log.log import RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.kernel.turns.session import is_session
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.domain.session.steps import Queue, Step
-from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import EventLog, WorkerRow
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.log.log import EventLog, WorkerRow
+from hermes_jobs.kernel.turns.steps import Queue, Step
 
 PATIENCE = 1.0  # seconds until an unclaimed step is sent again
 LONGEST = 30.0  # longest interval in seconds between two messages for the same step

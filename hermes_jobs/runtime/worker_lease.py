@@ -6,9 +6,9 @@ import logging
 import threading
 from collections.abc import Callable
 
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.in_flight import LOST
-from hermes_jobs.eventlog.leases import Lease
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.in_flight import LOST
+from hermes_jobs.kernel.log.leases import Lease
 
 logger = logging.getLogger(__name__)
 

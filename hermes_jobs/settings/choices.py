@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from hermes_jobs.agent.llm.providers import (
+from hermes_jobs.llm.providers import (
     KEY_VARIABLES,
     PROVIDERS,
     Provider,

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.providers import Provider
-from hermes_jobs.agent.mcp.config import secrets_named
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.features.mcp.config import secrets_named
+from hermes_jobs.llm.providers import Provider
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser, is_same_host
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from hermes_jobs.agent.mcp.config import NAMED
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.features.mcp.config import NAMED
 from hermes_jobs.settings.home import HOME_VARIABLE
 from hermes_jobs.settings.keys import (
     Key,

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs import feature
-from hermes_jobs.agent.llm.providers import KEY_VARIABLES
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
+from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
+from hermes_jobs.kernel import feature
+from hermes_jobs.llm.providers import KEY_VARIABLES
 from hermes_jobs.settings.choices import Choice
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.load import ANTHROPIC_URL, ENVIRONMENT, Settings, with_values

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from hermes_jobs.domain.memory.memory import STREAM, TARGETS, Limits, Memory, evolve
-from hermes_jobs.domain.memory.writes import Origin, Write
+from hermes_jobs.features.memory.rules.memory import STREAM, TARGETS, Limits, Memory, evolve
+from hermes_jobs.features.memory.rules.writes import Origin, Write
 from hermes_jobs.interfaces.bench.learning import (
     MEMORY_MODES,
     AskedQuestion,

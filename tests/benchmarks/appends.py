@@ -17,11 +17,11 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from statistics import median, quantiles
 
-from hermes_jobs.domain.events import ToolFinished
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.schema import SQLITE, schema_statements
-from hermes_jobs.eventlog.statements import SELECT_TAIL
+from hermes_jobs.kernel.events import ToolFinished
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.schema import SQLITE, schema_statements
+from hermes_jobs.kernel.log.statements import SELECT_TAIL
 
 APPENDS = 500
 ROUNDS = 6

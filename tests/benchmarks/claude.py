@@ -17,11 +17,11 @@ from typing import Any
 
 import anthropic
 
-from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
-from hermes_jobs.agent.llm.client import AnthropicModel
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelRequest, ToolSpec
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.anthropic.request import RequestOptions, request_body
+from hermes_jobs.llm.client import AnthropicModel
 from tests.home import Home
 from tests.llm.asking import nothing
 from tests.model_script import Answer, AskedCall, Rule, Script

@@ -14,7 +14,7 @@ from statistics import median
 
 import psutil
 
-from hermes_jobs.domain.events import StepAbandoned
+from hermes_jobs.kernel.events import StepAbandoned
 from tests.benchmarks.turns import model_server
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew, wait_until

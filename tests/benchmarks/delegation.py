@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.runtime.broker_address import find_server
 from tests.benchmarks.many_turns import crew_on
 from tests.benchmarks.turns import (

@@ -9,9 +9,9 @@ import os
 import resource
 import time
 
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.engine.ports import ToolContext
+from hermes_jobs.kernel.engine.ports import ToolContext
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
 from tests.tools.support import context_in
 from tests.tools.worst_shapes import shape
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.engine.handlers.consolidate import CONSOLIDATION_PROMPT
+from hermes_jobs.features.consolidation.steps import CONSOLIDATION_PROMPT
 from hermes_jobs.interfaces.bench.compressions import survival
 from hermes_jobs.interfaces.bench.learning import (
     MEMORY_MODES,

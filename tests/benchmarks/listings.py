@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from tests.html.months import BEGAN, Months
 from tests.processes import ROOT
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from statistics import median
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.benchmarks.turns import installation_of, model_server
 

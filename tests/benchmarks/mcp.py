@@ -23,10 +23,10 @@ import psutil
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from hermes_jobs.agent.mcp.messages import CallTool, Launch, Result
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.domain import events as e
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.messages import CallTool, Launch, Result
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.runtime.broker_address import find_server
 from tests.benchmarks.many_turns import crew_on
 from tests.benchmarks.turns import many, model_server, turn_time, waiter

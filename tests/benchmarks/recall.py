@@ -23,11 +23,11 @@ from random import Random
 from statistics import mean, median, quantiles
 from typing import NamedTuple
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.views.views import Views
 from tests.benchmarks.recall_projects import projects
 from tests.benchmarks.recall_set import Asked, RecallSet, made_up, read
 from tests.benchmarks.recall_talks import talks

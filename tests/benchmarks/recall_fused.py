@@ -25,24 +25,25 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.embeddings_client import EmbeddingsEndpoint
-from hermes_jobs.agent.memory.fused_recall import FusedRecall
-from hermes_jobs.agent.memory.question_vector import QuestionVectors
-from hermes_jobs.agent.memory.session_recall import SessionRecall
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.embedding import stream_of, vectors_of
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import Cancel, Embedder, Recalled, Vectors
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.features.recall.fused_recall import FusedRecall
+from hermes_jobs.features.recall.question_vector import QuestionVectors
+from hermes_jobs.features.recall.rules import stream_of, vectors_of
+from hermes_jobs.features.recall.session_recall import SessionRecall
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import Cancel, Embedder, Recalled, Vectors
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.streams.decision import LargeResult
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.views.views import Views
+from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.settings.sections import EmbeddingsSettings
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
-from hermes_jobs.views.views import Views
 from tests.benchmarks.recall import day_of, mcnemar, signs, write
 from tests.benchmarks.recall_set import Asked, RecallSet, Said
 from tests.benchmarks.recall_talks import talks
@@ -257,13 +258,15 @@ def embed_all(log: EventLog, views: Views, embedder: Embedder) -> None:
         longest = EmbeddingsSettings().max_chars
         said = ["\n".join(each.texts(views.texts_at))[:longest] for each in waiting]
         vectors = embedder.embed(said, CancelToken()).vectors
-        planned = e.EmbeddingPlanned(
+        planned = recall_events.EmbeddingPlanned(
             embedding=name,
             model=embedder.model,
-            texts=tuple(e.EmbeddedText(each.stream, each.digest) for each in waiting),
+            texts=tuple(recall_events.EmbeddedText(each.stream, each.digest) for each in waiting),
         )
         dimensions = len(vectors[0]) // 4  # bytes of a number
-        ended = e.EmbeddingEnded(step=f"{name}-1", attempt=1, model=embedder.model, dimensions=dimensions)
+        ended = recall_events.EmbeddingEnded(
+            step=f"{name}-1", attempt=1, model=embedder.model, dimensions=dimensions
+        )
         stream = stream_of(name)
         lines = [b64encode(vector).decode() for vector in vectors]
         log.append(

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import append
-from hermes_jobs.domain.replay.replay import Replay, stream_of
-from hermes_jobs.engine.replays import replayed_turn
+from hermes_jobs.features.replay import events as e
+from hermes_jobs.features.replay.replays import replayed_turn
+from hermes_jobs.features.replay.rules.replay import Replay, stream_of
+from hermes_jobs.kernel.streams.decision import append
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.benchmarks.turns import _submit, bare_calls, installation_of, model_server
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 
-from hermes_jobs.domain.events import ModelReplied, ToolFinished, TurnSubmitted
-from hermes_jobs.engine.ports.conversation_search import Scope
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.views.generations import Generations
-from hermes_jobs.views.message_texts import text_of
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.engine.ports.conversation_search import Scope
+from hermes_jobs.kernel.events import ModelReplied, ToolFinished, TurnSubmitted
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.views.generations import Generations
+from hermes_jobs.kernel.views.message_texts import text_of
+from hermes_jobs.kernel.views.views import Views
 from tests.views.corpus import Corpus
 
 MESSAGES = 100_000

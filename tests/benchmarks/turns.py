@@ -23,13 +23,13 @@ from typing import Any
 from redis import Redis
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import Opening, TurnCompleted
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.kernel.events import Opening, TurnCompleted
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.benchmarks.empty_tasks import DONE, empty_app, send_chain

@@ -12,11 +12,11 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.consolidation import Consolidation, failed, failure, stream_of
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.portion import CHARS, portion
-from hermes_jobs.eventlog.log import Append, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.features.consolidation.rules import Consolidation, failed, failure, stream_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.portion import CHARS, portion
+from hermes_jobs.kernel.log.log import Append, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 

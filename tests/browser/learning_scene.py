@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import stream_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import stream_of
 from tests.model_script import Action, Answer, Hold, Refuse, Seen
 from tests.reviews.talker import CHECKPOINT, is_flush, is_review, is_summary
 from tests.tools.support import wait_until

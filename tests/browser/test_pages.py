@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from selenium.webdriver import Chrome
 
-from hermes_jobs.domain.memory.memory import Limits
-from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.interfaces.html.report_page import report_page
+from hermes_jobs.features.memory.rules.memory import Limits
+from hermes_jobs.features.usage.pages import report_page
 from hermes_jobs.interfaces.html.turn_page import turn_page
-from hermes_jobs.views.timeline import timeline
-from hermes_jobs.views.turn_events import events_of
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.timeline import timeline
+from hermes_jobs.kernel.views.turn_events import events_of
+from hermes_jobs.kernel.views.views import Views
 from tests.html.months import BEGAN, Months
 from tests.html.samples import PARENT, TURN, append, append_tree, busy_turn
 from tests.views.histories import new_log

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.agent.mcp.reader import McpReader
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp.cli.mentions import ResourceReader
+from hermes_jobs.features.mcp.reader import McpReader
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed, paths_that_begin
 from hermes_jobs.interfaces.chat.command_lines import schedule, subcommands
 from hermes_jobs.interfaces.chat.commands import BY_NAME, COMMANDS, KEYS, all_commands, by_name, run_command
@@ -26,7 +27,6 @@ from hermes_jobs.interfaces.chat.foreground import run_shell
 from hermes_jobs.interfaces.chat.own_commands import expand
 from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.toolbar import ToolbarStatus, toolbar_text
-from hermes_jobs.interfaces.cli.mcp.mentions import ResourceReader
 from hermes_jobs.interfaces.cli.turns.text import MAX_BYTES
 from hermes_jobs.settings.home import Paths
 

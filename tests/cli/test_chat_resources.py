@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 import pytest
 
-from hermes_jobs.agent.mcp.reader import McpContent
-from hermes_jobs.agent.mcp.resources import McpResource
-from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp.reader import McpContent
+from hermes_jobs.features.mcp.resources import McpResource
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed
 from hermes_jobs.interfaces.chat.completion import OfferedResources
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 
 
 class Notes:

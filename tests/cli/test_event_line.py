@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from hermes_jobs.domain.events import ModelReplied
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.interfaces.cli.output import print_event
+from hermes_jobs.kernel.events import ModelReplied
+from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.streams.usage import Usage
 
 
 def test_fields_have_their_defaults_and_those_that_were_never_set_are_left_out(

@@ -163,8 +163,8 @@ def test_leaving_a_text_to_the_workers_imports_nothing_that_it_does_not_need(hom
         "code = run(['send', '--no-wait', 'Hello'])\n"
         "heavy = {'sqlalchemy', 'celery', 'kombu', 'redis', 'openai', 'httpx2', 'aiohttp', 'pydantic',\n"
         "         'rich', 'asyncio', 'opentelemetry', 'prompt_toolkit', 'yaml', 'importlib.metadata',\n"
-        "         'hermes_jobs.views', 'hermes_jobs.agent.llm.completions_client',\n"
-        "         'hermes_jobs.agent.tools.toolbox'}\n"
+        "         'hermes_jobs.kernel.views', 'hermes_jobs.llm.completions_client',\n"
+        "         'hermes_jobs.tools.toolbox'}\n"
         "sys.exit(', '.join(heavy & sys.modules.keys()) or code)"
     )
     done = subprocess.run(

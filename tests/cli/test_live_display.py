@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import DeltaStream, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, render
 from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE, LiveDisplay, TerminalSurface
+from hermes_jobs.kernel.engine.live import DeltaStream, TextDelta
+from hermes_jobs.kernel.turns.titles import printable
 
 COLUMNS, LINES = 40, 12
 PARTS = (

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from hermes_jobs.domain.events import TurnSubmitted
+from hermes_jobs.kernel.events import TurnSubmitted
 from tests.written_home import WrittenHome
 
 

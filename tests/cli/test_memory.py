@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from tests.written_home import WrittenHome
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.memory.writes import Operation, Origin, Write
+from hermes_jobs.features.memory.rules.writes import Operation, Origin, Write
 from hermes_jobs.runtime.housekeeping import maintain_home_if_due
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome

@@ -11,9 +11,9 @@ from urllib.request import urlopen
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.eventlog.log import WorkerRow
+from hermes_jobs.kernel.log.log import WorkerRow
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.processes import ROOT
 from tests.tools.support import wait_until
 from tests.written_home import WrittenHome

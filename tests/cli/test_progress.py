@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.loop_guard import REFUSAL
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.turns.loop_guard import REFUSAL
 
 AT = "2026-11-22T09:00:00.000000Z"
 

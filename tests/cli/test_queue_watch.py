@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age
 from hermes_jobs.interfaces.cli.queue_watch import sparkline, summary_line
+from hermes_jobs.kernel.turns.titles import printable
 from tests.eventlog.changes import claim
 from tests.processes import ROOT
 from tests.tools.support import wait_until

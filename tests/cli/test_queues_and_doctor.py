@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.factory import open_log
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.home import KEY, Home, endpoint
 from tests.model_script import Refuse

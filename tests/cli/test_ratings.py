@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.written_home import WrittenHome
 
 SYSTEM = "You are an agent."

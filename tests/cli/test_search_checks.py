@@ -45,7 +45,7 @@ def test_doctor_names_the_search_providers_or_what_is_missing(
 def test_duckduckgo_without_its_library_says_how_to_install_it(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hermes_jobs.agent.tools.web_search import duckduckgo
+    from hermes_jobs.features.web.search import duckduckgo
 
     settings = load({PROVIDER: "duckduckgo"}, home=tmp_path)
     monkeypatch.setattr(duckduckgo, "find_spec", lambda _name: None)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from tests.skills.hosts import skill_text
 from tests.written_home import WrittenHome
 
-EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
-ODD = e.SkillRequest(action="create", content=skill_text("odd", 'Run `eval "$1"`.'))
+EVIDENCE = memory_events.Evidence(session="s1", turn="t1", call="t1-1-0")
+ODD = skills_events.SkillRequest(action="create", content=skill_text("odd", 'Run `eval "$1"`.'))
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +28,8 @@ def _own_skills_alone(home: WrittenHome) -> None:
 @pytest.fixture
 def filled(home: WrittenHome) -> WrittenHome:
     """A home with the skill `tidy`, a dropped one, a proposed one, and a broken one."""
-    write(home, "tidy", e.SkillCreated(name="tidy", content=skill_text("tidy"), author="review"))
-    patch = e.SkillPatched(
+    write(home, "tidy", skills_events.SkillCreated(name="tidy", content=skill_text("tidy"), author="review"))
+    patch = skills_events.SkillPatched(
         name="tidy",
         path="SKILL.md",
         old_string="Do it.",
@@ -37,7 +39,11 @@ def filled(home: WrittenHome) -> WrittenHome:
         evidence=EVIDENCE,
     )
     write(home, "tidy", patch, version=1)
-    write(home, "odd", e.SkillProposed(name="odd", request=ODD, rules=("runs it: eval",), author="turn"))
+    write(
+        home,
+        "odd",
+        skills_events.SkillProposed(name="odd", request=ODD, rules=("runs it: eval",), author="turn"),
+    )
     put(home.path / "skills/tools/pdf/SKILL.md", skill_text("pdf", description="Reads PDFs."))
     put(home.path / "skills/broken/SKILL.md", "x")
     home.close()

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pytest
 from rich.cells import cell_len
 
-from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import cost_text, moment, money
 from tests.processes import ROOT

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.turns.timeline_format import lines
-from hermes_jobs.views.timeline import timeline, tracks
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.views.timeline import timeline, tracks
 from tests.views.histories import random_history
 from tests.views.test_timeline import PREFETCHED, STARTED, SUBMITTED, TWO_CALLS, recorded, tool
 from tests.written_home import WrittenHome

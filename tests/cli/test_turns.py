@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.written_home import WrittenHome
 
 RESULT_KEYS = [

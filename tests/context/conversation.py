@@ -7,22 +7,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from hermes_jobs.agent.context.checkpoint import SECTIONS
-from hermes_jobs.agent.context.compressor import Compressor
-from hermes_jobs.agent.context.engine_host import BuiltIn
-from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.agent.llm.retry import delay
-from hermes_jobs.agent.llm.windows import estimated_tokens
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.handlers import CallModel, Compress, CompressionPolicy, TurnLimits
-from hermes_jobs.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.engine.handlers.failed_calls import Retries
-from hermes_jobs.engine.ports import (
+from hermes_jobs.features.compression.checkpoint import SECTIONS
+from hermes_jobs.features.compression.compressor import Compressor
+from hermes_jobs.features.compression.engine_host import BuiltIn
+from hermes_jobs.features.compression.setup import CompressorOptions
+from hermes_jobs.features.compression.steps.compress import Compress
+from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.handlers import CallModel, TurnLimits
+from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper
+from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.ports import (
     Cancel,
     ConfiguredModel,
     ModelError,
@@ -31,6 +26,13 @@ from hermes_jobs.engine.ports import (
     ToolSpec,
     same_for_all,
 )
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.llm.retry import delay
+from hermes_jobs.llm.windows import estimated_tokens
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, NoPrices, ShiftedClock, SimulatedToolbox
 from tests.tools.support import Switch

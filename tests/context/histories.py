@@ -10,8 +10,8 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN, CONTINUE
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.synthetic_messages import ASK_AGAIN, CONTINUE
 
 PIECES = ("", "abc ", "äö漢字 ", "line\nline ", "`code` ")
 

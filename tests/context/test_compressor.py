@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.context.boundaries import TokenBudget, cut
-from hermes_jobs.agent.context.checkpoint import SECTIONS, is_checkpoint
-from hermes_jobs.agent.context.compressor import Compressor, summary_budget
-from hermes_jobs.agent.context.message_groups import (
+from hermes_jobs.features.compression.boundaries import TokenBudget, cut
+from hermes_jobs.features.compression.checkpoint import SECTIONS, is_checkpoint
+from hermes_jobs.features.compression.compressor import Compressor, summary_budget
+from hermes_jobs.features.compression.message_groups import (
     NO_RESULT,
     flatten,
     message_groups,
@@ -19,17 +19,11 @@ from hermes_jobs.agent.context.message_groups import (
     repair,
     tokens_of,
 )
-from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.agent.context.summary import (
-    OPEN,
-    TODOS_OPEN,
-    enclose,
-    todos_note,
-    without_notes,
-)
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED, ASK_AGAIN
-from hermes_jobs.engine.ports import ContextSize, History, ModelError
+from hermes_jobs.features.compression.setup import CompressorOptions
+from hermes_jobs.features.compression.summary import OPEN, TODOS_OPEN, enclose, todos_note, without_notes
+from hermes_jobs.kernel.engine.ports import ContextSize, History, ModelError
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.synthetic_messages import ACKNOWLEDGED, ASK_AGAIN
 from hermes_jobs.text.tokens import tokens
 from tests.context.histories import histories
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.context.compressor import FRAME, summary_budget
-from hermes_jobs.agent.context.message_groups import message_groups, newest_request, tokens_of
-from hermes_jobs.domain import events as e
-from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.features.compression.compressor import FRAME, summary_budget
+from hermes_jobs.features.compression.message_groups import message_groups, newest_request, tokens_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import ModelRequest
 from tests.context.conversation import Conversation
 
 PLAIN = st.tuples(st.floats(0.001, 0.2), st.just(()), st.floats(0.001, 0.1))

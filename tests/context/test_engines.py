@@ -9,18 +9,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.engine_host import EngineSession, ModelInUse, PluginContextEngines, Response
-from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
-from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import Message
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import ListenerError, ToolSpec
-from hermes_jobs.engine.repository import ReplayedEvent
+from hermes_jobs.features.compression import compressor
+from hermes_jobs.features.compression.engine_host import (
+    EngineSession,
+    ModelInUse,
+    PluginContextEngines,
+    Response,
+)
+from hermes_jobs.features.compression.isolated_engine import IsolatedEngine
+from hermes_jobs.features.compression.setup import CompressorOptions, EngineSetup
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.ports import ListenerError, ToolSpec
+from hermes_jobs.kernel.engine.repository import ReplayedEvent
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import Message
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 from tests.context.sliding import SlidingWindow

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.context import entity_state
-from hermes_jobs.agent.context.entity_state import (
+from hermes_jobs.features.compression import entity_state
+from hermes_jobs.features.compression.entity_state import (
     EMPTY_STATE,
     CommandState,
     EntityState,
@@ -17,8 +17,8 @@ from hermes_jobs.agent.context.entity_state import (
     merge,
     observe,
 )
-from hermes_jobs.agent.context.message_groups import NO_RESULT
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage
+from hermes_jobs.features.compression.message_groups import NO_RESULT
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from hermes_jobs.text.tokens import tokens
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.checkpoint import Checkpoint, condense, read_checkpoint
-from hermes_jobs.agent.context.entity_state import EMPTY_STATE, EntityState, plain
-from hermes_jobs.agent.context.layers import (
+from hermes_jobs.features.compression.checkpoint import Checkpoint, condense, read_checkpoint
+from hermes_jobs.features.compression.entity_state import EMPTY_STATE, EntityState, plain
+from hermes_jobs.features.compression.layers import (
     ARCHIVE_TOKENS,
     EARLIER_SHARE,
     RECENT_MOST,

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from hermes_jobs.agent.context.prune import prune
-from hermes_jobs.agent.tools.processes import Completed
-from hermes_jobs.agent.tools.terminal import outcome as terminal_outcome
-from hermes_jobs.agent.tools.web import FetchedPage
-from hermes_jobs.agent.tools.web import outcome as web_outcome
-from hermes_jobs.domain.session.loop_guard import WARNING
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage
-from hermes_jobs.domain.session.tool_results import preview_of
+from hermes_jobs.features.compression.prune import prune
+from hermes_jobs.features.web.tools import FetchedPage
+from hermes_jobs.features.web.tools import outcome as web_outcome
+from hermes_jobs.kernel.turns.loop_guard import WARNING
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage
+from hermes_jobs.kernel.turns.tool_results import preview_of
+from hermes_jobs.tools.processes import Completed
+from hermes_jobs.tools.terminal import outcome as terminal_outcome
 
 OUTPUT = "collecting …\n" * 40 + "FAILED tests/test_x.py::test_y\n1 failed, 3 passed in 0.12s\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.factory import sqlite_url
+from hermes_jobs.kernel.log.factory import sqlite_url
 from tests.pgbouncer import pgbouncer_url
 from tests.services import postgres_schema
 

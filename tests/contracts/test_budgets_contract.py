@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.domain.accounts import Amount, Charge, Limit, OverBudget
 from hermes_jobs.errors import Conflict, StepLost
-from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.factory import open_log
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.accounts import Amount, Charge, Limit, OverBudget
 from tests.eventlog.changes import append, claim, due, held, step, write
 
 ACCOUNT = "day-2026-11-22"

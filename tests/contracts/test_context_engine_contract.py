@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.context import compressor
-from hermes_jobs.agent.context.checkpoint import SECTIONS
-from hermes_jobs.agent.context.isolated_engine import IsolatedEngine
-from hermes_jobs.agent.context.message_groups import message_groups, newest_request
-from hermes_jobs.agent.context.setup import CompressorOptions, EngineSetup
-from hermes_jobs.agent.context.summary import without_notes
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import (
+from hermes_jobs.features.compression import compressor
+from hermes_jobs.features.compression.checkpoint import SECTIONS
+from hermes_jobs.features.compression.isolated_engine import IsolatedEngine
+from hermes_jobs.features.compression.message_groups import message_groups, newest_request
+from hermes_jobs.features.compression.setup import CompressorOptions, EngineSetup
+from hermes_jobs.features.compression.summary import without_notes
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.ports import (
     AskSummariser,
     CompressedHistory,
     ContextEngine,
@@ -28,6 +27,7 @@ from hermes_jobs.engine.ports import (
     History,
     ModelError,
 )
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.plugins.circuit_breaker import FAILURES, CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 from tests.context import sliding

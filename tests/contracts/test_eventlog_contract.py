@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.event_types import EVENT_TYPES, READS_UP_TO
-from hermes_jobs.domain.events import Event, ToolFinished
-from hermes_jobs.domain.session.steps import Step
 from hermes_jobs.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
-from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite, WorkerRow
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.events import Event, ToolFinished
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.log.factory import open_log
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite, WorkerRow
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.decision import LargeResult
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES, READS_UP_TO
+from hermes_jobs.kernel.turns.steps import Step
 from tests.eventlog.changes import MOMENT, append, claim, due, finish, held, ids, key, step, titles, write
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.agent.llm.rehearsal import RehearsalModel
-from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import Model, ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import Model, ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.llm.client import AnthropicModel, OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions
+from hermes_jobs.llm.rehearsal import RehearsalModel
+from hermes_jobs.llm.scripted_model import HeldCall, ScriptedModel
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Hold, Script
 from tests.model_server import ModelServer

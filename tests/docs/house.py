@@ -19,12 +19,9 @@ from statistics import mean
 import grimp
 
 PRODUCT = ("hermes_jobs", "workers", "schedules")
-KERNEL = (
-    *("domain", "engine", "eventlog", "runtime", "views", "feature.py", "kernel"),
-    *("agent/llm", "agent/tools", "agent/files", "llm", "tools", "text", "system"),
-)
-"""The kernel with what it stands on, by its names today and tomorrow."""
-WIRING = ("bootstrap", "app.py", "feature.py")
+KERNEL = ("kernel", "llm", "tools", "text", "system", "folders", "prompt")
+"""The kernel with what it stands on."""
+WIRING = ("bootstrap", "app.py", "kernel/feature.py")
 EQUAL_FIELDS = 5
 EVENTS = re.compile(r"class (\w+)\(Event, frozen=True")
 
@@ -63,7 +60,7 @@ class House:
         return sum(len(one & other) >= EQUAL_FIELDS for one, other in combinations(structs, 2))
 
     def packages_of_features(self) -> dict[str, set[str]]:
-        """The packages outside its folder that import from each feature, as `hermes_jobs/domain`."""
+        """The packages outside its folder that import from each feature, as `hermes_jobs/kernel/streams`."""
         found: dict[str, set[str]] = {}
         for name, text in self.texts.items():
             for feature in re.findall(r"hermes_jobs\.features[. ](?:import )?(\w+)", text):
@@ -75,6 +72,16 @@ class House:
     def features(self) -> list[str]:
         """The folders of features."""
         return sorted({name.split("/")[2] for name in self.texts if re.match(r"\w+/features/\w+/", name)})
+
+    def imports_between_features(self) -> int:
+        """The imports of one feature's modules by another, other than its `api` and `events`."""
+        found = 0
+        for name, text in self.texts.items():
+            own = name.split("/")[2] if name.startswith("hermes_jobs/features/") else None
+            for feature, rest in re.findall(r"^\s*from hermes_jobs\.features\.(\w+)(\S*) import", text, re.M):
+                other = own not in (None, "__init__.py", feature)
+                found += other and not rest.startswith((".api", ".events"))
+        return found
 
     def kernel_naming_features(self) -> int:
         """The imports of features by the kernel that the contract `features` still allows."""
@@ -91,6 +98,7 @@ class House:
         yield "wiring lines", f"{self.lines(*WIRING):,}", "≤ 1,200", "3,381"
         yield "import circles", str(circles()), "0", "0"
         yield "imports of features by the kernel", str(self.kernel_naming_features()), "0", "–"
+        yield "features by features, not by api or events", str(self.imports_between_features()), "0", "–"
         for feature, packages in self.packages_of_features().items():
             names = ", ".join(sorted(packages)) or "none"
             yield f"packages that import {feature}", str(len(packages)), "0", names

@@ -16,23 +16,23 @@ import click
 import grimp
 import msgspec
 
-from hermes_jobs.agent.llm.providers import PROVIDERS
-from hermes_jobs.agent.tools.sandbox_overview import BACKENDS, overview
-from hermes_jobs.agent.tools.toolbox import ALWAYS
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.stream_kind import StreamKind
-from hermes_jobs.domain.streams import kinds
+from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.interfaces.chat.commands import COMMANDS
 from hermes_jobs.interfaces.chat.info_commands import describe_tool
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.interfaces.cli.help import TOPICS, Bullets, Rows
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.streams.streams import kinds
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.llm.providers import PROVIDERS
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
 from hermes_jobs.settings.sections import Configuration, Toolsets
+from hermes_jobs.tools.sandbox_overview import BACKENDS, overview
+from hermes_jobs.tools.toolbox import ALWAYS
 from tests.docs.pages import ROOT
 from tests.domain.world import World
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.synthetic_messages import is_nudge, schema_note, without_notes
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.synthetic_messages import is_nudge, schema_note, without_notes
 from tests.domain.world import World, complaints
 
 SCHEMA = '{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}'

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.approval_rules import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.approval_rules import (
     STREAM,
     ApprovalRules,
     add_rule,
@@ -18,14 +19,13 @@ from hermes_jobs.domain.approval_rules import (
     pattern_text,
     remove_rule,
 )
-from hermes_jobs.domain.decision import Decision, StreamEvents
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import fork_of
-from hermes_jobs.domain.session.synthetic_messages import PLAN_MODE, mode_note, without_notes
-from hermes_jobs.domain.streams import fold, initial_state
-from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.streams.decision import Decision, StreamEvents
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.streams import fold, initial_state
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import fork_of
+from hermes_jobs.kernel.turns.synthetic_messages import PLAN_MODE, mode_note, without_notes
 from tests.domain.world import World
 
 OFFER = e.CallPattern(tool="terminal", pattern="rm -r build", exact=True, folder="/w")

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NOTHING, Amount, Charge
-from hermes_jobs.domain.budgets import Budgets, amount, charges, limits_of
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.accounts import NOTHING, Amount, Charge
+from hermes_jobs.kernel.streams.budgets import Budgets, amount, charges, limits_of
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import next_steps
 
 TODAY = "2026-11-23"
 ACCOUNTS = ("turn-t1", "session-s1", "day-2026-11-22")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import next_steps
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import next_steps
 
 
 def being_cancelled() -> Session:

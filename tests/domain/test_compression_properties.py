@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.compressor import Compressor
-from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.synthetic_messages import ACKNOWLEDGED
-from hermes_jobs.engine.ports import History
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.compression.compressor import Compressor
+from hermes_jobs.features.compression.setup import CompressorOptions
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import History
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.synthetic_messages import ACKNOWLEDGED
 from tests.domain.test_session_properties import AnyHistory
 from tests.domain.world import World
 

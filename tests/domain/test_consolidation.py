@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import Amount
-from hermes_jobs.domain.consolidation import (
+from hermes_jobs.errors import Rejected, StepLost
+from hermes_jobs.features.consolidation import events as consolidation_events
+from hermes_jobs.features.consolidation.rules import (
     DAILY,
     Consolidation,
     again,
@@ -28,21 +28,27 @@ from hermes_jobs.domain.consolidation import (
     request,
     stream_of,
 )
-from hermes_jobs.domain.decision import Decision
-from hermes_jobs.domain.forgetting import ENDED_BECAUSE
-from hermes_jobs.domain.memory.memory import Memory
-from hermes_jobs.domain.memory.observations import Observation
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.usage import Reservation, Usage
-from hermes_jobs.errors import Rejected, StepLost
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.rules.memory import Memory
+from hermes_jobs.features.memory.rules.observations import Observation
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.accounts import Amount
+from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns.session import Session
 
 STREAM = stream_of("s1")
 STEP = "o1-1"
-ASKED = e.ConsolidationRequested(review="o1", after=0, until=9, by="clock", reason="1 turn")
+ASKED = consolidation_events.ConsolidationRequested(
+    review="o1", after=0, until=9, by="clock", reason="1 turn"
+)
 RESERVED = Reservation(model="m", input_tokens=100, output_tokens=20, day="2026-11-22", cost_usd=0.5)
-STARTED = e.ConsolidationStarted(review="o1", step=STEP, attempt=1, reserved=RESERVED)
-ENDED = e.ConsolidationEnded(review="o1", step=STEP, attempt=1, model="m")
-FAILED = e.ConsolidationFailed(review="o1", step=STEP, attempt=1, kind="server", message="Down.")
+STARTED = consolidation_events.ConsolidationStarted(review="o1", step=STEP, attempt=1, reserved=RESERVED)
+ENDED = consolidation_events.ConsolidationEnded(review="o1", step=STEP, attempt=1, model="m")
+FAILED = consolidation_events.ConsolidationFailed(
+    review="o1", step=STEP, attempt=1, kind="server", message="Down."
+)
 BOOKED = e.ResponseBooked(
     turn=None, step=STEP, purpose="consolidate", model="m", usage=Usage(90, 10), cost_usd=0.25
 )
@@ -66,8 +72,10 @@ def decided(
     return [event for write in result.writes for event in write.events]
 
 
-def asking(after_version: int, until: int, review: str = "o2") -> e.ConsolidationRequested:
-    return e.ConsolidationRequested(review=review, after=after_version, until=until, by="clock", reason="")
+def asking(after_version: int, until: int, review: str = "o2") -> consolidation_events.ConsolidationRequested:
+    return consolidation_events.ConsolidationRequested(
+        review=review, after=after_version, until=until, by="clock", reason=""
+    )
 
 
 def test_the_next_part_is_asked_for_and_makes_one_step_due() -> None:
@@ -86,7 +94,7 @@ def test_the_next_part_is_asked_for_and_makes_one_step_due() -> None:
     ],
 )
 def test_running_or_read_conversations_are_not_requested(
-    state: Consolidation, asked: e.ConsolidationRequested
+    state: Consolidation, asked: consolidation_events.ConsolidationRequested
 ) -> None:
     assert decided(state, request(asked, "s1")) == []
 
@@ -123,12 +131,14 @@ def test_an_observation_is_written_in_the_append_of_the_outcome() -> None:
     outcome = ended(STREAM, ENDED, (FOUND,), (BOOKED,), 2_000)
     booked, told, written = decided(after(ASKED, STARTED), outcome)
     assert booked == BOOKED
-    assert told == e.ConsolidationEnded(review="o1", step=STEP, attempt=1, model="m", saved=1)
-    assert written == e.MemoryAdded(
+    assert told == consolidation_events.ConsolidationEnded(
+        review="o1", step=STEP, attempt=1, model="m", saved=1
+    )
+    assert written == memory_events.MemoryAdded(
         target="memory",
         content=FOUND.text,
         author="consolidation",
-        evidence=e.Evidence(session="s1", turn="t1"),
+        evidence=memory_events.Evidence(session="s1", turn="t1"),
         kind="episodic",
         tags=("observation",),
         observed="2026-11-21",
@@ -140,7 +150,7 @@ def test_an_observation_is_written_in_the_append_of_the_outcome() -> None:
 def test_facts_of_the_memory_are_not_written_twice() -> None:
     memory = Memory(user=("anna  lives in Bern",))
     (told,) = decided(after(ASKED, STARTED), ended(STREAM, ENDED, (FOUND, FOUND), (), 2_000), memory=memory)
-    assert isinstance(told, e.ConsolidationEnded)
+    assert isinstance(told, consolidation_events.ConsolidationEnded)
     assert (told.saved, told.known) == (0, 2)
 
 
@@ -166,7 +176,7 @@ def test_a_failure_with_a_time_keeps_the_step_due_at_it() -> None:
 
 def test_a_failed_consolidation_is_retried_as_another_step() -> None:
     (asked,) = decided(after(ASKED, FAILED), again("s1", "o1"))
-    assert isinstance(asked, e.ConsolidationRequested)
+    assert isinstance(asked, consolidation_events.ConsolidationRequested)
     (step,) = next_steps(after(ASKED, FAILED, asked))
     assert step.id == "o1-2"
     for state in (after(), after(ASKED), after(ASKED, ENDED)):
@@ -176,7 +186,7 @@ def test_a_failed_consolidation_is_retried_as_another_step() -> None:
 
 def test_one_that_waits_is_cancelled_and_one_that_runs_is_not() -> None:
     (told,) = decided(after(ASKED), cancel("s1", "o1", "user"))
-    assert isinstance(told, e.ConsolidationFailed)
+    assert isinstance(told, consolidation_events.ConsolidationFailed)
     assert told.kind == "cancelled"
     for state, review in ((after(ASKED, STARTED), "o1"), (after(ASKED), "o9"), (after(ASKED, ENDED), "o1")):
         with pytest.raises(Rejected):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.synthetic_messages import GO_ON, GO_ON_WITH
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.synthetic_messages import GO_ON, GO_ON_WITH
 from tests.domain.world import World, complaints
 
 CONTINUE = c.ResumeTurn(turn="t1", only_stopped=True)

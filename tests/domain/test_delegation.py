@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import child_slots, delegation
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import Limit
-from hermes_jobs.domain.budgets import Budgets, charges, limits_of
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session, require_no_children, running_turn, stream_of
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import fold, initial_state
-from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams import child_slots, delegation
+from hermes_jobs.kernel.streams.accounts import Limit
+from hermes_jobs.kernel.streams.budgets import Budgets, charges, limits_of
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import fold, initial_state
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session, require_no_children, running_turn, stream_of
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.domain.world import STARTED
 
 ROOT = "s1"

@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.forgetting import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.forgetting.patterns import Pattern, exact_texts, literal
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.rules.provenance import forms_of
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.streams.forgetting import (
     DELETED,
     deleted,
     excluding_stored,
@@ -23,11 +29,7 @@ from hermes_jobs.domain.forgetting import (
     text_fields,
     texts_of,
 )
-from hermes_jobs.domain.memory.provenance import forms_of
-from hermes_jobs.domain.patterns import Pattern, exact_texts, literal
-from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolCall
-from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall
 from tests.eventlog.test_golden_events import EXAMPLES
 from tests.tables import each_row
 
@@ -39,7 +41,7 @@ def test_the_fields_that_hold_texts_are_listed() -> None:
     found = {name: sorted(text_fields(kind)) for name, kind in EVENT_TYPES.items() if text_fields(kind)}
     assert found == json.loads(FILE.read_text(encoding="utf-8")), (
         f"A field with text is new. If it holds what people or models say, add it to {FILE.name}. If it is "
-        "an id, a kind or a name, add it to NAMES in hermes_jobs/domain/forgetting.py."
+        "an id, a kind or a name, add it to NAMES in hermes_jobs/kernel/streams/forgetting.py."
     )
 
 
@@ -56,9 +58,9 @@ def test_a_deleted_event_holds_none_of_its_texts_and_is_still_read(event: e.Even
 
 def _in_base64(event: e.Event) -> set[str]:
     """Files that are not text stay as they are."""
-    if isinstance(event, e.SkillFileWritten) and event.base64:
+    if isinstance(event, skills_events.SkillFileWritten) and event.base64:
         return {event.content}
-    if isinstance(event, e.SkillCreated):
+    if isinstance(event, skills_events.SkillCreated):
         return {file.content for file in event.files.values() if file.base64}
     return set()
 
@@ -160,11 +162,13 @@ def test_json_that_nothing_matches_stays_byte_by_byte() -> None:
 
 
 def test_the_history_of_an_entry_is_found_in_both_directions() -> None:
-    added = e.MemoryAdded(target="user", content="In Rome", author="turn")
-    other = e.MemoryAdded(target="user", content="Likes tea", author="turn")
-    replaced = e.MemoryReplaced(target="user", old="In Rome", content="In Rome with Ana", author="user")
-    removed = e.MemoryRemoved(target="user", old="In Rome with Ana", author="user")
-    facts: list[e.MemoryEvent] = [added, other, replaced, removed]
+    added = memory_events.MemoryAdded(target="user", content="In Rome", author="turn")
+    other = memory_events.MemoryAdded(target="user", content="Likes tea", author="turn")
+    replaced = memory_events.MemoryReplaced(
+        target="user", old="In Rome", content="In Rome with Ana", author="user"
+    )
+    removed = memory_events.MemoryRemoved(target="user", old="In Rome with Ana", author="user")
+    facts: list[memory_events.MemoryEvent] = [added, other, replaced, removed]
     for number in (1, 3, 4):
         assert forms_of(number, facts) == ("In Rome with Ana", "In Rome")
     assert forms_of(2, facts) == ("Likes tea",)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.events import FieldKind, InputChoice, InputField
-from hermes_jobs.domain.session.forms import checked, from_texts, shown, typed
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.events import FieldKind, InputChoice, InputField
+from hermes_jobs.kernel.turns.forms import checked, from_texts, shown, typed
 
 COLOURS = (InputChoice(value="red", title="Deep red"), InputChoice(value="blue"))
 

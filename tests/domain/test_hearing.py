@@ -7,24 +7,24 @@ from itertools import count
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.gateway.commands import (
+from hermes_jobs.features.deliveries.events import DeliveryRequested, parse_target
+from hermes_jobs.features.gateway.rules.commands import (
     COMMANDS,
     GatewayPolicy,
     IncomingMessage,
     NewIds,
     handle_message,
 )
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import fold as fold_stream
-from hermes_jobs.domain.streams import initial_state
-from hermes_jobs.features.deliveries.events import DeliveryRequested, parse_target
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.decision import DecisionResult
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import fold as fold_stream
+from hermes_jobs.kernel.streams.streams import initial_state
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.steps import next_steps
 
 ANNA = "telegram:12"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.approval_rules import ApprovalRules, accept_rules, evolve, propose_allowing
-from hermes_jobs.domain.session.evolve import evolve as evolve_session
-from hermes_jobs.domain.session.rights import brings_along, rights_of
-from hermes_jobs.domain.session.session import Session
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.approval_rules import ApprovalRules, accept_rules, evolve, propose_allowing
+from hermes_jobs.kernel.turns.evolve import evolve as evolve_session
+from hermes_jobs.kernel.turns.rights import brings_along, rights_of
+from hermes_jobs.kernel.turns.session import Session
 
 RM = e.CallPattern(tool="terminal", pattern="rm -r *")
 SENT = e.TurnSubmitted(

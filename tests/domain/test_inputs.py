@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.call import OpenInput
-from hermes_jobs.domain.session.inputs import as_mcp
 from hermes_jobs.errors import Rejected, StepLost
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.call import OpenInput
+from hermes_jobs.kernel.turns.inputs import as_mcp
 from tests.domain.world import World
 
 NAME = e.InputField(name="name", kind="text", required=True)

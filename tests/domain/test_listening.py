@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, fork_of
-from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.subscriptions import FIRST_WAIT, MAX_ATTEMPTS, Subscription, notification_failed
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.subscriptions import (
+    FIRST_WAIT,
+    MAX_ATTEMPTS,
+    Subscription,
+    notification_failed,
+)
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session, fork_of
+from hermes_jobs.kernel.turns.steps import Step, next_steps
 
 MEMORY, CONTEXT = "memory:notes", "context:sliding"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.loop_guard import (
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.loop_guard import (
     MAX_REFUSALS,
     REFUSAL,
     WARNING,
@@ -20,11 +20,11 @@ from hermes_jobs.domain.session.loop_guard import (
     is_blocked,
     with_warning,
 )
-from hermes_jobs.domain.session.messages import ToolCall, UserMessage
-from hermes_jobs.domain.session.rounds import repeats_before
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
-from hermes_jobs.domain.session.turn import Turn
+from hermes_jobs.kernel.turns.messages import ToolCall, UserMessage
+from hermes_jobs.kernel.turns.rounds import repeats_before
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.synthetic_messages import CONCLUDE, STOPPED_WITHOUT_WORDS
+from hermes_jobs.kernel.turns.turn import Turn
 from tests.domain.world import World, complaints, turn_of
 
 LOOK = ToolCall("p", "look", '{"at": 1, "how": "well"}')

@@ -3,15 +3,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.gateway.news import immediate_notices, news_of, with_news
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import initial_state
 from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.gateway.rules.news import immediate_notices, news_of, with_news
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import initial_state
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")
 

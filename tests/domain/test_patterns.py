@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.patterns import Pattern, exact_texts, literal
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.forgetting.patterns import Pattern, exact_texts, literal
 from tests.tables import slow
 
 Write = Callable[[str], str]

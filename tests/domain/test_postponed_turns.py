@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
 from tests.domain.world import World
 
 REASON = "An MCP server that is required is away: notes: no such program."

@@ -6,20 +6,20 @@ from itertools import permutations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import charges, reservation_for
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.context_notices import notices
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.references import BEFORE, HEAD, LEAST_CHARS, Reference, message
-from hermes_jobs.domain.session.synthetic_messages import is_nudge
-from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES
-from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import StepLost
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.budgets import charges, reservation_for
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.context_notices import notices
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.references import BEFORE, HEAD, LEAST_CHARS, Reference, message
+from hermes_jobs.kernel.turns.synthetic_messages import is_nudge
+from hermes_jobs.kernel.turns.turn import MAX_WORKER_CRASHES
 from tests.domain.world import World, complaints
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import repetition
-from hermes_jobs.domain.session.repetition import is_stalled
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import repetition
+from hermes_jobs.kernel.turns.repetition import is_stalled
 from tests.domain.world import World
 
 CODE = Path(repetition.__file__).read_text(encoding="utf-8")

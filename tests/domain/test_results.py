@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain.session.call import Call
-from hermes_jobs.domain.session.loop_guard import WARNING
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.tool_results import CLOSE, OPEN, preview_of, result_path, truncate_round
+from hermes_jobs.kernel.turns.call import Call
+from hermes_jobs.kernel.turns.loop_guard import WARNING
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.tool_results import CLOSE, OPEN, preview_of, result_path, truncate_round
 
 PREVIEW = 20
 SIZES = st.lists(st.integers(0, 5_000), min_size=1, max_size=6)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.reviews import saved_by
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.reviews import saved_by
 
 
 @pytest.mark.parametrize(

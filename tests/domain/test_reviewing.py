@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
 
 CONVERSATION = "session-s1"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.call import Call
-from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.call import Call
+from hermes_jobs.kernel.turns.steps import Step
 from tests.domain.test_inputs import FORM, answer, ask
 from tests.domain.world import World
 

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, find_step, next_steps
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step, find_step, next_steps
 from tests.domain.world import World, complaints, turn_of
 
 EFFECTS = st.sampled_from(["read", "idempotent", "write"])

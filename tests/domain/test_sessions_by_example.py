@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.session.turn import MAX_WORKER_CRASHES
 from hermes_jobs.errors import Rejected, StepLost
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.kernel.turns.turn import MAX_WORKER_CRASHES
 from tests.domain.world import World, complaints
 
 

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.skill.skill import MAIN_FILE, UNDOABLE, Files, Skill, changes, evolve, history, undone
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills import events as e
+from hermes_jobs.features.skills.rules.skill import (
+    MAIN_FILE,
+    UNDOABLE,
+    Files,
+    Skill,
+    changes,
+    evolve,
+    history,
+    undone,
+)
 
 STREAM = "skill-tidy"
 CREATED = e.SkillCreated(name="tidy", content="one", category="home", author="turn")

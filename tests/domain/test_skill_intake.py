@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.skill.import_edits import FolderFiles, import_edits
-from hermes_jobs.domain.skill.skill import MAIN_FILE, Files, Skill, evolve, history
+from hermes_jobs.features.skills import events as e
+from hermes_jobs.features.skills.rules.import_edits import FolderFiles, import_edits
+from hermes_jobs.features.skills.rules.skill import MAIN_FILE, Files, Skill, evolve, history
 
 STREAM = "skill-tidy"
 FRONT = "---\nname: tidy\ndescription: {}\n---\n"

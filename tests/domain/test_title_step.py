@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import Charge
-from hermes_jobs.domain.budgets import charges, reserved
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.title_step import MAX_ATTEMPTS, MAX_CRASHES
-from hermes_jobs.domain.usage import Reservation, Usage
 from hermes_jobs.errors import StepLost
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.accounts import Charge
+from hermes_jobs.kernel.streams.budgets import charges, reserved
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.title_step import MAX_ATTEMPTS, MAX_CRASHES
 from tests.domain.world import World
 
 STEP = "s1-title"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.session.titles import MAX_LENGTH, clean_title, given_title, title_key
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.turns.titles import MAX_LENGTH, clean_title, given_title, title_key
 
 
 @given(st.text(max_size=150))

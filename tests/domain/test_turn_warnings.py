@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.context_notices import turn_warnings
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.context_notices import turn_warnings
 
 FULL = e.ContextPressure(turn="t1", tokens=850, threshold=1_000, window=2_000)
 WAIT = e.ModelCallFailed(

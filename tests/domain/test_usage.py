@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 
 counts = st.integers(0, 10**9)
 usages = st.builds(

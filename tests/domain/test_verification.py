@@ -10,41 +10,62 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.memory.memory import Memory
-from hermes_jobs.domain.memory.provenance import Undo
-from hermes_jobs.domain.replay import verification
-from hermes_jobs.domain.replay.experiment import Cell, Experiment, evolve, next_steps, shows_first, stream_of
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.skill import skill as skills
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.rules.memory import Memory
+from hermes_jobs.features.memory.rules.provenance import Undo
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.features.replay.rules import verification
+from hermes_jobs.features.replay.rules.experiment import (
+    Cell,
+    Experiment,
+    evolve,
+    next_steps,
+    shows_first,
+    stream_of,
+)
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.features.skills.rules import skill as skills
+from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
 
 NAME = "verify-v1"
 STREAM = stream_of(NAME)
-REQUESTED = e.VerificationRequested(experiment=NAME, review="v1", session="s1", at=9, mode="cheap")
-ITEM = e.Inclusion(kind="memory", name="7", text="Likes tea.", versions=(7,))
-SKILL = e.Inclusion(kind="skill", name="brew", text="…", versions=(1, 2))
+REQUESTED = replay_events.VerificationRequested(
+    experiment=NAME, review="v1", session="s1", at=9, mode="cheap"
+)
+ITEM = replay_events.Inclusion(kind="memory", name="7", text="Likes tea.", versions=(7,))
+SKILL = replay_events.Inclusion(kind="skill", name="brew", text="…", versions=(1, 2))
 TURNS = (
-    e.ReplayedTurn(turn="t1", stream="session-s1", calls=(e.RecordedCall("t1-1", 4),)),
-    e.ReplayedTurn(turn="t2", stream="session-s2", calls=(e.RecordedCall("t2-1", 4),), unrelated=True),
+    replay_events.ReplayedTurn(
+        turn="t1", stream="session-s1", calls=(replay_events.RecordedCall("t1-1", 4),)
+    ),
+    replay_events.ReplayedTurn(
+        turn="t2", stream="session-s2", calls=(replay_events.RecordedCall("t2-1", 4),), unrelated=True
+    ),
 )
 TOOL = ToolCall("c", "terminal", '{"command": "ls"}')
 
 
 def planned(
-    *items: e.Inclusion, judge: bool = False, turns: tuple[e.ReplayedTurn, ...] = TURNS, samples: int = 1
+    *items: replay_events.Inclusion,
+    judge: bool = False,
+    turns: tuple[replay_events.ReplayedTurn, ...] = TURNS,
+    samples: int = 1,
 ) -> Experiment:
     """A verification of these things that is planned."""
     variants = (
-        e.Variant(name="without"),
-        *(e.Variant(name=item.name, including=(item,)) for item in items or (ITEM,)),
+        replay_events.Variant(name="without"),
+        *(replay_events.Variant(name=item.name, including=(item,)) for item in items or (ITEM,)),
     )
-    defined = e.ExperimentDefined(
-        experiment=NAME, query="review v1", seed=7, judge=e.Judge(model="j", rubric="r") if judge else None
+    defined = replay_events.ExperimentDefined(
+        experiment=NAME,
+        query="review v1",
+        seed=7,
+        judge=replay_events.Judge(model="j", rubric="r") if judge else None,
     )
-    plan = e.ReplayPlanned(replay=NAME, turns=turns, variants=variants, samples=samples)
+    plan = replay_events.ReplayPlanned(replay=NAME, turns=turns, variants=variants, samples=samples)
     return after(Experiment(stream=STREAM), REQUESTED, defined, plan)
 
 
@@ -52,14 +73,14 @@ def after(experiment: Experiment, *events: Any) -> Experiment:
     return reduce(evolve, events, experiment)
 
 
-def ended(at: str, content: str = "Yes.", **fields: Any) -> e.ReplayCallEnded:
+def ended(at: str, content: str = "Yes.", **fields: Any) -> replay_events.ReplayCallEnded:
     usage = Usage(10, fields.pop("tokens", 5))
     filled = {"finish_reason": "stop", "usage": usage, **fields}
-    return e.ReplayCallEnded(step=f"{NAME}-{at}", attempt=1, content=content, model="m", **filled)
+    return replay_events.ReplayCallEnded(step=f"{NAME}-{at}", attempt=1, content=content, model="m", **filled)
 
 
-def failed(at: str, kind: str) -> e.ReplayCallFailed:
-    return e.ReplayCallFailed(step=f"{NAME}-{at}", attempt=1, kind=kind, message="no", model="m")
+def failed(at: str, kind: str) -> replay_events.ReplayCallFailed:
+    return replay_events.ReplayCallFailed(step=f"{NAME}-{at}", attempt=1, kind=kind, message="no", model="m")
 
 
 def applied(experiment: Experiment, decision: Any, **others: Any) -> tuple[Experiment, DecisionResult]:
@@ -103,7 +124,7 @@ def test_an_answer_that_only_the_thing_makes_possible_helps() -> None:
     assert (finding.standing, finding.better, finding.why) == ("kept", 1, "better with it in 1 of 2 turns")
 
 
-def verdict(cell: Cell, better: bool) -> e.ReplayCallEnded:
+def verdict(cell: Cell, better: bool) -> replay_events.ReplayCallEnded:
     """What the judge says of that cell."""
     first = "1" if shows_first(7, cell) == better else "2"
     at = f"v{cell.variant + 1}t{cell.turn + 1}s{cell.sample + 1}c0"
@@ -141,12 +162,12 @@ def test_a_judge_that_answers_nonsense_leaves_it_provisional_with_the_reason() -
 
 
 def test_without_money_it_stays_provisional_and_is_concluded_again_once_there_is_some() -> None:
-    stopped = after(planned(), e.ReplayStopped(kind="budget", message="The budget is used up."))
+    stopped = after(planned(), replay_events.ReplayStopped(kind="budget", message="The budget is used up."))
     assert [step.kind for step in next_steps(stopped)] == ["verification.conclude"]
     concluded, _ = applied(stopped, verification.conclude(STREAM))
     assert [(each.standing, each.why) for each in concluded.findings] == [("open", "The budget is used up.")]
     assert concluded.is_done
-    resumed = after(concluded, e.ReplayResumed(by="user", budget_usd=1.0))
+    resumed = after(concluded, replay_events.ReplayResumed(by="user", budget_usd=1.0))
     assert {step.kind for step in next_steps(resumed)} == {"replay.call"}
     done = after(resumed, *WITHOUT, ended("v2t1s1c1"), ended("v2t2s1c1"))
     assert [step.kind for step in next_steps(done)] == ["verification.conclude"]
@@ -189,34 +210,36 @@ def test_a_person_keeps_a_thing_or_takes_it_back_once() -> None:
         applied(kept, verification.decide(STREAM, "memory", "7", "user"))
     with pytest.raises(Rejected, match="Nothing was found of skill:none"):
         applied(experiment, verification.decide(STREAM, "skill", "none", "user"))
-    added = e.MemoryAdded(target="user", content="Likes tea.", author="review")
+    added = memory_events.MemoryAdded(target="user", content="Likes tea.", author="review")
     back = verification.decide(STREAM, "memory", "7", "user", Undo(7, added))
     taken, result = applied(experiment, back, memory=Memory(version=7, user=("Likes tea.",)))
     assert taken.decided == {("memory", "7"): False}
     assert result.writes[0] == StreamEvents(
-        "memory", (e.MemoryRemoved(target="user", old="Likes tea.", author="user", undoes=7),)
+        "memory", (memory_events.MemoryRemoved(target="user", old="Likes tea.", author="user", undoes=7),)
     )
 
 
 def test_nothing_is_decided_where_it_cannot_be_taken_back() -> None:
-    added = e.MemoryAdded(target="user", content="Likes tea.", author="review")
+    added = memory_events.MemoryAdded(target="user", content="Likes tea.", author="review")
     back = verification.decide(STREAM, "memory", "7", "user", Undo(7, added))
     with pytest.raises(Rejected, match="was changed or removed since"):
         applied(concluded_with_harm(), back, memory=Memory(version=8))
 
 
 def test_the_writes_of_a_review_to_a_skill_are_taken_back_at_once_and_only_while_they_are_the_last() -> None:
-    evidence = e.Evidence(session="v1")
-    by_person = e.SkillCreated(name="brew", content="old", author="user")
-    patched = e.SkillEdited(name="brew", content="new", author="review", evidence=evidence, provisional=True)
-    written = e.SkillFileWritten(
+    evidence = memory_events.Evidence(session="v1")
+    by_person = skills_events.SkillCreated(name="brew", content="old", author="user")
+    patched = skills_events.SkillEdited(
+        name="brew", content="new", author="review", evidence=evidence, provisional=True
+    )
+    written = skills_events.SkillFileWritten(
         name="brew", path="a.md", content="a", author="review", evidence=evidence, provisional=True
     )
     *_, skill = skills.history("skill-brew", (by_person, patched, written))
     assert skill.provisional == "v1"
     back = skills.evolve(skill, skills.undone_since(skill, (2, 3)))
     assert (back.main, set(back.files), back.provisional) == ("old", {"SKILL.md"}, "")
-    changed = skills.evolve(skill, e.SkillEdited(name="brew", content="mine", author="hand_edit"))
+    changed = skills.evolve(skill, skills_events.SkillEdited(name="brew", content="mine", author="hand_edit"))
     assert changed.provisional == ""
     with pytest.raises(Rejected, match="was changed since"):
         skills.undone_since(changed, (2, 3))
@@ -237,7 +260,7 @@ answers = st.builds(
 outcomes = st.one_of(answers, st.sampled_from(["server", "bad_request"]))
 
 
-def outcome(at: str, said: Any) -> e.ReplayCallEnded | e.ReplayCallFailed:
+def outcome(at: str, said: Any) -> replay_events.ReplayCallEnded | replay_events.ReplayCallFailed:
     return failed(at, said) if isinstance(said, str) else ended(at, **said)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step, next_steps
 
 USAGE = Usage(input_tokens=10, output_tokens=5)
 STARTED = e.SessionStarted(

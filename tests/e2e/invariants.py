@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from hermes_jobs.domain import child_slots
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.streams import fold
-from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams import child_slots
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.streams import fold
+from hermes_jobs.kernel.views.views import Views
 
 ENDS = (e.TurnCompleted, e.TurnFailed, e.TurnCancelled, e.TurnMerged)
 RESULTS = (e.ToolFinished, e.ToolInterrupted)

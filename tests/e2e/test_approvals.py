@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.home import Home, Running
 from tests.model_script import Answer, AskedCall, Rule, Script

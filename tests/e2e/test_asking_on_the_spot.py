@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.screen import Screen
 from tests.e2e.test_chat import CTRL_D, chatting, happened, say

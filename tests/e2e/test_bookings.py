@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hermes_jobs.agent.llm.usage import canonical_usage
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.llm.usage import canonical_usage
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of

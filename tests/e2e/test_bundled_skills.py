@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.agent.skills import BUNDLED
+from hermes_jobs.features.skills import BUNDLED
 from tests.home import Home
 from tests.model_server import ModelServer
 

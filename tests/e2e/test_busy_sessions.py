@@ -7,7 +7,7 @@ from signal import SIGKILL
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.e2e.test_send_together import HELD, held
 from tests.home import Home

@@ -12,7 +12,7 @@ from signal import SIGKILL
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.e2e.screen import Screen

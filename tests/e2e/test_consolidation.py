@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.engine.handlers.consolidate import CONSOLIDATION_PROMPT
+from hermes_jobs.features.consolidation import events as consolidation_events
+from hermes_jobs.features.consolidation.steps import CONSOLIDATION_PROMPT
+from hermes_jobs.features.memory import events as memory_events
 from tests.e2e.invariants import assert_views_agree
 from tests.home import Home
 from tests.model_script import Action, Answer, Refuse, Seen
@@ -140,7 +141,7 @@ def test_each_invalid_observation_is_refused_alone_with_its_reason(home: Home, m
         events = [each.event for each in log.read(f"consolidation-{session}")]
         writes = [each.event for each in log.read("memory")]
     ended = events[-1]
-    assert isinstance(ended, e.ConsolidationEnded)
+    assert isinstance(ended, consolidation_events.ConsolidationEnded)
     assert [(each.number, each.kind) for each in ended.refused] == [
         (1, "unknown_turn"),
         (2, "no_evidence"),
@@ -150,7 +151,7 @@ def test_each_invalid_observation_is_refused_alone_with_its_reason(home: Home, m
         (6, "memory_scan"),
         (7, "memory_scan"),
     ]
-    assert [each.content for each in writes if isinstance(each, e.MemoryAdded)] == [FACT]
+    assert [each.content for each in writes if isinstance(each, memory_events.MemoryAdded)] == [FACT]
     shown = home.run("reviews", "show", "last").out
     assert "observation 1 refused: It names a turn that is not among those that were read." in shown
     assert "sk-proj" not in shown

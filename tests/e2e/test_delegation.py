@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.eventlog.export_log import export_log
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.log.export_log import export_log
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns.session import stream_of
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
 from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
@@ -411,7 +412,7 @@ def test_a_forked_child_has_the_tools_of_its_turn_and_may_not_use_those_that_are
     assert child["tools"] == first["tools"]
     assert {each["function"]["name"] for each in first["tools"]} >= {"memory", "schedule", "delegate"}
     with home.open_log() as log:
-        assert not _of(log, e.MemoryAdded)
+        assert not _of(log, memory_events.MemoryAdded)
         refused = {each.content for each in _of(log, e.ToolFinished) if not each.ok}
     assert {text.split(" Say in")[0] for text in refused if "refused" in text} == {
         "Error: refused (sub-agents may not use `memory`). Nothing was run.",

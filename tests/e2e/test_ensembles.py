@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.references import HEAD
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.references import HEAD
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, AskedCall, Refuse, Seen

@@ -9,8 +9,8 @@ from signal import SIGINT
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.e2e.test_send_together import HELD, held
 from tests.home import Home

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.home import Home, endpoint
 from tests.model_script import Answer, Hold, Rule, Script

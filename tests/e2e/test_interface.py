@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.session_titles import rename_session
-from hermes_jobs.eventlog.export_log import export_log
+from hermes_jobs.features.titles.session_titles import rename_session
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.interfaces.cli.export import sql_log
+from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.log.export_log import export_log
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e import shapes

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.mcp import events as mcp_events
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.home import Home
 from tests.mcp.conftest import SERVER, wait_until_gone
@@ -86,10 +87,10 @@ def test_a_trusted_server_s_tool_that_reads_is_called_without_a_question(mcp: Mc
     mcp.home.send("Go.")
     assert mcp.results == ["hello"]
     assert mcp.tools()["test__echo"] == "Say it again."
-    (listed,) = [fact for fact in mcp.facts if isinstance(fact, e.McpToolsListed)]
+    (listed,) = [fact for fact in mcp.facts if isinstance(fact, mcp_events.McpToolsListed)]
     assert [each.name for each in listed.tools] == sorted(each.name for each in listed.tools)
     (started,) = [fact for fact in mcp.facts if isinstance(fact, e.SessionStarted)]
-    assert started.mcp == (e.McpCatalogue(server="test", digest=listed.digest),)
+    assert started.mcp == (mcp_events.McpCatalogue(server="test", digest=listed.digest),)
     assert "Be gentle." in started.system_prompt
     wait_until_gone(*mcp.starts)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.mcp import events as mcp_events
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_chat import TAB, chatting, happened, say, texts
 from tests.e2e.test_mcp import McpHome
@@ -88,7 +89,7 @@ def test_prompts_that_change_are_known_with_the_next_listing_and_change_no_sessi
     mcp.home.run("mcp", "test", "test")
     (mcp.folder / "prompts.json").write_text('[{"name": "other"}]')
     with mcp.home.open_log() as log:
-        before = [fact for fact in facts_of(log) if isinstance(fact, e.McpToolsListed)]
+        before = [fact for fact in facts_of(log) if isinstance(fact, mcp_events.McpToolsListed)]
     wait_until_gone(*mcp.starts)
     mcp.home.run("mcp", "test", "test")
     shown = mcp.home.run("mcp", "show", "test", "--json").json

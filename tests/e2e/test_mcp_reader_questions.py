@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.screen import Screen
 from tests.e2e.test_chat import chatting, happened, say, texts
 from tests.e2e.test_mcp_input import AskingHome

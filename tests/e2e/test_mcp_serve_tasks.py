@@ -13,7 +13,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from hermes_jobs.agent.mcp.task_requests import TaskHandle, TasksExtension, ask_about, cancel
+from hermes_jobs.features.mcp.task_requests import TaskHandle, TasksExtension, ask_about, cancel
 from tests.e2e.test_mcp_serve import CLEANING, Person
 from tests.home import Home
 from tests.model_script import Hold, Script

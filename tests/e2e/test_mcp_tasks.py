@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_mcp import McpHome
 from tests.home import Home

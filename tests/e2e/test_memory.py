@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
@@ -17,7 +17,7 @@ PLUGIN = '''
 """Notes each of its calls in a file beside it."""
 
 import json
-from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.kernel.engine.ports import ToolSpec
 
 class Notes:
     def __init__(self, setup):

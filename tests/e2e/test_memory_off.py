@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import STREAM
+from hermes_jobs.features.memory.rules.memory import STREAM
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_bookings import installed, submit, work
 from tests.e2e.test_windows import CHECKPOINT, is_summary, kinds

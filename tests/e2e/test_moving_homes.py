@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.home import KEY, Home, Running, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script

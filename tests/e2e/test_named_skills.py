@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_chat import TAB, chatting, happened, say
 from tests.e2e.test_skills import drop

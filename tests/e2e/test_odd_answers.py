@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.domain.session.synthetic_messages import REASONING_ONLY
+from hermes_jobs.kernel.turns.synthetic_messages import REASONING_ONLY
 from tests.home import Home, endpoint
 from tests.model_script import Answer
 from tests.model_server import ModelServer

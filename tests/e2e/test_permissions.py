@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script

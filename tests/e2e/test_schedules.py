@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.schedules import events as e
 from tests.e2e.invariants import facts_of
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Refuse, Rule, Script

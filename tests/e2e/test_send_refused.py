@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.home import KEY, Home, Ran, Running, endpoint
 from tests.model_script import Action, Answer, AskedCall, Drop, Raw, Refuse, Rule, Script

@@ -8,7 +8,7 @@ from signal import SIGINT
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_one_turn_at_a_time, facts_of
 from tests.home import Home, Running
 from tests.model_script import Answer, Hold, Rule, Script

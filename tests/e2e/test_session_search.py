@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.events import UsageRecorded
+from hermes_jobs.kernel.events import UsageRecorded
 from tests.home import Home, endpoint
 from tests.model_script import Action, Answer, AskedCall, Refuse, Rule, Script, Seen, chooser
 from tests.model_server import ModelServer

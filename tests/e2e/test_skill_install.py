@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.skills import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.screen import Screen
 from tests.home import Home

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from hermes_jobs.text.figures import money
 from tests.e2e.screen import Screen
 from tests.e2e.test_chat import chatting, happened, say

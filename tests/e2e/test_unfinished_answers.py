@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.session.synthetic_messages import UNFINISHED
+from hermes_jobs.kernel.turns.synthetic_messages import UNFINISHED
 from tests.home import Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer

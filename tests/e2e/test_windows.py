@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.e2e.test_bookings import installed, submit, work
 from tests.home import Home, endpoint

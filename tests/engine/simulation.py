@@ -11,25 +11,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.domain.events import Effect, PlannedCall, SessionStarted
-from hermes_jobs.domain.session.commands import ChildPlan, StartChildren
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, StepKind
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import (
-    AskMember,
+from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.ensembles.steps.ask_member import AskMember
+from hermes_jobs.features.ensembles.steps.member_request import MemberRequests
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers import (
     CallModel,
-    MemberRequests,
     Prefetch,
     RecordUsage,
     RequestBuilder,
     RunTool,
     TurnLimits,
 )
-from hermes_jobs.engine.handlers.failed_calls import Retries
-from hermes_jobs.engine.ports import (
+from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.ports import (
     Cancel,
     ConfiguredModel,
     Ensemble,
@@ -44,9 +39,14 @@ from hermes_jobs.engine.ports import (
     Verdict,
     same_for_all,
 )
-from hermes_jobs.engine.step_parts import StepParts
-from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import Append, EventLog, RecordedEvent, WorkerRow
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.events import Effect, PlannedCall, SessionStarted
+from hermes_jobs.kernel.log.log import Append, EventLog, RecordedEvent, WorkerRow
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.commands import ChildPlan, StartChildren
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step, StepKind
 
 NO_HANDLERS: Mapping[StepKind, StepHandler] = {}
 DEPTH = 2

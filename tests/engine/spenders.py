@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from hermes_jobs.agent.llm.scripted_model import ScriptedModel
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap import NullDispatcher
-from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.synthetic_messages import ASK_AGAIN
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.budget_guard import BudgetGuard
-from hermes_jobs.engine.claims import StepResult
-from hermes_jobs.engine.clock_and_ids import RandomIds
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import (
+from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
+from hermes_jobs.kernel.engine.claims import StepResult
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers import (
     CallModel,
     Prefetch,
     RecordUsage,
@@ -25,10 +18,17 @@ from hermes_jobs.engine.handlers import (
     RunTool,
     TurnLimits,
 )
-from hermes_jobs.engine.ports import ConfiguredModel, Model, ModelRequest, Reply, same_for_all
-from hermes_jobs.engine.step_parts import StepParts
-from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel.engine.ports import ConfiguredModel, Model, ModelRequest, Reply, same_for_all
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.log.factory import open_log
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.streams.budgets import Budgets
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.synthetic_messages import ASK_AGAIN
+from hermes_jobs.llm.scripted_model import ScriptedModel
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import PlainPrompt, ShiftedClock
 
 INPUT, OUTPUT = 1e-6, 4e-6  # US dollars a token

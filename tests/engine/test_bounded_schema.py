@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hermes_jobs.engine.bounded_schema import answer_faults
+from hermes_jobs.kernel.engine.bounded_schema import answer_faults
 from hermes_jobs.text.json_schema import faults
 
 DIGITS = json.dumps({"type": "string", "pattern": "^[0-9]+$"})

@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.accounts import NANO, NOTHING, Amount
-from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.ports import ModelError, Reply
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import ModelError, Reply
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.accounts import NANO, NOTHING, Amount
+from hermes_jobs.kernel.streams.budgets import Budgets
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.llm.scripted_model import HeldCall, ScriptedModel
 from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.engine.simulation import KnownDead

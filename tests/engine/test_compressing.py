@@ -7,21 +7,22 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.retry import delay
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import MAX_INEFFECTIVE
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.engine.handlers import Compress, CompressionPolicy
-from hermes_jobs.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.engine.handlers.failed_calls import Retries
-from hermes_jobs.engine.ports import CompressedHistory, ContextEngine, History
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
+from hermes_jobs.features.compression.steps.compress import Compress
+from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper
+from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.ports import CompressedHistory, ContextEngine, History
+from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.compression import MAX_INEFFECTIVE
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import next_steps
+from hermes_jobs.llm.retry import delay
 from tests.engine.simulation import (
     CountedIds,
     Gates,

@@ -10,23 +10,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision
-from hermes_jobs.domain.schedule.commands import Add, Edit, RunNow
-from hermes_jobs.domain.schedule.runs import Run
-from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.clock_and_ids import RandomIds
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool
-from hermes_jobs.engine.handlers.fire_schedule import FireSchedule
-from hermes_jobs.engine.ports import Cancel, ConfiguredModel, same_for_all
-from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views.views import Views
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.commands import Add, Edit, RunNow
+from hermes_jobs.features.schedules.rules.runs import Run
+from hermes_jobs.features.schedules.rules.schedule import Schedule, stream_of
+from hermes_jobs.features.schedules.steps import FireSchedule
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool
+from hermes_jobs.kernel.engine.ports import Cancel, ConfiguredModel, same_for_all
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.views.views import Views
 from tests.engine.simulation import (
     LIMITS,
     Gates,
@@ -116,8 +117,8 @@ def test_a_due_time_becomes_a_turn_that_is_worked_on_to_its_end(office: Office, 
     kinds = [each.type for each in log.tail()]
     assert kinds[:3] == ["ScheduleAdded", "TurnSubmitted", "ScheduleFired"]
     assert kinds[-1] == "DeliveryRequested" or "ScheduleRunEnded" in kinds
-    assert [(each.status, each.turn) for each in office.of(e.ScheduleRunEnded)] == [
-        ("completed", office.of(e.ScheduleFired)[0].turn)
+    assert [(each.status, each.turn) for each in office.of(schedules_events.ScheduleRunEnded)] == [
+        ("completed", office.of(schedules_events.ScheduleFired)[0].turn)
     ]
     key = log.key("schedule", f"p1@{DUE:.0f}")
     assert key is not None
@@ -140,7 +141,7 @@ def test_a_step_that_is_looked_at_too_early_stays_due(office: Office) -> None:
     (row,) = office.log.due(DUE)
 
     assert office.engine().run(row.step.stream, row.step.id) == "not_yet"
-    assert office.of(e.ScheduleFired) == []
+    assert office.of(schedules_events.ScheduleFired) == []
 
 
 def test_clocks_that_are_wrong_both_ways_give_each_due_time_one_run(office: Office) -> None:
@@ -151,8 +152,8 @@ def test_clocks_that_are_wrong_both_ways_give_each_due_time_one_run(office: Offi
         for engine in engines:
             office.work(engine)
 
-    fired = [each.due for each in office.of(e.ScheduleFired)]
-    num_missed = sum(each.count for each in office.of(e.ScheduleMissed))
+    fired = [each.due for each in office.of(schedules_events.ScheduleFired)]
+    num_missed = sum(each.count for each in office.of(schedules_events.ScheduleMissed))
     next_due = office.schedule.next_due
     assert next_due is not None
     assert next_due > office.time + HOUR
@@ -171,7 +172,7 @@ def test_threads_of_several_processes_that_look_at_once_give_it_one_run(office: 
         done = list(pool.map(lambda at: engines[at % 4].run(row.step.stream, row.step.id), range(12)))
 
     assert done.count("done") == 1
-    assert len(office.of(e.ScheduleFired)) == len(office.of(e.TurnSubmitted)) == 1
+    assert len(office.of(schedules_events.ScheduleFired)) == len(office.of(e.TurnSubmitted)) == 1
 
 
 def test_an_edit_between_claim_and_append_wins_and_the_old_time_has_no_run(office: Office) -> None:
@@ -186,7 +187,7 @@ def test_an_edit_between_claim_and_append_wins_and_the_old_time_has_no_run(offic
     engine._parts = StepParts(handlers={"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))})
 
     assert engine.run(row.step.stream, row.step.id) == "not_due"
-    assert office.of(e.ScheduleFired) == []
+    assert office.of(schedules_events.ScheduleFired) == []
     assert office.schedule.next_due == MONDAY + 9 * HOUR
     assert [step.step.not_before for step in office.log.steps(stream_of("p1"))] == [MONDAY + 9 * HOUR]
 
@@ -218,7 +219,7 @@ def test_a_run_whose_append_failed_is_written_once_after_the_outage(
         engine.run(row.step.stream, row.step.id)
     assert engine.retry_unsaved() == 0
     office.work(engine)
-    assert len(office.of(e.ScheduleFired)) == 1
+    assert len(office.of(schedules_events.ScheduleFired)) == 1
 
 
 def test_a_run_that_could_not_read_the_log_is_due_again(office: Office) -> None:
@@ -234,7 +235,7 @@ def test_a_run_that_could_not_read_the_log_is_due_again(office: Office) -> None:
     assert engine.run(row.step.stream, row.step.id) == "abandoned"
     engine._parts = parts
     office.work(engine)
-    assert len(office.of(e.ScheduleFired)) == 1
+    assert len(office.of(schedules_events.ScheduleFired)) == 1
 
 
 def test_a_step_that_cannot_be_decided_about_is_given_back(office: Office) -> None:

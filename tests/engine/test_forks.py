@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.events import ModelReplied, PlannedCall, SessionUndone
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.fork import fork, undo
-from hermes_jobs.engine.session_titles import next_title, rename_session
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.titles.session_titles import next_title, rename_session
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.fork import fork, undo
+from hermes_jobs.kernel.events import ModelReplied, PlannedCall, SessionUndone
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.kernel.turns.session import stream_of
 from tests.domain.world import complaints
 from tests.engine.simulation import (
     CountedIds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.engine.in_flight import LOST, InFlightSteps
+from hermes_jobs.kernel.engine.in_flight import LOST, InFlightSteps
 
 
 def test_steps_that_are_stopped_again_and_again_count_once() -> None:

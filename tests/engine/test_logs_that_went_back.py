@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.events import SessionTitled
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.eventlog.database import Connection
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.events import SessionTitled
+from hermes_jobs.kernel.log.database import Connection
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.turns import commands as c
 from tests.engine.simulation import (
     CountedIds,
     Gates,

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.handlers.make_title import LONGEST, title_of
-from hermes_jobs.engine.titles import ANSWER_CHARACTERS, PROMPT_CHARACTERS, TITLE_PROMPT, title_request
+from hermes_jobs.features.titles.steps import LONGEST, title_of
+from hermes_jobs.features.titles.titles import (
+    ANSWER_CHARACTERS,
+    PROMPT_CHARACTERS,
+    TITLE_PROMPT,
+    title_request,
+)
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.session import Session
 
 
 @pytest.mark.parametrize(

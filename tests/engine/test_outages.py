@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import Cancel
-from hermes_jobs.engine.step_parts import StepParts
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.turns.steps import Step
 from tests.engine.simulation import (
     CountedIds,
     Gates,

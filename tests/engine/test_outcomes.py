@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.engine.abnormal_outcomes import discarded_events
-from hermes_jobs.eventlog.log import StepRow
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.abnormal_outcomes import discarded_events
+from hermes_jobs.kernel.log.log import StepRow
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.steps import Step
 
 STEP = Step(id="t1-flush-1", stream="session-s1", kind="compression.flush", turn="t1")
 RESERVED = Reservation(model="m", input_tokens=100, output_tokens=20, day="2026-11-22")

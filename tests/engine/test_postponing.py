@@ -6,13 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from hermes_jobs.domain.events import SessionStarted
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.handlers.prefetch import LONGEST_PAUSE, Prefetch
-from hermes_jobs.engine.handlers.request_builder import TurnLimits
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import NotYet
+from hermes_jobs.kernel.engine.handlers.prefetch import LONGEST_PAUSE, Prefetch
+from hermes_jobs.kernel.engine.handlers.request_builder import TurnLimits
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import NotYet
+from hermes_jobs.kernel.events import SessionStarted
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import Session
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds
 from tests.manual_clock import ManualClock

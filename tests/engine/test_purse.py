@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain.accounts import NOTHING, Amount, OverBudget
-from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.budgets import reserved as held
-from hermes_jobs.domain.session.compression import Compression
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import StepKind
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.budget_guard import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.engine.budget_guard import (
     FLUSH_ANSWER,
     SHORTEST_ANSWER,
     SUMMARY_ANSWER,
     USUAL_ANSWER,
     BudgetGuard,
 )
-from hermes_jobs.engine.ports import ModelRequest, Pricing, SpendingApproval
-from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.engine.ports import ModelRequest, Pricing, SpendingApproval
+from hermes_jobs.kernel.streams.accounts import NOTHING, Amount, OverBudget
+from hermes_jobs.kernel.streams.budgets import Budgets
+from hermes_jobs.kernel.streams.budgets import reserved as held
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.compression import Compression
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import StepKind
+from hermes_jobs.kernel.turns.turn import Turn
 from tests.engine.simulation import ShiftedClock
 
 INPUT, OUTPUT = 2e-6, 8e-6  # US dollars a token

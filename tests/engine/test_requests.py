@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.context.summary import enclose, todos_note
-from hermes_jobs.domain.events import ModelReplied
-from hermes_jobs.domain.session.commands import FinishModelCall
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.handlers import RequestBuilder
+from hermes_jobs.features.compression.summary import enclose, todos_note
+from hermes_jobs.kernel.engine.handlers import RequestBuilder
+from hermes_jobs.kernel.events import ModelReplied
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.commands import FinishModelCall
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.turn import Turn
 from tests.domain.world import World
 from tests.engine.simulation import LIMITS, Gates, SimulatedToolbox
 

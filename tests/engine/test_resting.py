@@ -13,22 +13,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.bootstrap import NullDispatcher
-from hermes_jobs.domain import child_slots
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.schedule.schedule import Schedule
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.quiesce import quiesce, reconcile_children
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import EventLog, StepGuard
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.schedule import Schedule
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.quiesce import quiesce, reconcile_children
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import EventLog, StepGuard
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams import child_slots
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import Session
 from tests.eventlog.moving import live
 
 BY = "import"
@@ -85,12 +86,12 @@ def write(engine: Engine, stream: str, *facts: e.Event) -> None:
 
 
 def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) -> None:
-    plan = e.Plan(name="p", text="say hi", kind="interval", timing="every 1h", timezone="UTC")
+    plan = schedules_events.Plan(name="p", text="say hi", kind="interval", timing="every 1h", timezone="UTC")
     for schedule in ("active", "paused", "removed"):
-        added = e.ScheduleAdded(schedule=schedule, plan=plan, by="user", next_due=4e9)
+        added = schedules_events.ScheduleAdded(schedule=schedule, plan=plan, by="user", next_due=4e9)
         write(engine, f"schedule-{schedule}", added)
-    write(engine, "schedule-paused", e.SchedulePaused(schedule="paused", by="user"))
-    write(engine, "schedule-removed", e.ScheduleRemoved(schedule="removed", by="user"))
+    write(engine, "schedule-paused", schedules_events.SchedulePaused(schedule="paused", by="user"))
+    write(engine, "schedule-removed", schedules_events.ScheduleRemoved(schedule="removed", by="user"))
     for delivery, target in (("d1", "webhook:https://example.com"), ("d2", "cli")):
         requested = DeliveryRequested(
             delivery=delivery, target=target, turn="t1", session="s1", text="hi", source="cli"

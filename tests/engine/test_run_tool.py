@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.agent.tools.todo import todo_tools
-from hermes_jobs.agent.tools.tool import tool
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.loop_guard import REFUSAL, WARNING
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.handlers import RunTool
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.handlers import RunTool
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.loop_guard import REFUSAL, WARNING
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.tools.todo import todo_tools
+from hermes_jobs.tools.tool import tool
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.domain.world import World
 from tests.tools.support import Switch
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.repository import BATCH, StreamRepository
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.engine.repository import BATCH, StreamRepository
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
 from tests.views.histories import append, new_log, plain_history
 
 STREAM = "session-aa"

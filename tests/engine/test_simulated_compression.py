@@ -8,19 +8,19 @@ from itertools import count
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import rule, run_state_machine_as_test
 
-from hermes_jobs.agent.context.compressor import Compressor
-from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import Compression
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session, compression_of
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import CANCELLED, Cancel, History, ModelRequest, StepInterrupted
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.compression.compressor import Compressor
+from hermes_jobs.features.compression.setup import CompressorOptions
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, History, ModelRequest, StepInterrupted
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.compression import Compression
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session, compression_of
+from hermes_jobs.kernel.turns.steps import Step
 from tests.engine.simulation import (
     CountedIds,
     Gates,

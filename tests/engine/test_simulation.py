@@ -12,18 +12,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from hermes_jobs.domain import child_slots
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.decision import DecisionResult, StateLoader
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import ModelRequest
 from hermes_jobs.errors import LogUnavailable, Rejected
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.streams import child_slots
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader
+from hermes_jobs.kernel.streams.usage import NO_USAGE
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.turns.steps import Step, next_steps
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from tests.domain.world import complaints
 from tests.engine.simulation import (

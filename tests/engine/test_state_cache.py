@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.state_cache import BASE_BYTES, StateCache
+from hermes_jobs.kernel.engine.state_cache import BASE_BYTES, StateCache
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import Session
 
 LARGE = 100_000
 

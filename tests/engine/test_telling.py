@@ -7,21 +7,27 @@ from typing import get_args
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.events import ListenerTold, MemoryAdded, WritesTold
-from hermes_jobs.domain.memory import memory
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import StepKind
-from hermes_jobs.domain.subscriptions import MAX_ATTEMPTS
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers.notify_listener import NO_LISTENER, NotifyListener, NotifyMemoryProvider
-from hermes_jobs.engine.ports import ListenerError, StepHandler
-from hermes_jobs.engine.repository import EventReplay
-from hermes_jobs.engine.step_parts import StepParts
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.events import MemoryAdded, WritesTold
+from hermes_jobs.features.memory.rules import memory
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers.notify_listener import (
+    NO_LISTENER,
+    NotifyListener,
+    NotifyMemoryProvider,
+)
+from hermes_jobs.kernel.engine.ports import ListenerError, StepHandler
+from hermes_jobs.kernel.engine.repository import EventReplay
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.events import ListenerTold
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.streams.subscriptions import MAX_ATTEMPTS
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import StepKind
 from tests.engine.simulation import CountedIds, ShiftedClock, Wakes
 
 STREAM, NAME = "session-s1", "memory:notes"
@@ -41,7 +47,7 @@ class Notes:
         for before, fact, _ in self._replay(session.stream, after, session.version):
             self._note(type(fact).__name__, before.version)
 
-    def notify_write(self, session: Session, write: e.MemoryEvent) -> None:
+    def notify_write(self, session: Session, write: memory_events.MemoryEvent) -> None:
         assert isinstance(write, MemoryAdded)
         self._note(write.content, 0)
 

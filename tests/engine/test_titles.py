@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.domain.events import SessionTitled
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.session_titles import next_title, rename_session
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.titles.session_titles import next_title, rename_session
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.events import SessionTitled
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns import commands as c
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
 
 

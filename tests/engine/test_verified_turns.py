@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.engine.verified_turns import PastTurn, VerifiedTurns
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.features.replay.verified_turns import PastTurn, VerifiedTurns
+from hermes_jobs.kernel import events as e
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 
@@ -40,7 +41,7 @@ def chosen(home: WrittenHome, mode: e.VerifyMode, others: list[PastTurn]) -> lis
     application = Application(load(home.environ), home.environ)
     try:
         version = home.session("s1").version
-        request = e.VerificationRequested(
+        request = replay_events.VerificationRequested(
             experiment="verify-v1", review="v1", session="s1", at=version, mode=mode
         )
         turns = VerifiedTurns(application.log, application.engine().sessions, lambda: others)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_jobs.domain.decision import UniqueKey
-from hermes_jobs.domain.events import Event, SessionTitled
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.eventlog.log import Append, EventMeta, StepGuard, StepRow, StreamWrite
+from hermes_jobs.kernel.events import Event, SessionTitled
+from hermes_jobs.kernel.log.log import Append, EventMeta, StepGuard, StepRow, StreamWrite
+from hermes_jobs.kernel.streams.decision import UniqueKey
+from hermes_jobs.kernel.turns.steps import Step
 
 META = EventMeta(worker="w-test")
 MOMENT = "2026-11-21T12:00:00.000000Z"

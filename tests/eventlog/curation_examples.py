@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.kernel import events as e
 
-EVIDENCE = e.Evidence(session="v1", turn="t1", call="t1-1-0")
+EVIDENCE = memory_events.Evidence(session="v1", turn="t1", call="t1-1-0")
 EXAMPLES: tuple[e.Event, ...] = (
-    e.MergeProposed(
+    skills_events.MergeProposed(
         review="v1",
         number=1,
         into="deploy",
@@ -17,6 +19,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         evidence=EVIDENCE,
         category="ops",
     ),
-    e.ArchiveProposed(review="v1", number=2, skill="old", reason="Never used.", version=3, evidence=EVIDENCE),
-    e.ProposalApplied(review="v1", number=1, by="user"),
+    skills_events.ArchiveProposed(
+        review="v1", number=2, skill="old", reason="Never used.", version=3, evidence=EVIDENCE
+    ),
+    skills_events.ProposalApplied(review="v1", number=1, by="user"),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import Usage
 
 PLACE = e.Delegation(
     turn="t2",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
 from hermes_jobs.features.deliveries.events import (
     DeliveryFailed,
     DeliveryMoved,
@@ -10,6 +9,8 @@ from hermes_jobs.features.deliveries.events import (
     DeliveryRequested,
     DeliverySent,
 )
+from hermes_jobs.features.gateway import events as gateway_events
+from hermes_jobs.kernel import events as e
 
 EXAMPLES: tuple[e.Event, ...] = (
     DeliveryRequested(
@@ -27,6 +28,6 @@ EXAMPLES: tuple[e.Event, ...] = (
     DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17"),
     DeliveryFailed(delivery="dt1x0x0", attempt=2, message="It answered 503.", retry_at=1_800_000_000.5),
     DeliveryMoved(delivery="dt1x0x0", target="telegram:-1004", message="It has become a supergroup."),
-    e.ConversationOpened(person="anna", session="s1", source="telegram"),
-    e.GatewayTaken(gateway="telegram:4242", worker="gateway-1"),
+    gateway_events.ConversationOpened(person="anna", session="s1", source="telegram"),
+    gateway_events.GatewayTaken(gateway="telegram:4242", worker="gateway-1"),
 )

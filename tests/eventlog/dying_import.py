@@ -10,9 +10,9 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from hermes_jobs.eventlog import copy_log
-from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.interfaces.cli import main
+from hermes_jobs.kernel.log import copy_log
+from hermes_jobs.kernel.log.sql import SqlEventLog
 
 BATCH_LINES = 20
 

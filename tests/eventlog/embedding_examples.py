@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import Usage
 from tests.eventlog.replay_examples import RESERVED, USAGE
 
 EXAMPLES: tuple[e.Event, ...] = (
-    e.EmbeddingPlanned(
+    recall_events.EmbeddingPlanned(
         embedding="v1",
         model="text-embedding-3-small",
-        texts=(e.EmbeddedText("memory", "0a1b"), e.EmbeddedText("session-s1", "2c3d")),
+        texts=(
+            recall_events.EmbeddedText("memory", "0a1b"),
+            recall_events.EmbeddedText("session-s1", "2c3d"),
+        ),
     ),
-    e.EmbeddingStarted(step="v1-1", attempt=2, reserved=RESERVED, lost=RESERVED),
-    e.EmbeddingEnded(
+    recall_events.EmbeddingStarted(step="v1-1", attempt=2, reserved=RESERVED, lost=RESERVED),
+    recall_events.EmbeddingEnded(
         step="v1-1",
         attempt=2,
         model="text-embedding-3-small",
@@ -23,7 +27,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated=Usage(7),
         estimated_cost_usd=0.5,
     ),
-    e.EmbeddingFailed(
+    recall_events.EmbeddingFailed(
         step="v1-1",
         attempt=1,
         kind="rate_limit",

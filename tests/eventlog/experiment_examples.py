@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.kernel import events as e
 
 EXAMPLES: tuple[e.Event, ...] = (
-    e.ExperimentDefined(
+    replay_events.ExperimentDefined(
         experiment="brief",
         query="rated:down «Müde»",
         seed=7,
-        checks=(e.Check(kind="pattern", name="number", rule="[0-9]"),),
-        judge=e.Judge(model="m", rubric="Kürzer ist besser."),
+        checks=(replay_events.Check(kind="pattern", name="number", rule="[0-9]"),),
+        judge=replay_events.Judge(model="m", rubric="Kürzer ist besser."),
     ),
-    e.CellChecked(step="brief-v1t1s1c1", kept=(e.CheckResult(False, "no number"),)),
-    e.VerificationRequested(experiment="verify-v1", review="v1", session="s1", at=12, mode="full"),
-    e.LearningVerified(
+    replay_events.CellChecked(step="brief-v1t1s1c1", kept=(replay_events.CheckResult(False, "no number"),)),
+    replay_events.VerificationRequested(
+        experiment="verify-v1", review="v1", session="s1", at=12, mode="full"
+    ),
+    replay_events.LearningVerified(
         review="v1",
         findings=(
-            e.Finding(
+            replay_events.Finding(
                 kind="memory",
                 name="7",
                 standing="harmful",
@@ -31,6 +34,6 @@ EXAMPLES: tuple[e.Event, ...] = (
             ),
         ),
     ),
-    e.LearningDecided(review="v1", kind="memory", name="7", keep=True, by="user"),
-    e.CellsJudged(variant=1, turn_number=2, sample=1, verdict="better", by="user"),
+    replay_events.LearningDecided(review="v1", kind="memory", name="7", keep=True, by="user"),
+    replay_events.CellsJudged(variant=1, turn_number=2, sample=1, verdict="better", by="user"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 
 FORM = e.InputRequest(
     key="seat",

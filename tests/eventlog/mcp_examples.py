@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.mcp import events as mcp_events
+from hermes_jobs.kernel import events as e
 
-TOOL = e.McpTool(
+TOOL = mcp_events.McpTool(
     name="read_note",
     description="Read a «note».",
     parameters={"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
@@ -14,32 +15,34 @@ TOOL = e.McpTool(
     idempotent=True,
 )
 EXAMPLES: tuple[e.Event, ...] = (
-    e.McpToolsListed(
+    mcp_events.McpToolsListed(
         server="notes",
         digest="ab" * 16,
         fingerprint="cd" * 16,
         tools=(TOOL,),
-        left_out=(e.McpToolLeftOut(name="no good", reason="its name is illegal"),),
+        left_out=(mcp_events.McpToolLeftOut(name="no good", reason="its name is illegal"),),
         accepted=False,
         at=1795440458.25,
         protocol="2026-07-28",
         version="notes 1.2",
         instructions="Be gentle.",
         prompts=(
-            e.McpPrompt(
+            mcp_events.McpPrompt(
                 name="summary",
                 description="Sum up a «note».",
-                arguments=(e.McpPromptArgument(name="note", description="Which one", required=True),),
+                arguments=(
+                    mcp_events.McpPromptArgument(name="note", description="Which one", required=True),
+                ),
             ),
         ),
     ),
-    e.McpToolsAccepted(server="notes", digest="ab" * 16, by="user"),
-    e.McpServerFailed(
+    mcp_events.McpToolsAccepted(server="notes", digest="ab" * 16, by="user"),
+    mcp_events.McpServerFailed(
         server="notes",
         fingerprint="cd" * 16,
         message="it ended with exit code 3",
         at=1795440458.25,
         login=True,
     ),
-    e.McpServerRemoved(server="notes", by="user"),
+    mcp_events.McpServerRemoved(server="notes", by="user"),
 )

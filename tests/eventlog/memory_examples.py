@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel import events as e
 
-EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
+EVIDENCE = memory_events.Evidence(session="s1", turn="t1", call="t1-1-0")
 FILE = "0123456789abcdef0123456789abcdef"
 EXAMPLES: tuple[e.Event, ...] = (
-    e.MemoryAdded(
+    memory_events.MemoryAdded(
         target="user",
         content="Likes «tea»\nat four",
         author="turn",
@@ -24,7 +25,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         said_at="2026-11-21T12:00:00Z",
         slot="Maya: town",
     ),
-    e.MemoryReplaced(
+    memory_events.MemoryReplaced(
         target="memory",
         old="Builds take long",
         content="Builds take five minutes",
@@ -44,10 +45,10 @@ EXAMPLES: tuple[e.Event, ...] = (
         said_at="2026-11-21T12:00:00Z",
         slot="Maya: town",
     ),
-    e.MemoryConfirmed(
+    memory_events.MemoryConfirmed(
         target="memory", content="Builds take long", author="turn", evidence=EVIDENCE, undoes=8, file=FILE
     ),
-    e.MemoryRemoved(
+    memory_events.MemoryRemoved(
         target="memory",
         old="Builds take long",
         author="review",
@@ -57,7 +58,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         why="it says the same as «Builds are slow»",
         curation="c1",
     ),
-    e.MemoryArranged(
+    memory_events.MemoryArranged(
         target="user",
         entries=("Likes tea", "Has a dog"),
         old=("Has a dog", "Likes tea"),
@@ -66,7 +67,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         undoes=6,
         file=FILE,
     ),
-    e.MemoryConflicted(
+    memory_events.MemoryConflicted(
         target="user",
         old="Likes tea",
         ours="Likes green tea",

@@ -10,19 +10,19 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.budgets import charges
-from hermes_jobs.domain.decision import LargeResult, UniqueKey
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.copy_log import copy_log, temp_log
-from hermes_jobs.eventlog.export_log import export_log
-from hermes_jobs.eventlog.import_log import ImportResult, import_log
-from hermes_jobs.eventlog.log import Append, StepGuard, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.transaction import TransactionLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.copy_log import copy_log, temp_log
+from hermes_jobs.kernel.log.export_log import export_log
+from hermes_jobs.kernel.log.import_log import ImportResult, import_log
+from hermes_jobs.kernel.log.log import Append, StepGuard, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.transaction import TransactionLog
+from hermes_jobs.kernel.streams.budgets import charges
+from hermes_jobs.kernel.streams.decision import LargeResult, UniqueKey
+from hermes_jobs.kernel.streams.usage import Reservation
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.eventlog.changes import META, MOMENT
 from tests.views.histories import random_history
 

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import Payload, ToolCall
-from hermes_jobs.domain.usage import Reservation, Usage
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 
 USAGE = Usage(1, 2, 3, 4, 5)
 RESERVED = Reservation(
     model="m", input_tokens=100, output_tokens=20, day="2026-11-23", max_tokens=20, cost_usd=0.5
 )
 EXAMPLES: tuple[e.Event, ...] = (
-    e.ReplayPlanned(
+    replay_events.ReplayPlanned(
         replay="p1",
         turns=(
-            e.ReplayedTurn(
+            replay_events.ReplayedTurn(
                 turn="t1",
                 stream="session-s1",
-                calls=(e.RecordedCall("t1-1", 4), e.RecordedCall("t1-2", 9)),
+                calls=(replay_events.RecordedCall("t1-1", 4), replay_events.RecordedCall("t1-2", 9)),
                 unrelated=True,
             ),
         ),
         variants=(
-            e.Variant(
+            replay_events.Variant(
                 name="brief",
                 model="m2",
                 system="Sei kürzer.",
-                without=(e.Exclusion(kind="memory", name="7", text="Mag Tee."),),
+                without=(replay_events.Exclusion(kind="memory", name="7", text="Mag Tee."),),
                 including=(
-                    e.Inclusion(
+                    replay_events.Inclusion(
                         kind="memory",
                         name="8",
                         text="Mag Kaffee.",
@@ -44,8 +45,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         allow_reads=True,
         budget_usd=1.5,
     ),
-    e.ReplayCallStarted(step="p1-v1t1s1c1", attempt=2, reserved=RESERVED, lost=RESERVED),
-    e.ReplayCallEnded(
+    replay_events.ReplayCallStarted(step="p1-v1t1s1c1", attempt=2, reserved=RESERVED, lost=RESERVED),
+    replay_events.ReplayCallEnded(
         step="p1-v1t1s1c1",
         attempt=2,
         content="Müde?",
@@ -58,9 +59,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         cost_usd=0.25,
         estimated=USAGE,
         estimated_cost_usd=0.5,
-        followed=(e.FollowedCall("read", "Tee"),),
+        followed=(replay_events.FollowedCall("read", "Tee"),),
     ),
-    e.ReplayCallFailed(
+    replay_events.ReplayCallFailed(
         step="p1-v1t1s1c1",
         attempt=2,
         kind="rate_limit",
@@ -72,6 +73,6 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated=USAGE,
         estimated_cost_usd=0.5,
     ),
-    e.ReplayStopped(kind="budget", message="The budget is used up.", hint="Give it more."),
-    e.ReplayResumed(by="user", budget_usd=2.5),
+    replay_events.ReplayStopped(kind="budget", message="The budget is used up.", hint="Give it more."),
+    replay_events.ReplayResumed(by="user", budget_usd=2.5),
 )

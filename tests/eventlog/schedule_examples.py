@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import Usage
 
-PLAN = e.Plan(
+PLAN = schedules_events.Plan(
     name="Notifications",
     text="Check my notifications «and» summarise them.",
     kind="calendar",
@@ -21,7 +22,7 @@ PLAN = e.Plan(
     workdir="/srv/work",
 )
 EXAMPLES: tuple[e.Event, ...] = (
-    e.ScheduleWorded(
+    schedules_events.ScheduleWorded(
         schedule="p1",
         said="check them when the shops open",
         proposed="every day at 09:00",
@@ -29,12 +30,16 @@ EXAMPLES: tuple[e.Event, ...] = (
         usage=Usage(1, 2, 3, 4, 5),
         cost_usd=0.125,
     ),
-    e.ScheduleAdded(schedule="p1", plan=PLAN, by="user", next_due=1_800_000_000.0, said="Check … at 9"),
-    e.ScheduleEdited(schedule="p1", plan=PLAN, by="t1", next_due=1_800_000_060.0, said="at 10"),
-    e.SchedulePaused(schedule="p1", by="hermes-jobs", reason="5 runs in a row have failed."),
-    e.ScheduleResumed(schedule="p1", by="user", next_due=1_800_000_120.0),
-    e.ScheduleRemoved(schedule="p1", by="user"),
-    e.ScheduleFired(
+    schedules_events.ScheduleAdded(
+        schedule="p1", plan=PLAN, by="user", next_due=1_800_000_000.0, said="Check … at 9"
+    ),
+    schedules_events.ScheduleEdited(
+        schedule="p1", plan=PLAN, by="t1", next_due=1_800_000_060.0, said="at 10"
+    ),
+    schedules_events.SchedulePaused(schedule="p1", by="hermes-jobs", reason="5 runs in a row have failed."),
+    schedules_events.ScheduleResumed(schedule="p1", by="user", next_due=1_800_000_120.0),
+    schedules_events.ScheduleRemoved(schedule="p1", by="user"),
+    schedules_events.ScheduleFired(
         schedule="p1",
         due=1_800_000_000.0,
         turn="t1",
@@ -42,8 +47,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         next_due=1_800_086_400.0,
         by="user",
     ),
-    e.ScheduleQueued(schedule="p1", due=1_800_000_000.0, next_due=1_800_086_400.0),
-    e.ScheduleMissed(
+    schedules_events.ScheduleQueued(schedule="p1", due=1_800_000_000.0, next_due=1_800_086_400.0),
+    schedules_events.ScheduleMissed(
         schedule="p1",
         due=1_800_000_000.0,
         reason="overlap",
@@ -51,5 +56,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         until=1_800_172_800.0,
         count=3,
     ),
-    e.ScheduleRunEnded(schedule="p1", turn="t1", status="failed", message="The endpoint is away."),
+    schedules_events.ScheduleRunEnded(
+        schedule="p1", turn="t1", status="failed", message="The endpoint is away."
+    ),
 )

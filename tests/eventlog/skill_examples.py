@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.kernel import events as e
 
-EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
+EVIDENCE = memory_events.Evidence(session="s1", turn="t1", call="t1-1-0")
 EXAMPLES: tuple[e.Event, ...] = (
-    e.SkillCreated(
+    skills_events.SkillCreated(
         name="code-review",
         content="---\nname: code-review\ndescription: How to review «code».\n---\n# Review\n",
         author="review",
         category="development",
         files={
-            "assets/logo.png": e.SkillFile("iVBORw0KGgo=", base64=True),
-            "references/checklist.md": e.SkillFile("- Tests?\n"),
+            "assets/logo.png": skills_events.SkillFile("iVBORw0KGgo=", base64=True),
+            "references/checklist.md": skills_events.SkillFile("- Tests?\n"),
         },
         evidence=EVIDENCE,
         undoes=3,
         provisional=True,
     ),
-    e.SkillEdited(
+    skills_events.SkillEdited(
         name="code-review",
         content="---\nname: code-review\ndescription: New.\n---\n# Review\n",
         author="turn",
@@ -29,7 +31,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         conflict=True,
         provisional=True,
     ),
-    e.SkillPatched(
+    skills_events.SkillPatched(
         name="code-review",
         path="references/checklist.md",
         old_string="Tests?",
@@ -40,8 +42,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         undoes=5,
         provisional=True,
     ),
-    e.SkillDeleted(name="code-review", author="user", evidence=EVIDENCE, undoes=6),
-    e.SkillFileWritten(
+    skills_events.SkillDeleted(name="code-review", author="user", evidence=EVIDENCE, undoes=6),
+    skills_events.SkillFileWritten(
         name="code-review",
         path="assets/logo.png",
         content="iVBORw0KGgo=",
@@ -52,23 +54,26 @@ EXAMPLES: tuple[e.Event, ...] = (
         conflict=True,
         provisional=True,
     ),
-    e.SkillFileRemoved(
+    skills_events.SkillFileRemoved(
         name="code-review", path="assets/logo.png", author="curator", evidence=EVIDENCE, undoes=8
     ),
-    e.SkillInstalled(
+    skills_events.SkillInstalled(
         name="code-review",
-        files={"SKILL.md": e.SkillFile("whole"), "assets/logo.png": e.SkillFile("iVBORw0KGgo=", base64=True)},
+        files={
+            "SKILL.md": skills_events.SkillFile("whole"),
+            "assets/logo.png": skills_events.SkillFile("iVBORw0KGgo=", base64=True),
+        },
         author="user",
         category="work",
-        origin=e.SkillOrigin(
+        origin=skills_events.SkillOrigin(
             source="https://example.com/skills.git", path="code-review", revision="0af3", digest="5e8f"
         ),
         rules=("runs what it is given",),
         undoes=3,
     ),
-    e.SkillProposed(
+    skills_events.SkillProposed(
         name="code-review",
-        request=e.SkillRequest(
+        request=skills_events.SkillRequest(
             action="patch",
             content="whole",
             category="work",
@@ -81,6 +86,6 @@ EXAMPLES: tuple[e.Event, ...] = (
         author="turn",
         evidence=EVIDENCE,
     ),
-    e.SkillApproved(name="code-review", proposal=9, by="user", rules=("secret",)),
-    e.SkillDenied(name="code-review", proposal=9, by="user"),
+    skills_events.SkillApproved(name="code-review", proposal=9, by="user", rules=("secret",)),
+    skills_events.SkillDenied(name="code-review", proposal=9, by="user"),
 )

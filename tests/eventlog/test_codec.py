@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.events import Event, SessionTitled
 from hermes_jobs.errors import Corrupt, NewerSchema
-from hermes_jobs.eventlog.codec import Codec, chain_hash, escaped, to_json, unescaped
+from hermes_jobs.kernel.events import Event, SessionTitled
+from hermes_jobs.kernel.log.codec import Codec, chain_hash, escaped, to_json, unescaped
 from tests.processes import ROOT
 
 CODEC = Codec()

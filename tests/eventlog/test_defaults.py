@@ -8,16 +8,34 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.features.mcp import events as mcp_events
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 
 FILE = Path(__file__).parent.parent / "golden" / "defaults.json"
 CODEC = Codec()
 STORED_WITHIN = (
-    *(e.Opening, e.PlannedCall, e.CallPattern, e.McpTool, e.McpPrompt, e.McpPromptArgument, Usage),
-    *(e.ReplayedTurn, e.Variant, e.Exclusion, e.Inclusion, e.Finding, e.FollowedCall, e.CheckResult),
+    *(
+        e.Opening,
+        e.PlannedCall,
+        e.CallPattern,
+        mcp_events.McpTool,
+        mcp_events.McpPrompt,
+        mcp_events.McpPromptArgument,
+        Usage,
+    ),
+    *(
+        replay_events.ReplayedTurn,
+        replay_events.Variant,
+        replay_events.Exclusion,
+        replay_events.Inclusion,
+        replay_events.Finding,
+        replay_events.FollowedCall,
+        replay_events.CheckResult,
+    ),
 )
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.notifier import ProcessNotifier
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.notifier import ProcessNotifier
 from tests.eventlog.changes import append, write
 from tests.tools.support import wait_until
 

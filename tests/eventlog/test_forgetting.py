@@ -12,18 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.forgetting import KEY_SCOPE, NEWEST, Removal, deleted, texts_of
-from hermes_jobs.domain.patterns import Pattern, literal
-from hermes_jobs.domain.streams import fold, initial_state
-from hermes_jobs.engine.repository import StreamRepository
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.forget import erase_remains, find, forget
-from hermes_jobs.eventlog.log import StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.forgetting.patterns import Pattern, literal
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.repository import StreamRepository
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.forget import erase_remains, find, forget
+from hermes_jobs.kernel.log.log import StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.decision import LargeResult
+from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST, Removal, deleted, texts_of
+from hermes_jobs.kernel.streams.streams import fold, initial_state
 from tests.eventlog.changes import META, MOMENT, append, claim, due, key, step, titles, write
 from tests.eventlog.moving import bring_in, lines_of, live
 from tests.eventlog.test_verify import change
@@ -154,7 +155,7 @@ def test_a_stream_that_goes_as_a_whole_may_have_no_work_due(log: SqlEventLog) ->
 
 
 def test_a_cached_state_is_folded_again(log: SqlEventLog) -> None:
-    added = e.MemoryAdded(target="user", content="Has a secret", author="user")
+    added = memory_events.MemoryAdded(target="user", content="Has a secret", author="user")
     log.append(append(StreamWrite(stream="memory", events=(added,), expected=None)))
     states = StreamRepository(log)
     assert states.state("memory").user == ("Has a secret",)  # type: ignore[attr-defined]
@@ -165,8 +166,8 @@ def test_a_cached_state_is_folded_again(log: SqlEventLog) -> None:
 
 def test_entries_that_become_equal_stay_distinct(log: SqlEventLog) -> None:
     entries = ("PIN 1234", "PIN 5678", "PIN none")
-    added = [e.MemoryAdded(target="user", content=entry, author="user") for entry in entries]
-    facts = [*added, e.MemoryRemoved(target="user", old="PIN 5678", author="user")]
+    added = [memory_events.MemoryAdded(target="user", content=entry, author="user") for entry in entries]
+    facts = [*added, memory_events.MemoryRemoved(target="user", old="PIN 5678", author="user")]
     log.append(append(StreamWrite(stream="memory", events=tuple(facts), expected=None)))
     replace = Pattern(re.compile(r"\d{4}"))
     remove(log, Removal(text=replace, found=replace.found))

@@ -12,11 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.session.messages import Payload, ToolCall
-from hermes_jobs.domain.usage import Reservation, Usage
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.features.mcp import events as mcp_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 from tests.eventlog import (
     consolidation_examples,
     curation_examples,
@@ -72,7 +73,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         at=12,
         workdir="/srv/work",
         toolsets=("files", "memory"),
-        mcp=(e.McpCatalogue(server="notes", digest="ab" * 16),),
+        mcp=(mcp_events.McpCatalogue(server="notes", digest="ab" * 16),),
         mcp_away=("mail: it ended with exit code 3",),
         mcp_search=True,
         verify="full",

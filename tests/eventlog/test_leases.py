@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.leases import FailureDetector, Lease
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks
-from hermes_jobs.eventlog.log import EventLog, WorkerRow
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.leases import FailureDetector, Lease
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
+from hermes_jobs.kernel.log.log import EventLog, WorkerRow
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.manual_clock import ManualClock
 from tests.processes import ROOT
 from tests.tools.support import wait_until
@@ -27,7 +27,7 @@ LEASE_SECONDS = 6.0
 HOLDING = """
 import sys
 from pathlib import Path
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
 held = LivenessLocks(Path(sys.argv[1])).hold(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.read()
@@ -289,9 +289,9 @@ class TestLivenessLocks:
 WORK = """
 import sys
 from pathlib import Path
-from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.leases import Lease
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
+from hermes_jobs.kernel.log.factory import open_log
 lease = Lease(open_log(sys.argv[1]), LivenessLocks(Path(sys.argv[2])), worker="w-1", name="", queues=(),
               lease_seconds=6.0)
 lease.start()

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.errors import Conflict
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
 
 title = st.text(max_size=20)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns.steps import Step
 from tests.eventlog.changes import due, step, titles
 from tests.eventlog.writers import claim_steps, decide_together, run_in_processes, use_keys, write_own_streams
 

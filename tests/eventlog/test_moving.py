@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.decision import UniqueKey
 from hermes_jobs.errors import Corrupt, Rejected
-from hermes_jobs.eventlog import copy_log
-from hermes_jobs.eventlog.export_log import export_log
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.rows import row_hash
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.statements import EVENT
-from hermes_jobs.eventlog.verify import verify
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.log import copy_log
+from hermes_jobs.kernel.log.export_log import export_log
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.rows import row_hash
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.statements import EVENT
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.decision import UniqueKey
+from hermes_jobs.kernel.views.views import Views
 from tests.e2e.invariants import history
 from tests.eventlog.changes import append, write
 from tests.eventlog.moving import bring_in, lines_of, live, looked_at

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.outage import LogOutage
+from hermes_jobs.kernel.log.outage import LogOutage
 
 
 def test_an_outage_is_two_lines_however_long_it_lasts(caplog: pytest.LogCaptureFixture) -> None:

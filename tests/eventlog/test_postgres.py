@@ -14,9 +14,9 @@ from psycopg import Connection
 from sqlalchemy import create_engine, make_url, text
 
 from hermes_jobs.errors import LogUnavailable, Misconfigured
-from hermes_jobs.eventlog import postgres
-from hermes_jobs.eventlog.factory import open_log
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log import postgres
+from hermes_jobs.kernel.log.factory import open_log
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
 from tests.proxy import Proxy
 from tests.services import POSTGRES_URL, postgres_schema

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.errors import Corrupt, LogUnavailable, Misconfigured
-from hermes_jobs.eventlog import sqlite
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel.log import sqlite
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.system import file_lock
 from tests.eventlog.changes import append, titles, write
 from tests.small_disk import SmallDisk, mounted
@@ -198,7 +198,7 @@ def stopped_writer(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 HOLD_AND_STOP = """
 import os, signal, sys
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.factory import open_log
 log = open_log(sys.argv[1])
 with log._database.write_lock() as begin:
     begin(True)
@@ -255,7 +255,7 @@ def test_a_connection_that_may_not_write_says_so(sqlite_log: SqlEventLog) -> Non
 
 WRITE = """
 import sys
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.factory import open_log
 from tests.eventlog.changes import append, write
 log = open_log(sys.argv[1])
 for number in range(50):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain.events import SessionTitled
 from hermes_jobs.errors import Corrupt
-from hermes_jobs.eventlog.codec import UPCASTS, Codec, UpcastTable, current_schema, upcast
+from hermes_jobs.kernel.events import SessionTitled
+from hermes_jobs.kernel.log.codec import UPCASTS, Codec, UpcastTable, current_schema, upcast
 
 
 def from_name_to_title(fields: dict[str, Any]) -> dict[str, Any]:

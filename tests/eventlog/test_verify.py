@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain.events import TurnCompleted
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.eventlog.log import StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel.events import TurnCompleted
+from hermes_jobs.kernel.log.log import StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import next_steps
 from tests.eventlog.changes import append, key, write
 
 

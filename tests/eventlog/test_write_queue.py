@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog import write_queue
-from hermes_jobs.eventlog.database import Begin, Connection
-from hermes_jobs.eventlog.sqlite import SqliteDatabase
-from hermes_jobs.eventlog.write_queue import WriteQueue
+from hermes_jobs.kernel.log import write_queue
+from hermes_jobs.kernel.log.database import Begin, Connection
+from hermes_jobs.kernel.log.sqlite import SqliteDatabase
+from hermes_jobs.kernel.log.write_queue import WriteQueue
 
 
 class CountingDatabase(SqliteDatabase):

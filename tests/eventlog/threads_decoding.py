@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from threading import Barrier, Thread
 
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.kernel.log.codec import Codec
 from tests.eventlog.test_golden_events import EXAMPLES
 
 THREADS = 16

@@ -9,7 +9,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any
 
 from hermes_jobs.errors import Conflict, KeyTaken, StepLost
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.factory import open_log
 from tests.eventlog.changes import append, claim, key, write
 
 Job = Callable[[str, int, int, int], Any]

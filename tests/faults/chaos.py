@@ -21,12 +21,12 @@ from pathlib import Path
 import psycopg
 from redis import Redis
 
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.errors import LogUnavailable, Rejected
-from hermes_jobs.eventlog.factory import sqlite_url
+from hermes_jobs.kernel.log.factory import sqlite_url
+from hermes_jobs.kernel.streams.streams import SESSIONS
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.views.generations import Generations
 from hermes_jobs.runtime.broker_address import find_server
-from hermes_jobs.views.generations import Generations
 from tests.faults.checker import Given, Line, violations
 from tests.faults.crew import Crew, wait_until
 from tests.faults.fleet import Fleet

@@ -12,9 +12,9 @@ from threading import Event
 import psutil
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.home import Home, Running
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.eventlog.append import PreparedAppend
-from hermes_jobs.eventlog.database import Connection
-from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.append import PreparedAppend
+from hermes_jobs.kernel.log.database import Connection
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.home import Home
@@ -31,7 +31,7 @@ MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
 PRELOADED = [
     "hermes_jobs.interfaces.cli.send",
     "hermes_jobs.interfaces.cli.turns.waiter",
-    "hermes_jobs.agent.llm.completions_client",
+    "hermes_jobs.llm.completions_client",
     "hermes_jobs.runtime.inline_worker",
     "tests.faults.preloaded",
 ]

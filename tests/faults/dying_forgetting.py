@@ -9,12 +9,12 @@ import sys
 from typing import Any
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.eventlog import forget as log_forgetting
-from hermes_jobs.eventlog.append import PreparedAppend
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.forgetting import erase as forgetting
 from hermes_jobs.interfaces.cli import main
-from hermes_jobs.runtime import forgetting
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.log import forget as log_forgetting
+from hermes_jobs.kernel.log.append import PreparedAppend
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.views.views import Views
 
 PARTS: dict[str, tuple[Any, str]] = {
     "search": (forgetting.Forgetter, "find"),

@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import Any
 
-from hermes_jobs.agent.snapshots.store import SnapshotStore
+from hermes_jobs.features.snapshots.store import SnapshotStore
 
 MOMENTS = ("kept", "planned", "replaced")
 """After the old content was kept, after the change was noted, after the file was replaced."""

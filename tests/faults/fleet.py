@@ -20,7 +20,7 @@ from tests.home import Home
 
 PRELOADED = [
     "workers.cli",
-    "hermes_jobs.agent.llm.completions_client",
+    "hermes_jobs.llm.completions_client",
     "workers.worker",
     "workers.tasks",
     __name__,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from hermes_jobs.engine.clock_and_ids import SystemClock
 from hermes_jobs.interfaces.cli import main
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 
 
 def shift_by(file: Path) -> None:

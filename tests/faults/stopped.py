@@ -11,11 +11,11 @@ import signal
 import sys
 import threading
 
-from hermes_jobs.eventlog.append import PreparedAppend
-from hermes_jobs.eventlog.database import Connection
-from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.interfaces.cli import main
+from hermes_jobs.kernel.log.append import PreparedAppend
+from hermes_jobs.kernel.log.database import Connection
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.log.sql import SqlEventLog
 
 
 def stop_after(fact: str) -> None:

@@ -9,9 +9,10 @@ from collections import Counter
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.consolidation import PREFIX
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.consolidation import events as consolidation_events
+from hermes_jobs.features.consolidation.rules import PREFIX
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.runtime.housekeeping import plan_consolidations
 from tests.e2e.invariants import assert_views_agree
 from tests.faults.crew import Crew, wait_until
@@ -59,9 +60,9 @@ def test_each_turn_is_read_once_whatever_append_is_the_last_of_its_worker(
         assert_views_agree(application.log, home.path / "views")
 
 
-def observed(log: EventLog) -> list[e.MemoryAdded]:
+def observed(log: EventLog) -> list[memory_events.MemoryAdded]:
     written = (each.event for each in log.read("memory"))
-    return [event for event in written if isinstance(event, e.MemoryAdded)]
+    return [event for event in written if isinstance(event, memory_events.MemoryAdded)]
 
 
 def assert_each_turn_is_read_once(log: EventLog) -> None:
@@ -69,8 +70,10 @@ def assert_each_turn_is_read_once(log: EventLog) -> None:
     twice."""
     for head in log.streams(PREFIX):
         events = [each.event for each in log.read(head.stream)]
-        asked = [event for event in events if isinstance(event, e.ConsolidationRequested)]
-        ends = Counter(event.review for event in events if isinstance(event, e.ConsolidationEnded))
+        asked = [event for event in events if isinstance(event, consolidation_events.ConsolidationRequested)]
+        ends = Counter(
+            event.review for event in events if isinstance(event, consolidation_events.ConsolidationEnded)
+        )
         assert ends == Counter(event.review for event in asked), head.stream
         assert [each.after for each in asked[1:]] == [each.until for each in asked[:-1]]
         assert log.account(head.stream).reserved.tokens == 0

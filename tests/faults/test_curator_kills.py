@@ -8,8 +8,9 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.settings import load
 from tests.e2e.test_curator import ARCHIVE, curator, merge, text
 from tests.e2e.test_skills import drop
@@ -44,14 +45,14 @@ def test_a_curator_proposes_each_thing_once_and_it_is_applied_whole_whenever_its
     for review in reviews:
         assert counts[f"session-{review}", e.ReviewStarted] == 1
         assert counts[f"session-{review}", e.ReviewCompleted] == 1
-        assert counts[f"curation-{review}", e.MergeProposed] == 1
-        assert counts[f"curation-{review}", e.ArchiveProposed] == 1
+        assert counts[f"curation-{review}", skills_events.MergeProposed] == 1
+        assert counts[f"curation-{review}", skills_events.ArchiveProposed] == 1
 
     code, at = KILLED, 0
     while code == KILLED:
         at += 1
         code = sends.run(home.environ, home.work, [reviews[0]], at, "within", command=("reviews", "apply"))
-        applied = [each for each in _facts(application) if isinstance(each, e.ProposalApplied)]
+        applied = [each for each in _facts(application) if isinstance(each, skills_events.ProposalApplied)]
         skills = application.skills.of_home()
         assert (len(applied), skills["old-way"].is_archived) in {(0, False), (2, True)}
     assert code == 0

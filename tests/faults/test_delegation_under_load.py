@@ -14,10 +14,10 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.domain import child_slots
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.streams import fold
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams import child_slots
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.streams import fold
 from tests.e2e.invariants import (
     assert_all_is_done_once,
     assert_at_most_once,

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.embedding import PREFIX
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.recall import events as e
+from hermes_jobs.features.recall.rules import PREFIX
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.runtime.housekeeping import plan_embeddings
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.references import HEAD
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns.references import HEAD
+from hermes_jobs.kernel.turns.session import stream_of
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
 from tests.home import Home

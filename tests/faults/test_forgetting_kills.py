@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.eventlog.factory import open_log
+from hermes_jobs.kernel.log.factory import open_log
 from tests.faults.crew import Crew, wait_until
 from tests.faults.dying_forgetting import PARTS
 from tests.home import Home

@@ -16,8 +16,9 @@ from typing import Literal
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.gateway import events as gateway_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
@@ -30,7 +31,7 @@ PATIENCE = 120.0
 PRELOADED = [
     "hermes_jobs.features.telegram.api",
     "hermes_jobs.features.telegram.platform",
-    "hermes_jobs.agent.llm.completions_client",
+    "hermes_jobs.llm.completions_client",
 ]
 STEP = 1 if os.environ.get("FAULTS") == "full" else 3
 NEVER = 10_000  # more appends than anything here has
@@ -184,7 +185,7 @@ def test_a_gateway_frozen_past_its_lease_finds_another_in_its_place_and_nothing_
             wait_until(lambda: answered(bot, ["one", "two", "three"]), "the third answer")
             log = served.application.log
             wait_until(lambda: not log.steps(), "the end of all work")
-            taken = [fact for fact in facts_of(log) if isinstance(fact, e.GatewayTaken)]
+            taken = [fact for fact in facts_of(log) if isinstance(fact, gateway_events.GatewayTaken)]
             assert len({fact.worker for fact in taken}) == 2
             assert_heard_once(log, ["one", "two", "three"])
         assert frozen.end() == 0

@@ -8,8 +8,8 @@ from signal import SIGCONT, SIGSTOP
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
 from tests.e2e.invariants import (
     RESULTS,
     assert_all_is_done_once,

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.fork import fork
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.fork import fork
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
@@ -91,7 +92,7 @@ def _assert_each_was_learned_from_once(application: Application, sessions: list[
             e.ReviewCompleted: accepted,
         }
         assert {kind: own[kind] for kind in counts} == counts, session
-    saved = [fact for fact in _facts(application) if isinstance(fact, e.MemoryAdded)]
+    saved = [fact for fact in _facts(application) if isinstance(fact, memory_events.MemoryAdded)]
     calls = Counter(fact.evidence.call for fact in saved if fact.evidence)
     assert set(calls.values()) <= {1}
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import entries_of
-from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.rules.memory import entries_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
@@ -56,7 +57,7 @@ def test_a_memory_is_saved_once_whenever_its_turn_is_killed(
 
 def _assert_each_call_wrote_once(log: EventLog) -> None:
     """One fact for each call, in the same append as its result."""
-    added = [fact for fact in facts_of(log) if isinstance(fact, e.MemoryAdded)]
+    added = [fact for fact in facts_of(log) if isinstance(fact, memory_events.MemoryAdded)]
     calls = [fact.evidence.call for fact in added if fact.evidence]
     assert len(set(calls)) == len(added)
     results = {
@@ -67,7 +68,7 @@ def _assert_each_call_wrote_once(log: EventLog) -> None:
     written = {
         each.event.evidence.call: each.recorded_at
         for each in log.tail(limit=10_000)
-        if isinstance(each.event, e.MemoryAdded) and each.event.evidence
+        if isinstance(each.event, memory_events.MemoryAdded) and each.event.evidence
     }
     assert written == results
 

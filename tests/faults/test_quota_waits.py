@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.steps import Step
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.steps import Step
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.crew import Crew, wait_until
 from tests.home import Home, Ran

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.replay import PREFIX
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.replay import events as e
+from hermes_jobs.features.replay.rules.replay import PREFIX
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_views_agree
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish

@@ -15,12 +15,13 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult, StreamEvents
-from hermes_jobs.domain.schedule.commands import Add, Pause
-from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
-from hermes_jobs.domain.schedule.timing import rule_of
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.commands import Add, Pause
+from hermes_jobs.features.schedules.rules.schedule import Schedule, stream_of
+from hermes_jobs.features.schedules.rules.timing import rule_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.crew import PATIENCE, Crew, wait_until
@@ -94,7 +95,7 @@ def beats(home: Home, crew: Crew) -> Iterator[Beats]:
 def add(crew: Crew, name: str, next_due: float, **changes: object) -> None:
     """A schedule that is due for the first time when the test wants it."""
     plan = replace(PLAN, name=name, timing="*/5 * * * *", deliver=(), **changes)
-    added = e.ScheduleAdded(schedule=name, plan=plan, by="user", next_due=next_due)
+    added = schedules_events.ScheduleAdded(schedule=name, plan=plan, by="user", next_due=next_due)
     change = DecisionResult(writes=(StreamEvents(stream_of(name), (added,)),))
     crew.application.engine().change(lambda load: change, "test")
 
@@ -141,11 +142,15 @@ def assert_each_due_time_had_its_own(crew: Crew, name: str, first: float) -> Non
     schedule = state(crew, name)
     assert schedule.plan is not None
     rule = rule_of(schedule.plan)
-    fired = [fact.due for fact in of(crew.log, name, e.ScheduleFired) if isinstance(fact, e.ScheduleFired)]
+    fired = [
+        fact.due
+        for fact in of(crew.log, name, schedules_events.ScheduleFired)
+        if isinstance(fact, schedules_events.ScheduleFired)
+    ]
     missed = [
         due
-        for fact in of(crew.log, name, e.ScheduleMissed)
-        if isinstance(fact, e.ScheduleMissed)
+        for fact in of(crew.log, name, schedules_events.ScheduleMissed)
+        if isinstance(fact, schedules_events.ScheduleMissed)
         for due in takewhile(lambda due: due <= (fact.until or fact.due), rule.following(fact.due))  # noqa: B023
     ]
     next_due = schedule.next_due
@@ -202,15 +207,15 @@ def test_schedules_due_during_a_broker_outage_run_after_it(
     add(crew, "p1", due)
     add(crew, "p2", due - HOUR - due % (5 * MINUTE), missed="skip")
     wait_until(lambda: crew.application.clock.now() > due + 1, "the due time to pass")
-    assert of(crew.log, "p1", e.ScheduleFired) == []
+    assert of(crew.log, "p1", schedules_events.ScheduleFired) == []
     broker.start()
     finish(crew, ("p1", "p2"))
 
-    (fired,) = of(crew.log, "p1", e.ScheduleFired)
-    assert isinstance(fired, e.ScheduleFired)
+    (fired,) = of(crew.log, "p1", schedules_events.ScheduleFired)
+    assert isinstance(fired, schedules_events.ScheduleFired)
     assert fired.due == due
-    missed = of(crew.log, "p2", e.ScheduleMissed)
-    assert [fact.reason for fact in missed if isinstance(fact, e.ScheduleMissed)] == ["down"]
+    missed = of(crew.log, "p2", schedules_events.ScheduleMissed)
+    assert [fact.reason for fact in missed if isinstance(fact, schedules_events.ScheduleMissed)] == ["down"]
 
 
 def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Crew, beats: Beats) -> None:
@@ -219,10 +224,10 @@ def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Cre
     now = crew.application.clock.now()
     plan = replace(PLAN, timing="every 3 hours", kind="interval", deliver=())
     crew.application.engine().change(Add(schedule="p1", now=now - 3 * HOUR + 2, plan=plan), "test")
-    wait_until(lambda: bool(of(crew.log, "p1", e.ScheduleFired)), "the run")
+    wait_until(lambda: bool(of(crew.log, "p1", schedules_events.ScheduleFired)), "the run")
     finish(crew, ("p1",))
 
-    assert len(of(crew.log, "p1", e.ScheduleFired)) == 1
+    assert len(of(crew.log, "p1", schedules_events.ScheduleFired)) == 1
     wait_until(lambda: "due: p1-" in beat.err, "the beat's word on it")
 
 
@@ -240,16 +245,16 @@ def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles
             timing = f"at 2026-01-01T00:{at // 60:02}:{at % 60:02}+00:00"
             plan = replace(PLAN, timing=timing, kind="once", missed="all", deliver=())
             due = 1_767_225_600.0 + at
-            added = e.ScheduleAdded(schedule=f"p{at}", plan=plan, by="user", next_due=due)
+            added = schedules_events.ScheduleAdded(schedule=f"p{at}", plan=plan, by="user", next_due=due)
             change = DecisionResult(writes=(StreamEvents(stream_of(f"p{at}"), (added,)),))
             application.engine().change(lambda load: change, "test")  # noqa: B023 - called at once
             code = _drained(home.environ, at, moment)
         assert at > 4, "firing and running have more appends than that"
         assert _drained(home.environ, 0, moment) == 0
         facts = facts_of(application.log)
-        fired = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleFired)]
+        fired = [fact.schedule for fact in facts if isinstance(fact, schedules_events.ScheduleFired)]
         assert sorted(fired) == sorted(f"p{number}" for number in range(1, at + 1))
-        ended = [fact.schedule for fact in facts if isinstance(fact, e.ScheduleRunEnded)]
+        ended = [fact.schedule for fact in facts if isinstance(fact, schedules_events.ScheduleRunEnded)]
         assert sorted(ended) == sorted(fired)
         assert_all_is_done_once(application.log, [])
     finally:

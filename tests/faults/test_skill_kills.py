@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills.content import content_of
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.features.skills.content import content_of
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
 from tests.home import Home
@@ -79,7 +80,7 @@ def assert_files_agree(application: Application) -> None:
 
 
 def assert_each_call_wrote_once(application: Application) -> None:
-    written = [fact for fact in facts_of(application.log) if isinstance(fact, e.SkillWritten)]
+    written = [fact for fact in facts_of(application.log) if isinstance(fact, skills_events.SkillWritten)]
     calls = Counter(
         evidence.call for fact in written if (evidence := getattr(fact, "evidence", None)) is not None
     )

@@ -26,7 +26,7 @@ IN_THE_MIDDLE_OF_AN_APPEND = """
 import os, signal, sys
 from pathlib import Path
 from typing import Any
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 log = open_log(sqlite_url(Path(sys.argv[1]) / "events.db"))
 with log._database.write_lock() as begin:
     begin(True).execute("DELETE FROM workers")
@@ -42,8 +42,8 @@ WHILE_IT_TAKES_EVENTS_IN = """
 import os, signal, sys
 from pathlib import Path
 from typing import Any
-from hermes_jobs.views.sqlite import connect, transaction
-from hermes_jobs.views.generations import Generations
+from hermes_jobs.kernel.views.sqlite import connect, transaction
+from hermes_jobs.kernel.views.generations import Generations
 connection = connect(Generations(Path(sys.argv[1]) / "views").current())
 with transaction(connection, "IMMEDIATE"):
     connection.execute("UPDATE checkpoint SET position = position")

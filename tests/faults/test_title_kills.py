@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish

@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.replay.experiment import stream_of
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.replay import events as e
+from hermes_jobs.features.replay.rules.experiment import stream_of
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
 from tests.home import Home

@@ -10,7 +10,7 @@ from signal import SIGCONT, SIGINT, SIGSTOP, SIGTERM, Signals
 
 import pytest
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from hermes_jobs.runtime.broker_address import find_server
 from tests.e2e.invariants import assert_all_is_done_once, counted, facts_of, history
 from tests.faults.crew import Crew, wait_until

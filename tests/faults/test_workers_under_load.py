@@ -14,7 +14,7 @@ from signal import SIGINT, SIGKILL
 import pytest
 from redis import Redis
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.kernel import events as e
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
 from tests.e2e.invariants import (

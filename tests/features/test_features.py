@@ -9,10 +9,10 @@ import click
 import grimp
 import pytest
 
-from hermes_jobs.domain.events import Event
-from hermes_jobs.domain.stream_kind import StreamKind
-from hermes_jobs.feature import Feature, features
-from hermes_jobs.views.projection import Projection
+from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.feature import Feature, features
+from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.views.projection import Projection
 
 FOLDER = "hermes_jobs.features"
 OPEN = {"api", "events"}

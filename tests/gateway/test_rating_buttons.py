@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.rating_buttons import CONFIRMATIONS, MAX_DATA, NOT_HERE, rating_buttons
-from hermes_jobs.interfaces.gateway import service
+from hermes_jobs.features.gateway import service
+from hermes_jobs.features.gateway.rules.rating_buttons import (
+    CONFIRMATIONS,
+    MAX_DATA,
+    NOT_HERE,
+    rating_buttons,
+)
+from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import BotServer, Fault
 from tests.gateway.serving import ANNA, Served, environ_of, serving

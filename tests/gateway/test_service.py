@@ -11,17 +11,18 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.workers import statuses
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.commands import GatewayPolicy, IncomingMessage
-from hermes_jobs.domain.memory.writes import Operation, Origin, Write
 from hermes_jobs.errors import LogUnavailable, Misconfigured, Rejected
-from hermes_jobs.eventlog.log import EventLog
-from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliverySent
+from hermes_jobs.features.gateway import events as gateway_events
+from hermes_jobs.features.gateway import service
+from hermes_jobs.features.gateway.receiver import MessageReceiver
+from hermes_jobs.features.gateway.rules.commands import GatewayPolicy, IncomingMessage
+from hermes_jobs.features.memory.rules.writes import Operation, Origin, Write
 from hermes_jobs.features.telegram.api import telegram_service, validate_users
 from hermes_jobs.interfaces.cli.doctor.gateway import telegram
-from hermes_jobs.interfaces.gateway import service
-from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
 from tests.gateway.bot_server import PATIENCE, TOKEN, BotServer, Fault
@@ -80,7 +81,7 @@ def test_it_works_on_every_kind_of_log(environ: Mapping[str, str], bot: BotServe
         answers(bot, "You said: Hello")
         log = second.application.log
         wait_until(lambda: not log.steps(), "the end of all work")
-        assert len(of_type(log, e.GatewayTaken)) == 1
+        assert len(of_type(log, gateway_events.GatewayTaken)) == 1
         assert verify(log).is_sound  # type: ignore[arg-type]
 
 
@@ -241,11 +242,11 @@ def test_a_second_gateway_of_a_log_waits_and_takes_over(environ: Mapping[str, st
             bot.write(ANNA, "Hello")
             answers(bot, "You said: Hello")
             assert not any("Listening" in told for told in second.told)
-            assert len(of_type(second.application.log, e.GatewayTaken)) == 1
+            assert len(of_type(second.application.log, gateway_events.GatewayTaken)) == 1
     with serving(environ) as third:
         bot.write(ANNA, "Again")
         answers(bot, "You said: Hello", "You said: Again")
-        assert len(of_type(third.application.log, e.GatewayTaken)) == 2
+        assert len(of_type(third.application.log, gateway_events.GatewayTaken)) == 2
 
 
 def test_a_message_waits_for_a_log_that_is_away_and_one_that_breaks_is_passed_over(

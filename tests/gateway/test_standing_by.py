@@ -8,13 +8,13 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.domain.gateway.commands import IncomingMessage
-from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
-from hermes_jobs.interfaces.gateway import service
-from hermes_jobs.interfaces.gateway.leader import GatewayLeader
-from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
-from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
-from hermes_jobs.interfaces.gateway.service import GatewayService
+from hermes_jobs.features.gateway import service
+from hermes_jobs.features.gateway.leader import GatewayLeader
+from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
+from hermes_jobs.features.gateway.receiver import MessageReceiver
+from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
+from hermes_jobs.features.gateway.service import GatewayService
 
 OLD, NEW = 700_000_001, 42
 """After a week in which nobody has written, Telegram continues with any number."""

@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
 from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
 
 BEGAN = datetime(2026, 9, 21, tzinfo=UTC)
 DAYS = 60
@@ -127,21 +129,27 @@ class Months:
         yield at + 20, stream, [e.ReviewCompleted(review=review, saved="")]
 
     def _memory(self) -> Facts:
-        targets: tuple[e.MemoryTarget, ...] = ("memory", "memory", "user")
+        targets: tuple[memory_events.MemoryTarget, ...] = ("memory", "memory", "user")
         for number in range(45):
             at = DAYS * 86_400 * number / 45
             content = f"{number}: {self._text(self.random.randint(3, 9))}"
             target = targets[number % 3]
-            yield at, "memory", [e.MemoryAdded(target=target, content=content, author="review")]
+            yield at, "memory", [memory_events.MemoryAdded(target=target, content=content, author="review")]
             if number % 9 == 8:
-                yield at + 60, "memory", [e.MemoryRemoved(target=target, old=content, author="user")]
+                yield (
+                    at + 60,
+                    "memory",
+                    [memory_events.MemoryRemoved(target=target, old=content, author="user")],
+                )
 
     def _schedules(self) -> Facts:
         for index, name in enumerate(SCHEDULES):
             schedule = f"c{index}x"
-            plan = e.Plan(name=name, text=name, kind="cron", timing="0 9 * * *", timezone="UTC")
+            plan = schedules_events.Plan(
+                name=name, text=name, kind="cron", timing="0 9 * * *", timezone="UTC"
+            )
             due = BEGAN.timestamp() + 9 * 3_600
-            added = e.ScheduleAdded(schedule=schedule, plan=plan, by="user", next_due=due)
+            added = schedules_events.ScheduleAdded(schedule=schedule, plan=plan, by="user", next_due=due)
             yield 0, f"schedule-{schedule}", [added]
             for day in range(DAYS):
                 yield from self._run(schedule, index, day)
@@ -151,16 +159,22 @@ class Months:
         due = BEGAN.timestamp() + at
         chance = self.random.random()
         if chance < 0.04:
-            missed = e.ScheduleMissed(schedule=schedule, due=due, reason="down", next_due=due + 86_400)
+            missed = schedules_events.ScheduleMissed(
+                schedule=schedule, due=due, reason="down", next_due=due + 86_400
+            )
             yield at + 7_200, stream, [missed]
             return
         at += self.random.expovariate(1 / 2) if chance < 0.9 else 300 + 3_000 * self.random.random()
         turn, session = f"r{index}{day:03}x", f"z{index}{day:03}x"
-        fired = e.ScheduleFired(schedule=schedule, due=due, turn=turn, session=session, next_due=due + 86_400)
+        fired = schedules_events.ScheduleFired(
+            schedule=schedule, due=due, turn=turn, session=session, next_due=due + 86_400
+        )
         yield at, stream, [fired]
         yield from self._turn(turn, session, "cli", at)
         failed = self.random.random() < 0.06
-        ended = e.ScheduleRunEnded(schedule=schedule, turn=turn, status="failed" if failed else "completed")
+        ended = schedules_events.ScheduleRunEnded(
+            schedule=schedule, turn=turn, status="failed" if failed else "completed"
+        )
         yield at + 9, stream, [ended]
         wanted = DeliveryRequested(
             delivery=f"d{turn}x0", target="cli", text=self._text(30), turn=turn, source=f"schedule:{schedule}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Reservation, Usage
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
 
 TURN = "t7mq2xw4kd9ra"
 SESSION = "s4h8c1zt6e0pj"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.features.schedules import events as e
 from hermes_jobs.interfaces.html.charts import HEIGHT, MAX_SERIES, OTHERS, nice, stacked, ticks
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from hermes_jobs.text import figures
 from tests.html.months import BEGAN, SCHEDULES, Months
 from tests.html.test_turn_page import Elements

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hermes_jobs.domain.session.messages import Message, UserMessage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import Cancel, Model, ModelRequest, Reply, ToolSpec
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, Reply, ToolSpec
+from hermes_jobs.kernel.turns.messages import Message, UserMessage
 
 
 def request(*said: str | Message, tools: tuple[str, ...] = (), max_tokens: int | None = None) -> ModelRequest:

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions, first_dialect
-from hermes_jobs.agent.llm.render import mark_for_caching
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions, first_dialect
+from hermes_jobs.llm.render import mark_for_caching
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Refuse
 from tests.model_server import ModelServer

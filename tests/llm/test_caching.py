@@ -2,9 +2,9 @@
 
 import pytest
 
-from hermes_jobs.agent.llm.cache_support import PromptCaching, prompt_caching
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.agent.llm.providers import PROVIDERS, ProviderName
+from hermes_jobs.llm.cache_support import PromptCaching, prompt_caching
+from hermes_jobs.llm.dialect import ApiOptions
+from hermes_jobs.llm.providers import PROVIDERS, ProviderName
 
 LOCAL = "http://127.0.0.1:1/v1"
 

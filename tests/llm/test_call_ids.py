@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.call_ids import with_valid_ids
-from hermes_jobs.agent.llm.dialect import adapt, first_dialect
-from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.engine.ports import ModelRequest
+from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.call_ids import with_valid_ids
+from hermes_jobs.llm.dialect import adapt, first_dialect
+from hermes_jobs.llm.render import request_body
 
 FORMS = [".+", ".{1,40}", "[a-zA-Z0-9]{9}", "[a-zA-Z0-9_-]+"]
 rounds = st.lists(

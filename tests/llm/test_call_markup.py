@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
-from hermes_jobs.engine.ports import Reply
+from hermes_jobs.kernel.engine.ports import Reply
+from hermes_jobs.llm.reply_builder import ReplyBuilder
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "terminal": {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.catalogue import Offered, listing
-from hermes_jobs.agent.llm.price import Price
+from hermes_jobs.llm.catalogue import Offered, listing
+from hermes_jobs.llm.price import Price
 from tests.llm.addresses import serving
 
 KEY = "sk-nobody-may-see-this"

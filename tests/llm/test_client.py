@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.llm.client import OpenAIModel
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, AskedCall, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer
@@ -422,7 +422,7 @@ def test_closing_the_model_ends_its_calls(model_server: ModelServer) -> None:
 def test_making_a_model_does_not_import_its_client() -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.agent.llm.client import OpenAIModel\n"
+        "from hermes_jobs.llm.client import OpenAIModel\n"
         "model = OpenAIModel(api_key='k', base_url='http://127.0.0.1:9/v1')\n"
         "assert 'openai' not in sys.modules and 'asyncio' in sys.modules\n"
         "model.warm()\n"

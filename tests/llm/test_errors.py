@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.errors import HINTS, ApiRefusal, classify, parse_refusal, unreadable_answer
-from hermes_jobs.agent.llm.retry import RETRYABLE
-from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.llm.errors import HINTS, ApiRefusal, classify, parse_refusal, unreadable_answer
+from hermes_jobs.llm.retry import RETRYABLE
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 23, 1, tzinfo=UTC).timestamp()

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import Dialect, adapt
-from hermes_jobs.agent.llm.retry import RETRYABLE
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import Dialect, adapt
+from hermes_jobs.llm.retry import RETRYABLE
 from tests.llm.test_errors import CASES, judged
 from tests.llm.turns import OneSession
 from tests.model_script import Action, Answer, Drop, Raw, Refuse, Seen

@@ -6,7 +6,7 @@ import subprocess
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from hermes_jobs.agent.llm.git_week import COMMAND, MAX_ROWS, week_summary
+from hermes_jobs.llm.git_week import COMMAND, MAX_ROWS, week_summary
 
 ROWS = """\
 {today}

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.agent.llm.loop import THREAD, LoopThread
+from hermes_jobs.llm.loop import THREAD, LoopThread
 
 
 async def thread_name() -> str:

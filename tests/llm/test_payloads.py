@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.assembly import ReplyAssembler
-from hermes_jobs.agent.llm.dialect import ApiOptions, Dialect, adapt, first_dialect
-from hermes_jobs.agent.llm.families import FAMILIES, family_of
-from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.reply_builder import builder_for
-from hermes_jobs.agent.llm.responses import ResponsesAssembler, responses_body
-from hermes_jobs.domain.session.messages import AssistantMessage, Payload, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.engine.ports import ModelRequest, Reply, ToolSpec
+from hermes_jobs.kernel.engine.ports import ModelRequest, Reply, ToolSpec
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.assembly import ReplyAssembler
+from hermes_jobs.llm.dialect import ApiOptions, Dialect, adapt, first_dialect
+from hermes_jobs.llm.families import FAMILIES, family_of
+from hermes_jobs.llm.render import request_body
+from hermes_jobs.llm.reply_builder import builder_for
+from hermes_jobs.llm.responses import ResponsesAssembler, responses_body
 
 Json = dict[str, Any]
 

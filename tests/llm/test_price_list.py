@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.llm.price_list import PriceList
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.llm.price_list import PriceList
 
 MILLION = Usage(input_tokens=1_000_000)
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.anthropic.abilities import abilities
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions, first_dialect
-from hermes_jobs.agent.llm.families import Effort
-from hermes_jobs.agent.llm.price import OwnPrices, Price
-from hermes_jobs.agent.llm.price_list import PriceList
-from hermes_jobs.agent.llm.providers import PROVIDERS, provider_of_model
-from hermes_jobs.agent.llm.render import effort_fields
-from hermes_jobs.agent.llm.usage import canonical_usage
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.llm.anthropic.abilities import abilities
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions, first_dialect
+from hermes_jobs.llm.families import Effort
+from hermes_jobs.llm.price import OwnPrices, Price
+from hermes_jobs.llm.price_list import PriceList
+from hermes_jobs.llm.providers import PROVIDERS, provider_of_model
+from hermes_jobs.llm.render import effort_fields
+from hermes_jobs.llm.usage import canonical_usage
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Raw
 from tests.model_server import ModelServer

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.engine.handlers.failed_calls import MAX_QUOTA_WAITS
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.handlers.failed_calls import MAX_QUOTA_WAITS
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.steps import next_steps
+from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.runtime.maintenance import FastClockWaits
 from tests.llm.test_failures import of
 from tests.llm.turns import OneSession

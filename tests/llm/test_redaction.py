@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.redaction import REDACTED, redact_request
+from hermes_jobs.llm.redaction import REDACTED, redact_request
 
 
 @pytest.mark.parametrize(

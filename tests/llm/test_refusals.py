@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions, Dialect
-from hermes_jobs.agent.llm.families import FAMILIES
-from hermes_jobs.agent.llm.refusals import FEATURES, RecalledRefusals, Refusals, refused_features
-from hermes_jobs.engine.ports import Model, ModelError
+from hermes_jobs.kernel.engine.ports import Model, ModelError
+from hermes_jobs.llm.client import AnthropicModel, OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions, Dialect
+from hermes_jobs.llm.families import FAMILIES
+from hermes_jobs.llm.refusals import FEATURES, RecalledRefusals, Refusals, refused_features
 from tests.llm.asking import ask, request
 from tests.model_script import Action, Answer, Refuse, Seen
 from tests.model_server import ModelServer

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm import git_week
-from hermes_jobs.agent.llm.rehearsal import REHEARSAL, RehearsalModel, rehearse
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.engine.ports import Reply
+from hermes_jobs.kernel.engine.ports import Reply
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.llm import git_week
+from hermes_jobs.llm.rehearsal import REHEARSAL, RehearsalModel, rehearse
 from tests.llm.asking import ask, request
 
 TOOLS = ("terminal", "read_file", "write_file", "memory", "skills_list", "session_search")

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.dialect import Dialect
-from hermes_jobs.agent.llm.render import chat_messages, request_body
-from hermes_jobs.agent.llm.responses import responses_body
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.dialect import Dialect
+from hermes_jobs.llm.render import chat_messages, request_body
+from hermes_jobs.llm.responses import responses_body
 from tests.llm.asking import request
 
 text = st.text(max_size=20)

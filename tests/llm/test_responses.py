@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, AskedCall, Drop, Raw, Refuse
 from tests.model_server import ModelServer

@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-from hermes_jobs.agent.llm.catalogue import Offered, listing
-from hermes_jobs.agent.llm.providers import PROVIDERS, ProviderName
-from hermes_jobs.agent.llm.retirements import retirement_of
+from hermes_jobs.llm.catalogue import Offered, listing
+from hermes_jobs.llm.providers import PROVIDERS, ProviderName
+from hermes_jobs.llm.retirements import retirement_of
 from tests.llm.addresses import serving
 
 

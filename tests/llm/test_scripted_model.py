@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted_model import HeldCall, ScriptedModel
-from hermes_jobs.engine.ports import ModelError, Reply
+from hermes_jobs.kernel.engine.ports import ModelError, Reply
+from hermes_jobs.llm.scripted_model import HeldCall, ScriptedModel
 from tests.llm.asking import ask, request
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.agent.llm.windows import Windows, estimated_tokens
-from hermes_jobs.engine.ports import ModelError, Reply
+from hermes_jobs.kernel.engine.ports import ModelError, Reply
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions
+from hermes_jobs.llm.windows import Windows, estimated_tokens
 from tests.llm.asking import ask, request
 from tests.model_script import Action, Answer, Seen
 from tests.model_server import Handler, ModelServer

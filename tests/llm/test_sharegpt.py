@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from hermes_jobs.agent.llm.training_data import TrainingTurn, share_gpt, training_turns
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.synthetic_messages import INTERRUPTED
+from hermes_jobs.llm.training_data import TrainingTurn, share_gpt, training_turns
 
 AT = "2026-11-21T12:00:00.000000Z"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.sse import EventDecoder
+from hermes_jobs.llm.sse import EventDecoder
 
 
 def decoded(*pieces: bytes) -> list[str]:

@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.engine.ports import ModelError, Reply
+from hermes_jobs.kernel.engine.ports import ModelError, Reply
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import ApiOptions
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, AskedCall, Refuse
 from tests.model_server import ModelServer

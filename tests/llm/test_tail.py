@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.reasoning_filter import end_of_unopened
-from hermes_jobs.agent.llm.reply_builder import ReplyBuilder
-from hermes_jobs.engine.ports import Reply
+from hermes_jobs.kernel.engine.ports import Reply
+from hermes_jobs.llm.reasoning_filter import end_of_unopened
+from hermes_jobs.llm.reply_builder import ReplyBuilder
 
 OFFERED = ("terminal", "read_file")
 LS = '{"name": "terminal", "arguments": {"command": "ls"}}'

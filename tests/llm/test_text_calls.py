@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.text_calls import TextCallFilter, text_messages
-from hermes_jobs.agent.llm.written_calls import UNNAMED, WrittenCall
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolCall
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall
+from hermes_jobs.llm.text_calls import TextCallFilter, text_messages
+from hermes_jobs.llm.written_calls import UNNAMED, WrittenCall
 
 Calls = list[tuple[str, str]]
 

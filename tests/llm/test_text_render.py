@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.dialect import Dialect, uses_text_tool_calls
-from hermes_jobs.agent.llm.render import request_body
-from hermes_jobs.agent.llm.text_calls import INSTRUCTIONS, text_messages
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.dialect import Dialect, uses_text_tool_calls
+from hermes_jobs.llm.render import request_body
+from hermes_jobs.llm.text_calls import INSTRUCTIONS, text_messages
 from tests.llm.asking import request
 
 text = st.text(max_size=20)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.reasoning_filter import ReasoningFilter
+from hermes_jobs.llm.reasoning_filter import ReasoningFilter
 
 
 def told_apart(*pieces: str) -> tuple[str, str]:

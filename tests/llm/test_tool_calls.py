@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.reply_builder import ToolCallJoiner
-from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.llm.reply_builder import ToolCallJoiner
 
 
 def joined(*lists: Any) -> tuple[ToolCall, ...]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.llm.catalogue import listing
-from hermes_jobs.agent.llm.client import AnthropicModel, OpenAIModel
-from hermes_jobs.agent.llm.transport import http_options
-from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.llm.catalogue import listing
+from hermes_jobs.llm.client import AnthropicModel, OpenAIModel
+from hermes_jobs.llm.transport import http_options
 from tests.llm.asking import ask
 from tests.model_script import Answer
 from tests.model_server import ModelServer

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.llm.cache_support import PromptCaching
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.price import OwnPrices, Price
-from hermes_jobs.agent.llm.trial import Trial
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.llm.cache_support import PromptCaching
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.price import OwnPrices, Price
+from hermes_jobs.llm.trial import Trial
 from tests.model_script import Action, Answer, AskedCall, Drop, Refuse, Seen
 from tests.model_server import ModelServer
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.usage import canonical_usage
-from hermes_jobs.domain.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.llm.usage import canonical_usage
 
 
 @pytest.mark.parametrize(

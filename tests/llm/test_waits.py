@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.resets import RETRY_SOON_SECONDS, named_reset
-from hermes_jobs.agent.llm.retry import (
-    CAP_SECONDS,
-    MAX_RETRIES,
-    MAX_WAIT_SECONDS,
-    RETRYABLE,
-    delay,
-    retry_after,
-)
+from hermes_jobs.llm.resets import RETRY_SOON_SECONDS, named_reset
+from hermes_jobs.llm.retry import CAP_SECONDS, MAX_RETRIES, MAX_WAIT_SECONDS, RETRYABLE, delay, retry_after
 
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
 

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import OPENAI_URL
-from hermes_jobs.agent.llm.windows import (
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.streams.context_windows import LEAST_WINDOW, WINDOW_SECONDS, LearnedWindow
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import OPENAI_URL
+from hermes_jobs.llm.windows import (
     STEPS,
     UNKNOWN_WINDOW,
     RecalledWindow,
@@ -19,8 +21,6 @@ from hermes_jobs.agent.llm.windows import (
     estimated_tokens,
     known_window,
 )
-from hermes_jobs.domain.context_windows import LEAST_WINDOW, WINDOW_SECONDS, LearnedWindow
-from hermes_jobs.engine.ports import ModelError
 from tests.llm.asking import ask, request
 from tests.model_script import Refuse
 from tests.model_server import ModelServer

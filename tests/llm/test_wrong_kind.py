@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.llm.dialect import NO_TOOLS
-from hermes_jobs.agent.llm.errors import classify, parse_refusal
-from hermes_jobs.agent.llm.sse import EventDecoder
-from hermes_jobs.engine.ports import ModelError
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.llm.dialect import NO_TOOLS
+from hermes_jobs.llm.errors import classify, parse_refusal
+from hermes_jobs.llm.sse import EventDecoder
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, AskedCall, Raw, Refuse
 from tests.model_server import ModelServer

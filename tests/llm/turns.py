@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.agent.llm.price_list import PriceList
-from hermes_jobs.agent.llm.retry import delay
-from hermes_jobs.agent.prompt.builder import SessionPrompt
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap import NullDispatcher
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.commands import SessionCommand, SubmitTurn
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import next_steps
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool, TurnLimits
-from hermes_jobs.engine.ports import ConfiguredModel, Model, same_for_all
-from hermes_jobs.engine.step_parts import StepParts
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool, TurnLimits
+from hermes_jobs.kernel.engine.ports import ConfiguredModel, Model, same_for_all
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.turns.commands import SessionCommand, SubmitTurn
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.steps import next_steps
+from hermes_jobs.llm.price_list import PriceList
+from hermes_jobs.llm.retry import delay
+from hermes_jobs.prompt.builder import SessionPrompt
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import CountedIds
 from tests.manual_clock import ManualClock
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from tests.tools.support import wait_until
 
 SERVER = Path(__file__).with_name("server.py")

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from hermes_jobs.agent.mcp.messages import CallStarted, CallTool, Failed, Result, frame
-from hermes_jobs.agent.mcp.servers import _answered
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.messages import CallStarted, CallTool, Failed, Result, frame
+from hermes_jobs.features.mcp.servers import _answered
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 
 REQUEST = frame(CallTool(token="t", tool="note", arguments=b"{}", timeout=60))
 

@@ -15,10 +15,10 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest, JSONRPCResponse
 
-from hermes_jobs.agent.mcp.malformed import MalformedEntries
-from hermes_jobs.agent.mcp.messages import CallTool, Launch, Offer, Reply, Result, decode_response
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.malformed import MalformedEntries
+from hermes_jobs.features.mcp.messages import CallTool, Launch, Offer, Reply, Result, decode_response
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from tests.tools.support import wait_until
 
 SERVER = Path(__file__).with_name("modern_server.py")

@@ -10,8 +10,8 @@ from mcp.client.client import Client
 from mcp.server import Server, ServerRequestContext
 from mcp.types import ListToolsResult, PaginatedRequestParams, Tool
 
-from hermes_jobs.agent.mcp.calls import read_all
-from hermes_jobs.agent.mcp.list_number import MAX_SECONDS, MIN_SECONDS, ListNumber
+from hermes_jobs.features.mcp.calls import read_all
+from hermes_jobs.features.mcp.list_number import MAX_SECONDS, MIN_SECONDS, ListNumber
 from tests.manual_clock import ManualClock
 
 HOUR = 3_600_000

@@ -17,15 +17,15 @@ import msgspec
 import pytest
 from mcp.client.auth import OAuthFlowError
 
-from hermes_jobs.agent.mcp.authorization import LoginClient, LoginRequest, log_in_by_code, log_in_by_device
-from hermes_jobs.agent.mcp.bearer import NotRenewed, renew
-from hermes_jobs.agent.mcp.config import McpOauth
-from hermes_jobs.agent.mcp.logins import Login, LoginFile, Logins, OauthClient
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
-from hermes_jobs.agent.mcp.redirects import Loopback, Paste
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.engine.in_flight import CancelToken
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp.authorization import LoginClient, LoginRequest, log_in_by_code, log_in_by_device
+from hermes_jobs.features.mcp.bearer import NotRenewed, renew
+from hermes_jobs.features.mcp.config import McpOauth
+from hermes_jobs.features.mcp.logins import Login, LoginFile, Logins, OauthClient
+from hermes_jobs.features.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
+from hermes_jobs.features.mcp.redirects import Loopback, Paste
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from tests.mcp.oauth_server import OauthServer, browse, oauth_server, visit
 from tests.processes import ROOT
 
@@ -385,8 +385,8 @@ def test_many_calls_at_once_renew_it_once(oauth: OauthServer, client: Client, fi
 RENEW = """
 import sys
 from pathlib import Path
-from hermes_jobs.agent.mcp.bearer import renew
-from hermes_jobs.agent.mcp.logins import LoginFile
+from hermes_jobs.features.mcp.bearer import renew
+from hermes_jobs.features.mcp.logins import LoginFile
 file = LoginFile(Path(sys.argv[1]))
 used = file.read().access_token
 print("ready", flush=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.mcp.pipes import _answered_id as answered_id
+from hermes_jobs.features.mcp.pipes import _answered_id as answered_id
 
 JSON = st.recursive(
     st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.mcp.prompts import parse_arguments, prompts_of, text_of, usage
-from hermes_jobs.domain.events import McpPrompt, McpPromptArgument
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp.events import McpPrompt, McpPromptArgument
+from hermes_jobs.features.mcp.prompts import parse_arguments, prompts_of, text_of, usage
 
 ISSUES = McpPrompt(
     name="issues",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.mcp.results import text_of
+from hermes_jobs.features.mcp.results import text_of
 
 
 def shown(text: str, structured: Any) -> str:

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from hermes_jobs.agent.mcp.config import McpServer
-from hermes_jobs.agent.mcp.launches import Launches
-from hermes_jobs.agent.mcp.logins import Logins
-from hermes_jobs.agent.mcp.messages import CallTool, Result, decode_response
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.agent.tools.sandbox import layer
-from hermes_jobs.agent.tools.sandbox_plan import NONE
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.config import McpServer
+from hermes_jobs.features.mcp.launches import Launches
+from hermes_jobs.features.mcp.logins import Logins
+from hermes_jobs.features.mcp.messages import CallTool, Result, decode_response
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.tools.sandbox import layer
+from hermes_jobs.tools.sandbox_plan import NONE
 from tests.mcp.conftest import SERVER, TestServer
 
 pytestmark = pytest.mark.skipif(layer().name == NONE, reason="this machine has no sandbox")

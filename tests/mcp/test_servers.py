@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_jobs.agent.mcp.messages import CallTool, Failed, Offer, Result, decode_response, frame, receive
-from hermes_jobs.agent.mcp.servers import Servers
-from hermes_jobs.agent.mcp.start import connected
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.features.mcp.messages import CallTool, Failed, Offer, Result, decode_response, frame, receive
+from hermes_jobs.features.mcp.servers import Servers
+from hermes_jobs.features.mcp.start import connected
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from tests.mcp.conftest import TestServer, is_alive, wait_until_gone
 from tests.processes import ROOT
 from tests.tools.support import processes_with, wait_until
@@ -303,9 +303,9 @@ def test_nothing_is_left_of_a_worker_that_is_killed(server: TestServer) -> None:
     launch = base64.b64encode(msgspec.json.encode(server.launch(DEAF="1"))).decode()
     code = (
         "import base64, msgspec, time; from pathlib import Path\n"
-        "from hermes_jobs.agent.mcp.messages import CallTool, Launch\n"
-        "from hermes_jobs.agent.mcp.servers import Servers\n"
-        "from hermes_jobs.engine.in_flight import CancelToken\n"
+        "from hermes_jobs.features.mcp.messages import CallTool, Launch\n"
+        "from hermes_jobs.features.mcp.servers import Servers\n"
+        "from hermes_jobs.kernel.engine.in_flight import CancelToken\n"
         f"launch = msgspec.json.decode(base64.b64decode({launch!r}), type=Launch)\n"
         f"servers = Servers(Path({str(server.servers._folder)!r}))\n"
         "asked = CallTool(tool='children', arguments=b'{}', timeout=60)\n"

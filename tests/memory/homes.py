@@ -10,13 +10,13 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from hermes_jobs.agent.memory.memory_files import SyncedMemory
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.domain.memory.memory import Limits
-from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
-from hermes_jobs.eventlog.append import PreparedAppend
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.memory.events import MemoryTarget
+from hermes_jobs.features.memory.memory_files import SyncedMemory
+from hermes_jobs.features.memory.rules.memory import Limits
+from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.kernel.log.append import PreparedAppend
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.settings import load
 from hermes_jobs.system import atomic_file
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.agent.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
-from hermes_jobs.agent.memory.provider_host import ProviderHost
-from hermes_jobs.agent.memory.providers import Providers, switch
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import MemoryTarget
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.turn import Turn as SessionTurn
-from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import Recalled, ToolSpec
-from hermes_jobs.engine.repository import ReplayedEvent
+from hermes_jobs.features.memory.events import MemoryTarget
+from hermes_jobs.features.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
+from hermes_jobs.features.memory.provider_host import ProviderHost
+from hermes_jobs.features.memory.providers import Providers, switch
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.ports import Recalled, ToolSpec
+from hermes_jobs.kernel.engine.repository import ReplayedEvent
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.turn import Turn as SessionTurn
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 

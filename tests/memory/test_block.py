@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.memory.prompt_section import FRESHNESS_NOTE, prompt_section
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.entries import Placement, Recorded, entries_with_history, placed
-from hermes_jobs.domain.memory.memory import TARGETS, Limits, Memory, chars
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.prompt_section import FRESHNESS_NOTE, prompt_section
+from hermes_jobs.features.memory.rules.entries import Placement, Recorded, entries_with_history, placed
+from hermes_jobs.features.memory.rules.memory import TARGETS, Limits, Memory, chars
 
 LIMITS = Limits()
 

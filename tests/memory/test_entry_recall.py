@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.memory.entry_recall import FOUND, HEADING, EntryIndex, EntryRecall
-from hermes_jobs.agent.memory.fused_recall import RecallQuery
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.entries import Entry
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.entry_recall import FOUND, HEADING, EntryIndex, EntryRecall
+from hermes_jobs.features.memory.rules.entries import Entry
+from hermes_jobs.features.recall.fused_recall import RecallQuery
 from tests.memory.provider_support import session
 
 BOATS = (

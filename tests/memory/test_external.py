@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.memory.external.honcho import HonchoMemory
-from hermes_jobs.agent.memory.external.mem0 import Mem0Memory
-from hermes_jobs.agent.memory.provider import ProviderSession, Setup
+from hermes_jobs.features.memory.external.honcho import HonchoMemory
+from hermes_jobs.features.memory.external.mem0 import Mem0Memory
+from hermes_jobs.features.memory.provider import ProviderSession, Setup
 from tests.memory.service import Service, honcho, mem0
 
 SESSION = ProviderSession(id="s-3k9")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from hermes_jobs.agent.memory.entry_recall import EntryRecall
-from hermes_jobs.agent.memory.fused_recall import FusedRecall
-from hermes_jobs.agent.memory.question_vector import QuestionVectors
-from hermes_jobs.domain.embedding import digest_of
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.clock_and_ids import SystemClock
-from hermes_jobs.engine.ports import Cancel, ModelError, Recalled, Vectors
-from hermes_jobs.engine.ports.conversation_search import Passage
 from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.memory.entry_recall import EntryRecall
+from hermes_jobs.features.recall.fused_recall import FusedRecall
+from hermes_jobs.features.recall.question_vector import QuestionVectors
+from hermes_jobs.features.recall.rules import digest_of
+from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.kernel.engine.ports import Cancel, ModelError, Recalled, Vectors
+from hermes_jobs.kernel.engine.ports.conversation_search import Passage
+from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from hermes_jobs.agent.memory.memory_files import SyncedMemory
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import entries_of, text_of
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.memory_files import SyncedMemory
+from hermes_jobs.features.memory.rules.memory import entries_of, text_of
 from tests.memory.homes import remembering, write
 
 TEA, GRAZ, MAKE = "Likes tea", "Lives in Graz", "Builds with make, tests with pytest"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.memory.provider import ProviderSession, Setup, Turn
-from hermes_jobs.agent.memory.provider_host import PROVIDERS
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.evolve import evolve
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.session_info import session_info
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.features.memory.provider import ProviderSession, Setup, Turn
+from hermes_jobs.features.memory.provider_host import PROVIDERS
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.session_info import session_info
+from hermes_jobs.kernel.turns.evolve import evolve
+from hermes_jobs.kernel.turns.session import Session
 
 BODY = """
 import json

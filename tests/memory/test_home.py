@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.memory.memory_files import SyncedMemory
-from hermes_jobs.domain.memory.memory import entries_of
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.memory.memory_files import SyncedMemory
+from hermes_jobs.features.memory.rules.memory import entries_of
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.system import atomic_file
 from tests.memory.homes import MOMENTS, in_processes, killed_at, remembering, write, write_many
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.memory.external.mem0 import Mem0Memory
-from hermes_jobs.agent.memory.provider_host import PROVIDERS
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.features.memory.external.mem0 import Mem0Memory
+from hermes_jobs.features.memory.provider_host import PROVIDERS
 
 PLUGIN = """
 from . import words

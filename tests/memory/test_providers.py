@@ -8,13 +8,14 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.memory.provider import ProviderSession
-from hermes_jobs.agent.memory.providers import Providers
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import OpenChild, Session
-from hermes_jobs.domain.session.turn import submitted
-from hermes_jobs.engine.ports import ListenerError
-from hermes_jobs.engine.repository import ReplayedEvent
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.provider import ProviderSession
+from hermes_jobs.features.memory.providers import Providers
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import ListenerError
+from hermes_jobs.kernel.engine.repository import ReplayedEvent
+from hermes_jobs.kernel.turns.session import OpenChild, Session
+from hermes_jobs.kernel.turns.turn import submitted
 from hermes_jobs.plugins.circuit_breaker import FAILURES
 from tests.memory.provider_support import (
     PATIENT,
@@ -223,13 +224,13 @@ def test_the_end_of_a_sub_agent_is_passed_on_with_its_goal(
 
 
 def test_writes_to_the_built_in_memory_are_passed_on(memories: Providers, notes: Notes) -> None:
-    evidence = e.Evidence(session="s1", turn="t1", call="t1-1-0")
-    facts: list[e.MemoryEvent] = [
-        e.MemoryAdded(target="user", content="Likes tea", author="turn", evidence=evidence),
-        e.MemoryReplaced(
+    evidence = memory_events.Evidence(session="s1", turn="t1", call="t1-1-0")
+    facts: list[memory_events.MemoryEvent] = [
+        memory_events.MemoryAdded(target="user", content="Likes tea", author="turn", evidence=evidence),
+        memory_events.MemoryReplaced(
             target="user", old="Likes tea", content="Likes milk", author="turn", evidence=evidence
         ),
-        e.MemoryRemoved(target="user", old="Likes milk", author="user"),
+        memory_events.MemoryRemoved(target="user", old="Likes milk", author="user"),
     ]
     for fact in facts:
         memories.notify_write(session(), fact)

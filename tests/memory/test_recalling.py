@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.memory.fused_recall import RecallQuery
-from hermes_jobs.agent.memory.session_recall import TEXT_CHARS, SessionRecall
-from hermes_jobs.engine.ports.conversation_search import (
+from hermes_jobs.features.recall.fused_recall import RecallQuery
+from hermes_jobs.features.recall.session_recall import TEXT_CHARS, SessionRecall
+from hermes_jobs.kernel.engine.ports.conversation_search import (
     Near,
     Passage,
     Scope,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule.commands import Add
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.schedules import events as e
+from hermes_jobs.features.schedules.rules.commands import Add
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 
 NINE = MONDAY + 9 * HOUR

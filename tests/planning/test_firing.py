@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule.runs import CATCH_UP, MOST_COUNTED
-from hermes_jobs.domain.schedule.schedule import MAX_FAILURES
 from hermes_jobs.features.deliveries.events import DeliveryRequested
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.runs import CATCH_UP, MOST_COUNTED
+from hermes_jobs.features.schedules.rules.schedule import MAX_FAILURES
+from hermes_jobs.kernel import events as e
 from tests.planning.world import DAY, HOUR, MINUTE, MONDAY, PLAN, World
 
 NINE = MONDAY + 9 * HOUR
@@ -21,7 +22,7 @@ def test_a_due_time_becomes_a_turn_in_a_session_of_its_own() -> None:
     world.now = NINE
     world.look()
 
-    (fired,) = world.of(e.ScheduleFired)
+    (fired,) = world.of(schedules_events.ScheduleFired)
     (submitted,) = world.of(e.TurnSubmitted)
     assert (fired.due, fired.turn, fired.session, fired.next_due) == (NINE, "t1", "s1", NINE + DAY)
     assert submitted == e.TurnSubmitted(
@@ -66,7 +67,9 @@ def test_where_the_continued_session_has_ended_the_schedule_pauses_itself_and_sa
     world.look()
 
     assert world.fired == []
-    assert [(each.due, each.reason) for each in world.of(e.ScheduleMissed)] == [(NINE, "session_ended")]
+    assert [(each.due, each.reason) for each in world.of(schedules_events.ScheduleMissed)] == [
+        (NINE, "session_ended")
+    ]
     assert world.schedule.status == "paused"
     assert "Session s0 has ended" in world.schedule.pause_reason
 
@@ -104,7 +107,7 @@ def test_of_several_missed_runs_the_newest_is_made_up_for() -> None:
 
     assert world.missed == [NINE, NINE + DAY, NINE + 2 * DAY]
     assert world.fired == [NINE + 3 * DAY]
-    assert len(world.of(e.ScheduleMissed)) == 1
+    assert len(world.of(schedules_events.ScheduleMissed)) == 1
 
 
 def test_with_skip_only_punctual_runs_happen() -> None:
@@ -137,7 +140,7 @@ def test_with_all_a_long_absence_is_made_up_for_by_its_newest_part() -> None:
     world.now = MONDAY + absence + 45
     world.look()
 
-    (missed,) = world.of(e.ScheduleMissed)
+    (missed,) = world.of(schedules_events.ScheduleMissed)
     first_made_up_for = MONDAY + absence - (CATCH_UP - 1) * MINUTE
     assert (missed.due, missed.until) == (MONDAY + MINUTE, first_made_up_for - MINUTE)
     assert missed.count == MOST_COUNTED
@@ -167,7 +170,7 @@ def test_a_due_time_during_a_run_is_skipped_and_recorded() -> None:
     world.look()
 
     assert world.fired == [MONDAY + MINUTE, MONDAY + 4 * MINUTE]
-    assert [(each.due, each.reason) for each in world.of(e.ScheduleMissed)] == [
+    assert [(each.due, each.reason) for each in world.of(schedules_events.ScheduleMissed)] == [
         (MONDAY + 2 * MINUTE, "overlap"),
         (MONDAY + 3 * MINUTE, "overlap"),
     ]
@@ -214,7 +217,7 @@ def test_with_parallel_runs_overlap() -> None:
         world.look()
 
     assert len(world.schedule.running) == 2
-    assert [each.session for each in world.of(e.ScheduleFired)] == ["s1", "s2"]
+    assert [each.session for each in world.of(schedules_events.ScheduleFired)] == ["s1", "s2"]
 
 
 # --- ends -----------------------------------------------------------------------------------------
@@ -280,7 +283,7 @@ def test_a_timing_that_only_another_version_can_read_pauses_the_schedule_and_say
     world = World()
     world.write(
         "schedule-p1",
-        e.ScheduleEdited(
+        schedules_events.ScheduleEdited(
             schedule="p1", plan=replace(PLAN, timing="when the cows come home"), by="user", next_due=NINE
         ),
     )

@@ -8,10 +8,10 @@ from itertools import takewhile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import Plan
-from hermes_jobs.domain.schedule.runs import LATEST, ON_TIME
-from hermes_jobs.domain.schedule.timing import TimingInZone
+from hermes_jobs.features.schedules.events import Plan
+from hermes_jobs.features.schedules.rules.runs import LATEST, ON_TIME
+from hermes_jobs.features.schedules.rules.timing import TimingInZone
+from hermes_jobs.kernel import events as e
 from tests.planning.world import DAY, HOUR, MINUTE, PLAN, World
 
 SPRING = 1_774_720_800.0

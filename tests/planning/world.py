@@ -8,24 +8,25 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult, StreamEvents, UniqueKey
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.schedule.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
-from hermes_jobs.domain.schedule.runs import MOST_COUNTED, Fire, Run
-from hermes_jobs.domain.schedule.schedule import Schedule, stream_of
-from hermes_jobs.domain.schedule.timing import TimingInZone, rule_of
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.session import stream_of as session_stream
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import due_steps, fold, initial_state
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.commands import Add, Edit, Pause, Remove, Replan, Resume, RunNow
+from hermes_jobs.features.schedules.rules.runs import MOST_COUNTED, Fire, Run
+from hermes_jobs.features.schedules.rules.schedule import Schedule, stream_of
+from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StreamEvents, UniqueKey
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import due_steps, fold, initial_state
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.session import stream_of as session_stream
+from hermes_jobs.kernel.turns.steps import Step
 
 MONDAY = 1_795_392_000.0
 """2026-11-23 00:00 UTC."""
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
-PLAN = e.Plan(
+PLAN = schedules_events.Plan(
     name="Notifications",
     text="Check my notifications.",
     kind="cron",
@@ -37,7 +38,7 @@ PLAN = e.Plan(
 class World:
     """One schedule `p1`, the sessions of its runs, and everything that was written."""
 
-    def __init__(self, plan: e.Plan = PLAN, *, now: float = MONDAY, **changes: Any) -> None:
+    def __init__(self, plan: schedules_events.Plan = PLAN, *, now: float = MONDAY, **changes: Any) -> None:
         self.now = now
         self.facts: list[e.Event] = []
         self.keys: set[tuple[str, str]] = set()
@@ -76,7 +77,7 @@ class World:
         return state
 
     @property
-    def plan(self) -> e.Plan:
+    def plan(self) -> schedules_events.Plan:
         assert self.schedule.plan is not None
         return self.schedule.plan
 
@@ -134,7 +135,7 @@ class World:
     def end_run(self, turn: str | None = None, *, failed: str = "", cancelled: bool = False) -> None:
         """The oldest run that has not ended, or that one, ends."""
         turn = turn or self.schedule.running[0]
-        fired = next(each for each in self.of(e.ScheduleFired) if each.turn == turn)
+        fired = next(each for each in self.of(schedules_events.ScheduleFired) if each.turn == turn)
         end: e.SessionEvent = e.TurnCompleted(turn=turn, answer="done")
         if failed:
             end = e.TurnFailed(turn=turn, kind="server", message=failed)
@@ -156,13 +157,13 @@ class World:
     @property
     def fired(self) -> list[float]:
         """The due times that the clock has had runs for, in that order."""
-        return [each.due for each in self.of(e.ScheduleFired) if each.by == "clock"]
+        return [each.due for each in self.of(schedules_events.ScheduleFired) if each.by == "clock"]
 
     @property
     def missed(self) -> list[float]:
         """Each due time that was said to be missed."""
         found: list[float] = []
-        for each in self.of(e.ScheduleMissed):
+        for each in self.of(schedules_events.ScheduleMissed):
             until = each.due if each.until is None else each.until
             dues = tuple(takewhile(lambda due: due <= until, self.rule.following(each.due)))  # noqa: B023
             assert dues[-1] == until

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.prompt.builder import GUIDANCE, IDENTITY, SessionPrompt, guidance_for, normalize
-from hermes_jobs.domain.events import Opening, TurnSubmitted
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import ToolSpec
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.engine.ports import ToolSpec
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.prompt.builder import GUIDANCE, IDENTITY, SessionPrompt, guidance_for, normalize
 from tests.manual_clock import ManualClock
 
 MOMENT = datetime(2026, 3, 5, 23, 59).astimezone().timestamp()

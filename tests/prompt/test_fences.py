@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.scripted_model import ScriptedModel
-from hermes_jobs.agent.prompt.fences import (
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelRequest, Reply
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.llm.scripted_model import ScriptedModel
+from hermes_jobs.prompt.fences import (
     CLOSE,
     NOTE,
     OPEN,
@@ -16,9 +19,6 @@ from hermes_jobs.agent.prompt.fences import (
     with_recall,
     without_fences,
 )
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelRequest, Reply
 
 
 def told(*pieces: str) -> str:

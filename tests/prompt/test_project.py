@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.prompt.project_files import MAX_BYTES, MAX_CHARACTERS, NAMES, cut, project_context
+from hermes_jobs.prompt.project_files import MAX_BYTES, MAX_CHARACTERS, NAMES, cut, project_context
 
 
 def test_the_first_of_the_known_files_counts(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.prompt.project_files import redact_findings_in
+from hermes_jobs.prompt.project_files import redact_findings_in
 
 
 @pytest.mark.parametrize(

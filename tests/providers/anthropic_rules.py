@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from hermes_jobs.agent.llm.anthropic.abilities import abilities
+from hermes_jobs.llm.anthropic.abilities import abilities
 
 Json = dict[str, Any]
 Rule = Callable[[Json], Iterator[str]]

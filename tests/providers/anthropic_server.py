@@ -22,7 +22,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.agent.llm.anthropic.abilities import abilities
+from hermes_jobs.llm.anthropic.abilities import abilities
 from tests.model_script import (
     CHARACTERS_A_TOKEN,
     Action,

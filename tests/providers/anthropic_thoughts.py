@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from hermes_jobs.agent.llm.anthropic.abilities import abilities
+from hermes_jobs.llm.anthropic.abilities import abilities
 from tests.providers.anthropic_rules import THOUGHTS, blocks
 
 Json = dict[str, Any]

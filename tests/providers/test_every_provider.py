@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage
-from hermes_jobs.engine.fork import fork
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.fork import fork
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
 from tests.providers.anthropic import AdaptiveClaude, Anthropic, BindingClaude
 from tests.providers.families import DeepSeek, Gemini, Local, Mistral, Moonshot, OpenAI, OpenRouter

@@ -15,24 +15,25 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.tool import Tool
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.application import NullDispatcher
 from hermes_jobs.bootstrap.replays import leave_out, put_in
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import append
-from hermes_jobs.domain.replay.replay import Replay, next_steps, stream_of
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.handlers import RequestBuilder
-from hermes_jobs.engine.handlers.failed_calls import Retries
-from hermes_jobs.engine.handlers.replay_call import AskAgain, ReadTools
-from hermes_jobs.engine.ports import Cancel, ConfiguredModel, ModelRequest, Reply
-from hermes_jobs.engine.replayed_requests import ReplayedRequests
-from hermes_jobs.engine.replays import replayed_turn
-from hermes_jobs.engine.step_parts import StepParts
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
+from hermes_jobs.features.replay.replays import replayed_turn
+from hermes_jobs.features.replay.rules.replay import Replay, next_steps, stream_of
+from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.handlers import RequestBuilder
+from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.ports import Cancel, ConfiguredModel, ModelRequest, Reply
+from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.streams.decision import append
+from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.settings import load
+from hermes_jobs.tools.tool import Tool
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import LIMITS
 from tests.written_home import WrittenHome
 
@@ -112,7 +113,7 @@ class Bench:
 
         return call
 
-    def replay(self, plan: e.ReplayPlanned, answers: list[tuple[ToolCall, ...]]) -> Replay:
+    def replay(self, plan: replay_events.ReplayPlanned, answers: list[tuple[ToolCall, ...]]) -> Replay:
         """Ask, with these answers; the replay afterwards."""
         self.ran.clear()
         self.model.answers = iter(answers)
@@ -172,10 +173,10 @@ def test_no_random_replay_runs_a_tool_that_writes(bench: Bench, data: st.DataObj
     answers = data.draw(st.lists(unique.map(tuple), max_size=6))
     follow = data.draw(st.booleans())
     reads = follow and data.draw(st.booleans())
-    plan = e.ReplayPlanned(
+    plan = replay_events.ReplayPlanned(
         replay=f"p{next(bench.numbers)}",
         turns=(bench.turn,),
-        variants=(e.Variant(name="v"),),
+        variants=(replay_events.Variant(name="v"),),
         samples=data.draw(st.integers(1, 2)),
         follow=follow,
         allow_reads=reads,
@@ -188,10 +189,10 @@ def test_no_random_replay_runs_a_tool_that_writes(bench: Bench, data: st.DataObj
 def test_the_tools_that_are_counted_do_run_where_a_read_is_allowed(bench: Bench) -> None:
     """The property above could fail: a read runs through the same toolbox."""
     asked = (ToolCall("a", "read_file", '{"path": "a.txt"}'),)
-    plan = e.ReplayPlanned(
+    plan = replay_events.ReplayPlanned(
         replay="p0",
         turns=(bench.turn,),
-        variants=(e.Variant(name="v"),),
+        variants=(replay_events.Variant(name="v"),),
         follow=True,
         allow_reads=True,
     )

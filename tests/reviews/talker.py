@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.agent.context.checkpoint import SECTIONS
+from hermes_jobs.features.compression.checkpoint import SECTIONS
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Action, Answer, AskedCall, Seen
 

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Seen
 from tests.model_server import ModelServer

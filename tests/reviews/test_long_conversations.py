@@ -10,16 +10,17 @@ from typing import Any, cast
 
 import pytest
 
-from hermes_jobs.agent.context.summary import OPEN
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.compression import MAX_REFITS
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.engine.handlers.compress import PROMPT_NOTE
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.features.compression.steps.compress import PROMPT_NOTE
+from hermes_jobs.features.compression.summary import OPEN
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.compression import MAX_REFITS
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step, next_steps
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.engine.simulation import Wakes
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Seen, counted_usage
@@ -112,7 +113,7 @@ def assert_the_prompt_was_rebuilt_with_what_the_flush_saved(
     application: Application, session: Session
 ) -> None:
     assert session.started is not None
-    flushes = facts_of(application, e.MemoryAdded)
+    flushes = facts_of(application, memory_events.MemoryAdded)
     first = next(fact for fact in flushes if fact.author == "flush")
     assert first.content in session.started.system_prompt
     assert session.started.system_prompt.count(PROMPT_NOTE) == 1

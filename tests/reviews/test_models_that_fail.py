@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.gateway.news import news_of
-from hermes_jobs.domain.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.context_notices import notices
-from hermes_jobs.domain.usage import NO_USAGE
+from hermes_jobs.features.gateway.rules.news import news_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
+from hermes_jobs.kernel.streams.usage import NO_USAGE
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.context_notices import notices
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Action, Answer, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer

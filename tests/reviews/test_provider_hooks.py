@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session import commands as c
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.home import PATIENCE, Home, endpoint

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.eventlog.verify import verify
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 from tests.model_script import Action, Answer, Hold, Refuse, Seen

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.turns.steps import Step
 from schedules.beat import LONGEST, POLL_SECONDS, DuePoller, LogScheduler
 from tests.eventlog.changes import claim, due
 from tests.processes import ROOT

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.dialect import OPENAI_URL
-from hermes_jobs.agent.llm.providers import (
+from hermes_jobs.llm.dialect import OPENAI_URL
+from hermes_jobs.llm.providers import (
     PROVIDERS,
     provider_at,
     provider_named,

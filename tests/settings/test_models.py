@@ -2,9 +2,9 @@
 
 import pytest
 
-from hermes_jobs.agent.llm.price import Price
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.llm.price import Price
 from hermes_jobs.settings import load, set_value
 from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.settings.edit import Draft

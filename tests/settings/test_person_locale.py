@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.tools.environment import overlay
 from hermes_jobs.settings import load
 from hermes_jobs.settings.person_locale import PersonLocale, locale_variables, with_locale
 from hermes_jobs.settings.turn_settings import TurnSettings
+from hermes_jobs.tools.environment import overlay
 
 MINE = PersonLocale({"LANG": "de_DE.UTF-8", "LC_TIME": "C", "TZ": "Asia/Tokyo"}, "Asia/Tokyo")
 PLAIN = PersonLocale({"LANG": "C.UTF-8"}, "Etc/UTC")

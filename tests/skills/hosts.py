@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.skill_folder import SkillFolder
-from hermes_jobs.agent.skills.write_request import SkillWriteRequest
 from hermes_jobs.bootstrap import NullDispatcher
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.features.skills.catalog import SkillCatalog
+from hermes_jobs.features.skills.skill_folder import SkillFolder
+from hermes_jobs.features.skills.write_request import SkillWriteRequest
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.streams.decision import DecisionResult
 
 
 class Host:
@@ -35,13 +37,13 @@ class Host:
         self.home = SkillFolder(self.engine, self.root, folder / "skills.lock", folder / "shown")
         self.shelf = SkillCatalog(self.home, external, guard=guard, platform="linux")
 
-    def ask(self, action: e.SkillAction, name: str, **request: str | bool) -> DecisionResult:
+    def ask(self, action: skills_events.SkillAction, name: str, **request: str | bool) -> DecisionResult:
         """The agent asks for a write; files follow."""
         asked = SkillWriteRequest(
             name=name,
-            request=e.SkillRequest(action=action, **request),  # type: ignore[arg-type]
+            request=skills_events.SkillRequest(action=action, **request),  # type: ignore[arg-type]
             author="turn",
-            evidence=e.Evidence(session="s1", turn="t1", call="t1-1-0"),
+            evidence=memory_events.Evidence(session="s1", turn="t1", call="t1-1-0"),
         )
         changed = self.engine.change(self.shelf.writing(asked), "test")
         self.home.sync()
@@ -76,7 +78,7 @@ class Host:
 
     def agrees(self) -> bool:
         """Whether the files are what the log has."""
-        from hermes_jobs.agent.skills.content import content_of
+        from hermes_jobs.features.skills.content import content_of
 
         wanted = {
             "/".join(part for part in (skill.category, skill.name, path) if part): content_of(file)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills import BUNDLED, front_matter
-from hermes_jobs.agent.skills.catalog import SkillCatalog
-from hermes_jobs.agent.skills.guard import examine
-from hermes_jobs.agent.skills.presenter import SkillPresenter
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import EventLog
+from hermes_jobs.features.skills import BUNDLED, front_matter
+from hermes_jobs.features.skills.catalog import SkillCatalog
+from hermes_jobs.features.skills.guard import examine
+from hermes_jobs.features.skills.presenter import SkillPresenter
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.text.scan import scan
 from hermes_jobs.text.tokens import tokens
 from tests.skills.hosts import Host

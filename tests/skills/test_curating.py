@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.skills.curator import Curator, SkillUsage
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.skill.curation import Curation, stream_of
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.features.skills.curator import Curator, SkillUsage
+from hermes_jobs.features.skills.rules.curation import Curation, stream_of
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.streams.decision import DecisionResult
 from tests.skills.hosts import Host, skill_text
 
-EVIDENCE = e.Evidence(session="v1", turn="t1", call="t1-1-0")
+EVIDENCE = memory_events.Evidence(session="v1", turn="t1", call="t1-1-0")
 USED = {"deploy-web": SkillUsage(uses=3, completed=2, failed=1, last_used_at="2026-11-20T10:00:00Z")}
 STEPS = "Run the tests, build the image, push it to the registry, restart the service, look at its log."
 
@@ -106,7 +107,7 @@ def test_applied_a_merge_writes_the_one_and_archives_the_others_with_their_files
     assert desk.categories() == {"deploy-web": "ops", "deploy-app": "archive", "old-way": ""}
     assert (desk.host.root / "archive/deploy-app/scripts/run.sh").read_text() == "echo run\n"
     assert "Both." in (desk.host.root / "ops/deploy-web/SKILL.md").read_text()
-    [edited] = [fact for fact in desk.host.facts("deploy-web") if isinstance(fact, e.SkillEdited)]
+    [edited] = [fact for fact in desk.host.facts("deploy-web") if isinstance(fact, skills_events.SkillEdited)]
     assert (edited.author, edited.evidence) == ("curator", EVIDENCE)
 
 

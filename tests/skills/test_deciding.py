@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.skills.write_request import SkillWriteRequest, write_skill
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult, StateLoader
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.skill.skill import Skill
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.skills import events as skills_events
+from hermes_jobs.features.skills.rules.skill import Skill
+from hermes_jobs.features.skills.write_request import SkillWriteRequest, write_skill
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import Session
 from tests.skills.hosts import Host, skill_text
 
 FILE = "references/a.md"
@@ -45,7 +46,7 @@ def test_each_write_is_an_event_with_author_and_evidence(host):
         "SkillFileRemoved",
         "SkillDeleted",
     ]
-    evidence = e.Evidence(session="s1", turn="t1", call="t1-1-0")
+    evidence = memory_events.Evidence(session="s1", turn="t1", call="t1-1-0")
     assert {(fact.author, fact.evidence) for fact in facts} == {("turn", evidence)}
     assert facts[4].content == "1 two 1"
 
@@ -202,7 +203,7 @@ def test_without_the_guard_everything_is_written(tmp_path):
 
 def test_a_decision_is_made_again_when_the_skill_has_moved_on(host):
     host.create("tidy", "1. Tidy.\n2. Rest.")
-    asked = e.SkillRequest(action="patch", old_string="2. Rest.", new_string="2. Sleep.")
+    asked = skills_events.SkillRequest(action="patch", old_string="2. Rest.", new_string="2. Sleep.")
     change = host.shelf.writing(SkillWriteRequest(name="tidy", request=asked, author="review"))
     meanwhile: list[DecisionResult] = []
 
@@ -269,7 +270,7 @@ def test_a_file_that_a_person_changed_is_shown_to_the_model_before_it_is_replace
 
     def asked(*shown: str) -> DecisionResult:
         session = Session(stream="session-s1", messages=tuple(map(UserMessage, shown)))
-        request = e.SkillRequest(action=action, **request_of)
+        request = skills_events.SkillRequest(action=action, **request_of)
         change = write_skill(
             SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True
         )
@@ -288,7 +289,7 @@ def test_a_passage_that_is_quoted_may_be_patched_in_a_file_that_a_person_changed
     host.put("tidy/SKILL.md", skill_text("tidy", "By hand."))
     host.home.sync()
     skill = host.home.cached_skill("tidy")
-    request = e.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
+    request = skills_events.SkillRequest(action="patch", old_string="By hand.", new_string="By both.")
     change = write_skill(
         SkillWriteRequest(name="tidy", request=request, author="turn", lineage="s1"), guard=True
     )

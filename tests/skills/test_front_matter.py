@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.skills.front_matter import platform_name, read
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills.front_matter import platform_name, read
 
 
 def skill(front: str, body: str = "Do it.\n") -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills.guard import concerns_of, new_concerns, verdict
-from hermes_jobs.domain.events import SkillFile
+from hermes_jobs.features.skills.events import SkillFile
+from hermes_jobs.features.skills.guard import concerns_of, new_concerns, verdict
 
 INNOCENT = [
     text.strip() for text in Path(__file__).with_name("innocent.md").read_text("utf-8").split("\n%\n")

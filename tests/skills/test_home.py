@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.skills import events as e
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.skills.hosts import Host, skill_text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.skills.curator import MIN_SIMILARITY, similar_pairs
+from hermes_jobs.features.skills.curator import MIN_SIMILARITY, similar_pairs
 
 DEPLOY = "Run the tests, build the image, push it and restart the service."
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from tests.skills.hosts import Host
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.skills.names import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills.names import (
     checked_name,
     checked_path,
     is_ignored,
@@ -12,7 +13,6 @@ from hermes_jobs.agent.skills.names import (
     is_written,
     unknown_skill,
 )
-from hermes_jobs.errors import Rejected
 
 
 @pytest.mark.parametrize(

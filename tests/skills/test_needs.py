@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.agent.skills.front_matter import NO_NEEDS, Available, Needs, read
+from hermes_jobs.features.skills.front_matter import NO_NEEDS, Available, Needs, read
 
 ALL = Needs(variables=("A_TOKEN", "B_KEY"), commands=("jq", "curl"), packages=("pypdf>=4",))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills.presenter import INDEX_CHARACTERS, SkillPresenter
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.features.skills.presenter import INDEX_CHARACTERS, SkillPresenter
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from tests.skills.hosts import Host, skill_text
 
 ALL = ("files", "skills", "terminal")

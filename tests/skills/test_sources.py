@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.skills.installation import choose, find_candidates
-from hermes_jobs.agent.skills.sources import Repository, fetch, repository_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills.installation import choose, find_candidates
+from hermes_jobs.features.skills.sources import Repository, fetch, repository_of
 from tests.server_thread import ServerThread
 from tests.skills.hosts import skill_text
 

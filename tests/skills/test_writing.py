@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref import read_properties, validate
 
-from hermes_jobs.agent.skills.front_matter import read
-from hermes_jobs.agent.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES, checked_file, strict
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills.front_matter import read
+from hermes_jobs.features.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES, checked_file, strict
 
 STRICT = "---\nname: tidy\ndescription: How to tidy up.\n---\n\n# Tidy\n\n1. Tidy.\n"
 

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.snapshots.file_writer import FileWriter
-from hermes_jobs.agent.snapshots.rewind import REFUSED, Judged, Rewind
-from hermes_jobs.agent.snapshots.store import SnapshotLimits, SnapshotStore
-from hermes_jobs.agent.snapshots.turn_files import TurnFiles, files_of, last_rewind
-from hermes_jobs.agent.tools.files import Files
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
+from hermes_jobs.features.snapshots.file_writer import FileWriter
+from hermes_jobs.features.snapshots.rewind import REFUSED, Judged, Rewind
+from hermes_jobs.features.snapshots.store import SnapshotLimits, SnapshotStore
+from hermes_jobs.features.snapshots.turn_files import TurnFiles, files_of, last_rewind
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.files import Files
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.tools.support import Switch, context_in
 
 NOW = "2026-11-23T12:00:00+00:00"

@@ -24,7 +24,8 @@ from threading import Event
 import psutil
 from redis import Redis
 
-from hermes_jobs.domain import events as e
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.kernel import events as e
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.settings import Paths
 from tests.e2e.invariants import (
@@ -176,8 +177,8 @@ class Soak:
 
 def _runs_amiss(facts: Sequence[e.Event]) -> list[str]:
     """No due time fired twice, and every run that was fired ended."""
-    fired = [fact for fact in facts if isinstance(fact, e.ScheduleFired)]
-    ended = {fact.turn for fact in facts if isinstance(fact, e.ScheduleRunEnded)}
+    fired = [fact for fact in facts if isinstance(fact, schedules_events.ScheduleFired)]
+    ended = {fact.turn for fact in facts if isinstance(fact, schedules_events.ScheduleRunEnded)}
     twice = [key for key, times in Counter((fact.schedule, fact.due) for fact in fired).items() if times > 1]
     return [f"fired twice: {key}" for key in twice] + [
         f"never ended: {fact.turn}" for fact in fired if fact.turn not in ended

@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 
 import msgspec
 
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.system.struct_types import described
 from tests.eventlog.test_golden_events import EXAMPLES
 

@@ -14,12 +14,12 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.tracing.spans import root_id, trace_id
+from hermes_jobs.features.tracing.tracing import Tracing
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.settings import Secrets
-from hermes_jobs.telemetry.spans import root_id, trace_id
-from hermes_jobs.telemetry.tracing import Tracing
 from tests.e2e.invariants import facts_of
 from tests.home import KEY, Home, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.replay.experiment import verdict_of
-from hermes_jobs.engine.handlers.consolidate import answers_of
+from hermes_jobs.features.consolidation.steps import answers_of
+from hermes_jobs.features.replay.rules.experiment import verdict_of
 from hermes_jobs.text.json_objects import MOST_STARTS, json_objects
 from hermes_jobs.text.json_schema import document_in
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.text_calls import text_messages
-from hermes_jobs.agent.prompt.fences import CLOSE, OPEN, with_recall
-from hermes_jobs.domain.session.messages import ToolMessage, UserMessage
-from hermes_jobs.domain.session.tool_results import preview_of
+from hermes_jobs.kernel.turns.messages import ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.tool_results import preview_of
+from hermes_jobs.llm.text_calls import text_messages
+from hermes_jobs.prompt.fences import CLOSE, OPEN, with_recall
 from hermes_jobs.text.marks import without_marks
 from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script

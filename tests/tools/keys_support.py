@@ -14,16 +14,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.credentials import Credentials
-from hermes_jobs.agent.tools.environment import filtered_environment
-from hermes_jobs.agent.tools.files import Files
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.sandbox import Mode, Sandbox
-from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolContext, ToolOutcome, Verdict
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome, Verdict
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.credentials import Credentials
+from hermes_jobs.tools.environment import filtered_environment
+from hermes_jobs.tools.files import Files
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.sandbox import Mode, Sandbox
+from hermes_jobs.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Switch, context_in
 

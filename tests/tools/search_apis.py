@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from hermes_jobs.agent.tools.web_search.catalogue import SearchName
+from hermes_jobs.features.web.search.catalogue import SearchName
 from tests.server_thread import ServerThread
 
 KEY = "search-key-that-nobody-may-see-0123456789"

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_jobs.agent.tools.files import Files
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.search import FileSearch
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.files import Files
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.search import FileSearch
+from hermes_jobs.tools.toolbox import Toolbox
 
 DEADLINE = 90.0
 

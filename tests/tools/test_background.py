@@ -11,18 +11,18 @@ from uuid import uuid4
 
 import pytest
 
-from hermes_jobs.agent.tools import background
-from hermes_jobs.agent.tools.background import BackgroundProcess, BackgroundProcesses
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.process_files import Lifetime
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.terminal import TerminalOptions
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap.toolbox import default_tools
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools import background
+from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.process_files import Lifetime
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.terminal import TerminalOptions
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.tools.support import Switch, context_in, processes_with, wait_until
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from hermes_jobs.agent.tools.command_rules.context import CommandContext
-from hermes_jobs.agent.tools.command_rules.rules import CHECKS, CommandRule, CommandRuleSet, rule_set
-from hermes_jobs.agent.tools.invocations import invocations
-from hermes_jobs.agent.tools.path_policy import PathPolicy
+from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.rules import CHECKS, CommandRule, CommandRuleSet, rule_set
+from hermes_jobs.tools.invocations import invocations
+from hermes_jobs.tools.path_policy import PathPolicy
 
 CONTEXT = CommandContext("/w", PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann"))
 

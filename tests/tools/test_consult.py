@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from hermes_jobs.agent.tools.consult import ANSWER_TOKENS, Consult, SharedPrice
-from hermes_jobs.agent.tools.tool import ToolFailed
-from hermes_jobs.domain.events import ResponseBooked
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext
+from hermes_jobs.features.ensembles.tools import ANSWER_TOKENS, Consult, SharedPrice
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext
+from hermes_jobs.kernel.events import ResponseBooked
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.tool import ToolFailed
 
 CALLER = ToolContext(session="s1", turn="t1", call="t1-1-0", workdir="/", attended=True)
 

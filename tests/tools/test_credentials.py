@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.tools import sandbox
-from hermes_jobs.agent.tools.sandbox import Layer
-from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE
+from hermes_jobs.tools import sandbox
+from hermes_jobs.tools.sandbox import Layer
+from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from tests.tables import slow
 
 from .keys_support import KEYS, Person, Recorder, recording

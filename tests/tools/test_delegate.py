@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.delegate import DelegateTool, DelegationLimits
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.tool import Tool, tool
-from hermes_jobs.agent.tools.toolbox import ALWAYS, TOOLSETS, Toolbox
-from hermes_jobs.domain.agent_roles import BUILT_IN, AgentRole
-from hermes_jobs.domain.events import Payer
-from hermes_jobs.domain.session.commands import ChildPlan
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.clock_and_ids import RandomIds
-from hermes_jobs.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.features.delegation.roles import BUILT_IN, AgentRole
+from hermes_jobs.features.delegation.tools import DelegateTool, DelegationLimits
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.events import Payer
+from hermes_jobs.kernel.turns.commands import ChildPlan
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.tool import Tool, tool
+from hermes_jobs.tools.toolbox import ALWAYS, TOOLSETS, Toolbox
 from tests.tools.support import Switch
 
 MCP = {"mcp": ("mcp-git", "mcp-mail"), "mcp-git": (), "mcp-mail": ()}

@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.terminal import Terminal, TerminalOptions
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.terminal import Terminal, TerminalOptions
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .stand_in_docker import Engine, stand_in_docker
 from .support import Switch, context_in, wait_until
@@ -170,8 +170,8 @@ import sys
 from pathlib import Path
 from tests.tools.support import Switch, context_in
 from tests.tools.test_docker import terminal_in
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.agent.tools.docker import DockerOptions
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.docker import DockerOptions
 folder = Path(sys.argv[1])
 asked = ToolCall("x", "terminal", '{"command": "touch ready; sleep 1000", "timeout": 600}')
 terminal_in(folder, DockerOptions()).run(asked, context_in(folder), None, Switch())

@@ -6,10 +6,10 @@ from datetime import date
 
 import pytest
 
-from hermes_jobs.agent.tools.web_search import duckduckgo
-from hermes_jobs.agent.tools.web_search.duckduckgo import DuckDuckGo, DuckDuckGoQuery
-from hermes_jobs.agent.tools.web_search.duckduckgo_process import search_response
-from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
+from hermes_jobs.features.web.search import duckduckgo
+from hermes_jobs.features.web.search.duckduckgo import DuckDuckGo, DuckDuckGoQuery
+from hermes_jobs.features.web.search.duckduckgo_process import search_response
+from hermes_jobs.features.web.search.query import SearchFailed, SearchQuery
 
 from .search_apis import Asked as Arrived
 from .search_apis import Says, SearchServer, searching
@@ -92,7 +92,7 @@ def test_without_the_library_it_says_how_to_install_it(monkeypatch):
 def test_the_process_ends_with_the_call(engine):
     cancel = Switch()
     cancel.fire()
-    from hermes_jobs.engine.ports import StepInterrupted
+    from hermes_jobs.kernel.engine.ports import StepInterrupted
 
     with pytest.raises(StepInterrupted):
         DuckDuckGo({}).search(SearchQuery(text="tea", today=date(2026, 11, 23)), cancel)

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.path_policy import verify_opened
-from hermes_jobs.agent.tools.tool import ToolFailed
-from hermes_jobs.domain.session.messages import ToolCall
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.path_policy import verify_opened
+from hermes_jobs.tools.tool import ToolFailed
 
 from .support import Desk
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools.processes import Completed, run
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.eventlog.liveness_locks import LivenessLock, LivenessLocks, moment
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.log.liveness_locks import LivenessLock, LivenessLocks, moment
+from hermes_jobs.tools.processes import Completed, run
 
 from .support import Switch, processes_with, wait_until
 
@@ -86,8 +86,8 @@ def test_a_command_ends_with_its_lease_even_where_it_does_not_want_to(
 KILLED = """
 import os, sys, threading
 from pathlib import Path
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks, moment
-from hermes_jobs.agent.tools.processes import run
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks, moment
+from hermes_jobs.tools.processes import run
 from tests.tools.test_leases import Leased
 held = LivenessLocks(Path(sys.argv[1])).hold("w-3")
 held.allow_until(moment() + 600)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.memory import MemoryTools
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import Limits, Memory
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.memory import Limits, Memory
+from hermes_jobs.features.memory.tools import MemoryTools
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Switch, context_in
 

@@ -13,12 +13,12 @@ import pytest
 
 import hermes_jobs
 from hermes_jobs import tool
-from hermes_jobs.agent.tools.own_functions import own_tools
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.client import Home
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.plugins import functions
+from hermes_jobs.tools.own_functions import own_tools
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.home import Home as ProcessHome
 from tests.home import endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script

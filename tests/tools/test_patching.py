@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.snapshots.file_writer import NO_SNAPSHOTS, FileWriter
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS, FileWriter
 from hermes_jobs.text.diff import DIFF_CHARS, short_diff
 from hermes_jobs.text.patch import patched
 

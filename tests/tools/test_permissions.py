@@ -14,16 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.terminal import TerminalOptions
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap.toolbox import default_tools
-from hermes_jobs.domain.approval_rules import MODES, ApprovalRule, Permissions, parse_pattern, permissions
-from hermes_jobs.domain.events import CallPattern, Mode, Ruling
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import Verdict
+from hermes_jobs.kernel.engine.ports import Verdict
+from hermes_jobs.kernel.events import CallPattern, Mode, Ruling
+from hermes_jobs.kernel.streams.approval_rules import (
+    MODES,
+    ApprovalRule,
+    Permissions,
+    parse_pattern,
+    permissions,
+)
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.terminal import TerminalOptions
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.agent.tools.plugin_tools import plugin_tools
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ProvidedSpec, ToolContext, ToolOutcome, ToolSpec
+from hermes_jobs.kernel.engine.ports import ProvidedSpec, ToolContext, ToolOutcome, ToolSpec
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.plugin_tools import plugin_tools
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Switch, context_in
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools.environment import filtered_environment, without_own_venv
-from hermes_jobs.agent.tools.processes import Completed, run
+from hermes_jobs.tools.environment import filtered_environment, without_own_venv
+from hermes_jobs.tools.processes import Completed, run
 
 from .support import Switch, processes_with, wait_until
 
@@ -187,7 +187,7 @@ def test_a_command_that_kills_its_supervisor_does_not_outlive_it(command, mark):
 def test_killing_the_worker_leaves_no_process_behind(mark, tmp_path):
     program = """
 import sys
-from hermes_jobs.agent.tools.processes import run
+from hermes_jobs.tools.processes import run
 from tests.tools.support import Switch
 folder, text, mark, path = sys.argv[1:]
 run(text, cwd=folder, env={"MARK": mark, "PATH": path}, timeout=1000, cancel=Switch())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.agent.tools.recall_compacted import COMMON, distinctive_terms
+from hermes_jobs.features.compression.tools import COMMON, distinctive_terms
 from hermes_jobs.text.search import parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 

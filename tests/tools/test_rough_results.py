@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.policy import CommandPolicy
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.terminal import TerminalOptions
-from hermes_jobs.agent.tools.tool import tool
-from hermes_jobs.agent.tools.toolbox import Toolbox
 from hermes_jobs.bootstrap.toolbox import default_tools
-from hermes_jobs.domain.events import ToolFinished
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
-from hermes_jobs.eventlog.codec import Codec
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.events import ToolFinished
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.terminal import TerminalOptions
+from hermes_jobs.tools.tool import tool
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Desk, Switch, context_in, processes_with
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools import sandbox
-from hermes_jobs.agent.tools.environment import filtered_environment
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.processes import Completed, run
-from hermes_jobs.agent.tools.sandbox import Layer, Sandbox
-from hermes_jobs.agent.tools.sandbox_places import SandboxReach
-from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
-from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.system.isolation import INSIDE_TOOL
+from hermes_jobs.tools import sandbox
+from hermes_jobs.tools.environment import filtered_environment
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.processes import Completed, run
+from hermes_jobs.tools.sandbox import Layer, Sandbox
+from hermes_jobs.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
+from hermes_jobs.tools.tool import ToolFailed
 
 from .support import Switch
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import hermes_jobs
-from hermes_jobs.agent.tools import installation, sandbox
-from hermes_jobs.agent.tools.sandbox import Layer, Sandbox
-from hermes_jobs.agent.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools import installation, sandbox
+from hermes_jobs.tools.sandbox import Layer, Sandbox
+from hermes_jobs.tools.sandbox_places import SandboxReach
 
 from .test_sandbox import LAYERS, Person
 

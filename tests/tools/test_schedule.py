@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.schedule import Defaults, ScheduleTool
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.schedule.schedule import Schedule
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.streams import fold, initial_state
-from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.schedules import events as e
+from hermes_jobs.features.schedules.rules.schedule import Schedule
+from hermes_jobs.features.schedules.tools import Defaults, ScheduleTool
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.streams.streams import fold, initial_state
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import CountedIds, ShiftedClock
 from tests.planning.world import MONDAY
 

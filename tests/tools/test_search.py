@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
 
 from .support import Desk, Switch, processes_with, wait_until
 

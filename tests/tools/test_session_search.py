@@ -12,17 +12,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_jobs.agent.llm.client import OpenAIModel
-from hermes_jobs.agent.tools.session_search import EXCERPT_CHARS, SessionSearch
-from hermes_jobs.agent.tools.summaries import TOKENS, WORDS, SummaryModel
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext, ToolOutcome
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views.views import Views
+from hermes_jobs.features.search.tools import EXCERPT_CHARS, SessionSearch
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext, ToolOutcome
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.views.views import Views
+from hermes_jobs.llm.client import OpenAIModel
+from hermes_jobs.tools.summaries import TOKENS, WORDS, SummaryModel
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.model_script import Action, Answer, Hold, Refuse, Seen
 from tests.model_server import ModelServer
 from tests.tools.support import Switch

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.tools.invocations import Invocation, invocations
-from hermes_jobs.agent.tools.shell_words import UNKNOWN, Unparsable
+from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.shell_words import UNKNOWN, Unparsable
 
 BASH = shutil.which("bash")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.skills.presenter import SkillPresenter
-from hermes_jobs.agent.tools.skills import skill_tools
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.skills.presenter import SkillPresenter
+from hermes_jobs.features.skills.tools import skill_tools
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.skills.hosts import Host, skill_text
 
 from .support import Switch, context_in

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools import sandbox
-from hermes_jobs.agent.tools.sandbox import Layer
+from hermes_jobs.tools import sandbox
+from hermes_jobs.tools.sandbox import Layer
 
 from .keys_support import Person, Recorder, recording
 from .support import wait_until

@@ -7,12 +7,12 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.todo import todo_tools
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.todo import todo_tools
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.domain.world import World
 
 from .support import Switch, context_in

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import InvalidArguments, Tool, tool
-from hermes_jobs.engine.ports import Cancel, ToolContext
+from hermes_jobs.kernel.engine.ports import Cancel, ToolContext
+from hermes_jobs.tools.tool import InvalidArguments, Tool, tool
 
 from .support import Switch, context_in
 

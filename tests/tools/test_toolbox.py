@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.agent.tools.tool import Arguments, Tool, ToolFailed, tool
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import Toolbox as ToolboxPort
-from hermes_jobs.engine.ports import ToolOutcome, Verdict
+from hermes_jobs.kernel.engine.ports import Toolbox as ToolboxPort
+from hermes_jobs.kernel.engine.ports import ToolOutcome, Verdict
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import Switch, context_in
 

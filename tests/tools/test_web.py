@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.agent.tools import addresses, fetch_process
-from hermes_jobs.agent.tools.addresses import AddressRefused, PublicNetwork, is_public
-from hermes_jobs.agent.tools.fetch_process import decode_text
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.agent.tools.web import PageRequest, Web, WebOptions
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.features.web import addresses, fetch_process
+from hermes_jobs.features.web.addresses import AddressRefused, PublicNetwork, is_public
+from hermes_jobs.features.web.fetch_process import decode_text
+from hermes_jobs.features.web.tools import PageRequest, Web, WebOptions
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.toolbox import Toolbox
 from tests.tables import slow
 
 from .support import Switch, context_in

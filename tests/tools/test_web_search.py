@@ -9,13 +9,13 @@ from datetime import date
 
 import pytest
 
-from hermes_jobs.agent.tools.toolbox import Toolbox
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName, search_provider_named
-from hermes_jobs.agent.tools.web_search.http_searcher import create_searcher
-from hermes_jobs.agent.tools.web_search.query import SearchFailed, WebSearcher
-from hermes_jobs.agent.tools.web_search.tool import RESULT_CHARS, WebSearch
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports import ToolOutcome
+from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS, SearchName, search_provider_named
+from hermes_jobs.features.web.search.http_searcher import create_searcher
+from hermes_jobs.features.web.search.query import SearchFailed, WebSearcher
+from hermes_jobs.features.web.search.tool import RESULT_CHARS, WebSearch
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.toolbox import Toolbox
 
 from .search_apis import KEY, BraveApi, ExaApi, Says, SearchServer, SearXNGApi, TavilyApi, api_of, searching
 from .support import Switch, context_in
@@ -195,7 +195,7 @@ def test_refusals_are_distinguished(name, server, says, kind):
 
 
 def query():
-    from hermes_jobs.agent.tools.web_search.query import SearchQuery
+    from hermes_jobs.features.web.search.query import SearchQuery
 
     return SearchQuery(text="tea", today=TODAY)
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from hermes_jobs.agent.tools.command_rules.rules import FILES, rule_set
-from hermes_jobs.agent.tools.tables import load
-from hermes_jobs.agent.tools.wrappers import wrappers
+from hermes_jobs.tools.command_rules.rules import FILES, rule_set
+from hermes_jobs.tools.tables import load
+from hermes_jobs.tools.wrappers import wrappers
 
 SIZE = 100_000
 

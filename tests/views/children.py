@@ -9,11 +9,11 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.eventlog.log import RecordedEvent
-from hermes_jobs.views import store
-from hermes_jobs.views import views as module
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.views import store
+from hermes_jobs.kernel.views import views as module
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import new_log
 
 

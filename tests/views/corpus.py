@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice
 from random import Random
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import stream_of
 
 ENGLISH = """the of and to a in is it you that for on with as are this be have from or by not but
     what all were when we can an your which their time will about out them then make like would could

@@ -7,26 +7,26 @@ from pathlib import Path
 from random import Random
 from typing import cast, get_args
 
-from hermes_jobs.domain import child_slots
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.child_slots import ChildSlots
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.delegation import first_texts
-from hermes_jobs.domain.reactions import with_reactions
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.call import Call
-from hermes_jobs.domain.session.decide import decide
-from hermes_jobs.domain.session.evolve import fold
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session, is_session, lineage_of, stream_of
-from hermes_jobs.domain.session.steps import Step, next_steps
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.stream_kind import StreamState
-from hermes_jobs.domain.streams import initial_state
-from hermes_jobs.domain.usage import NO_USAGE, Usage
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams import child_slots
+from hermes_jobs.kernel.streams.child_slots import ChildSlots
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.delegation import first_texts
+from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.stream_kind import StreamState
+from hermes_jobs.kernel.streams.streams import initial_state
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.call import Call
+from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session, is_session, lineage_of, stream_of
+from hermes_jobs.kernel.turns.steps import Step, next_steps
+from hermes_jobs.kernel.turns.turn import Turn
 
 DELEGATE = "delegate"
 

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.kernel.views.store import CONTENTS, schema_of
 from hermes_jobs.settings import load
-from hermes_jobs.views.store import CONTENTS, schema_of
 from tests.e2e.test_old_homes import ARCHIVE
 from tests.processes import ROOT
 from tests.views.test_rows_follow_the_log import rows_of

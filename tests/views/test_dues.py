@@ -7,12 +7,13 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.steps import next_steps
 from hermes_jobs.features.deliveries.events import DeliveryFailed, DeliveryRequested, DeliverySent
-from hermes_jobs.views.queue_times import DueTracker, QueueWait
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.steps import next_steps
+from hermes_jobs.kernel.views.queue_times import DueTracker, QueueWait
 from tests.views.histories import random_history
 
 
@@ -117,6 +118,8 @@ def test_a_delivery_waits_until_it_is_sent_or_tried_again_and_the_inbox_is_no_qu
 
 
 def test_lateness_is_the_time_between_due_and_begun() -> None:
-    fired = e.ScheduleFired(schedule="c", due=100.0, turn="t", session="s", next_due=None)
-    by_hand = e.ScheduleFired(schedule="c", due=100.0, turn="u", session="s", next_due=None, by="user")
+    fired = schedules_events.ScheduleFired(schedule="c", due=100.0, turn="t", session="s", next_due=None)
+    by_hand = schedules_events.ScheduleFired(
+        schedule="c", due=100.0, turn="u", session="s", next_due=None, by="user"
+    )
     assert [wait.seconds for wait in heard((103.0, fired), (200.0, by_hand))] == [3.0]

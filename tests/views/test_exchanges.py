@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.embedding import PREFIX, digest_of
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views.views import Views
+from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.features.recall.rules import PREFIX, digest_of
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log
 
 LATER, EARLIER = "2027-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"
@@ -56,18 +57,20 @@ def test_a_text_waits_until_it_has_a_vector_or_again_where_that_failed(tmp_path:
     views = Views(log, tmp_path / "views")
     append(log, said("t1", "Where is it?", "In Ghent."))
     digest = digest_of(("Where is it?", "In Ghent."))
-    plan = e.EmbeddingPlanned(embedding="e1", model="v", texts=(e.EmbeddedText("session-s1", digest),))
+    plan = recall_events.EmbeddingPlanned(
+        embedding="e1", model="v", texts=(recall_events.EmbeddedText("session-s1", digest),)
+    )
     write(log, "e1", plan)
     assert waiting(views) == []
     assert views.embedding_counts("v") == (0, 1)
     assert views.without_vectors("other", [digest]) == {digest}
-    failed = e.EmbeddingFailed(step="e1-1", attempt=1, kind="auth", message="No.", model="v")
+    failed = recall_events.EmbeddingFailed(step="e1-1", attempt=1, kind="auth", message="No.", model="v")
     write(log, "e1", failed)
     assert waiting(views) == [("Where is it?", "In Ghent.")]
     views.close()
     log.close()
 
 
-def write(log: SqlEventLog, embedding: str, event: e.EmbeddingEvent) -> None:
+def write(log: SqlEventLog, embedding: str, event: recall_events.EmbeddingEvent) -> None:
     written = StreamWrite(stream=f"{PREFIX}{embedding}", events=(event,), expected=None)
     log.append(Append(meta=EventMeta(worker="w"), recorded_at=EARLIER, writes=(written,)))

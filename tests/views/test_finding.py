@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.tables import select_delivery
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.engine.ports.conversation_search import Scope
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports.conversation_search import Scope
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search.question import as_question
-from hermes_jobs.views.views import Views
 from tests.views.test_search import Archive
 
 

@@ -14,15 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import chars, history
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views import store
-from hermes_jobs.views.report import Report, periods
-from hermes_jobs.views.totals import runs_by_schedule, total_of, totals_by
-from hermes_jobs.views.views import Views
+from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.memory.rules.memory import chars, history
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.usage.tables.report import Report, periods
+from hermes_jobs.features.usage.tables.totals import runs_by_schedule, total_of, totals_by
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.views import store
+from hermes_jobs.kernel.views.views import Views
 from tests.html.months import BEGAN, DAYS, Months
 from tests.views.histories import new_log
 from tests.views.test_rows_follow_the_log import rows_of
@@ -75,8 +77,8 @@ def test_waiting_is_ranked_by_queue_and_period(months: tuple[SqlEventLog, Views]
     found = report(views)
     fired = [
         recorded.timestamp() - event.due
-        for recorded, event in facts(log, e.ScheduleFired)
-        if isinstance(event, e.ScheduleFired)
+        for recorded, event in facts(log, schedules_events.ScheduleFired)
+        if isinstance(event, schedules_events.ScheduleFired)
     ]
     (schedules,) = [each for each in found.waited if each.queue == "schedules"]
     ranked = sorted(fired)
@@ -96,7 +98,11 @@ def test_every_due_time_is_on_time_late_or_missed(months: tuple[SqlEventLog, Vie
     found = runs_by_schedule(report(views).schedules)
     assert [each.name for each in found] == sorted(each.name for each in found)
     assert all(each.on_time + each.late + each.missed == DAYS for each in found)
-    ended = [event for _, event in facts(log, e.ScheduleRunEnded) if isinstance(event, e.ScheduleRunEnded)]
+    ended = [
+        event
+        for _, event in facts(log, schedules_events.ScheduleRunEnded)
+        if isinstance(event, schedules_events.ScheduleRunEnded)
+    ]
     assert sum(each.failed for each in found) == sum(event.status == "failed" for event in ended)
     assert all((each.latest > 30) == bool(each.late) for each in found)
 
@@ -160,8 +166,8 @@ def test_the_memory_s_fill_is_that_of_its_fold(seed: int) -> None:
         assert (row.target, row.entries, row.chars) == (fact.target, len(entries), chars(entries))
 
 
-def _memory_facts(random: Random) -> Iterator[e.MemoryEvent]:
-    held: dict[e.MemoryTarget, list[str]] = {"memory": [], "user": []}
+def _memory_facts(random: Random) -> Iterator[memory_events.MemoryEvent]:
+    held: dict[memory_events.MemoryTarget, list[str]] = {"memory": [], "user": []}
     for number in range(random.randint(1, 25)):
         target = random.choice(list(held))
         content = f"{number}{'x' * random.randint(0, 30)}"
@@ -171,10 +177,10 @@ def _memory_facts(random: Random) -> Iterator[e.MemoryEvent]:
             at = entries.index(old)
             if random.random() < 0.5:
                 del entries[at]
-                yield e.MemoryRemoved(target=target, old=old, author="user")
+                yield memory_events.MemoryRemoved(target=target, old=old, author="user")
             else:
                 entries[at] = content
-                yield e.MemoryReplaced(target=target, old=old, content=content, author="user")
+                yield memory_events.MemoryReplaced(target=target, old=old, content=content, author="user")
         else:
             entries.append(content)
-            yield e.MemoryAdded(target=target, content=content, author="user")
+            yield memory_events.MemoryAdded(target=target, content=content, author="user")

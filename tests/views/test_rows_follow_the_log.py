@@ -11,11 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
-from hermes_jobs.domain.session.references import BEFORE, HEAD
-from hermes_jobs.domain.session.session import Session, lineage_of
-from hermes_jobs.domain.session.synthetic_messages import (
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.usage import NO_USAGE
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.references import BEFORE, HEAD
+from hermes_jobs.kernel.turns.session import Session, lineage_of
+from hermes_jobs.kernel.turns.synthetic_messages import (
     ACKNOWLEDGED,
     ASK_AGAIN,
     CONCLUDE,
@@ -25,10 +26,9 @@ from hermes_jobs.domain.session.synthetic_messages import (
     NO_ANSWER,
     STEERING_PREFIX,
 )
-from hermes_jobs.domain.session.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
-from hermes_jobs.domain.usage import NO_USAGE
-from hermes_jobs.views import store
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.turns.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
+from hermes_jobs.kernel.views import store
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import History, append, new_log, random_history
 
 HEARD = 10  # the column of `messages`

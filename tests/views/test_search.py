@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import LargeResult
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.engine.ports.conversation_search import Scope, SearchHit
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.features.search.tables.candidates import alternatives
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.ports.conversation_search import Scope, SearchHit
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.decision import LargeResult
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.query import Expression
-from hermes_jobs.views.candidates import alternatives
-from hermes_jobs.views.views import Views
 from tests.views.histories import append, new_log
 
 MANY = 1_000
@@ -432,7 +432,7 @@ def test_the_index_finds_what_a_scan_of_every_text_finds(seed: int) -> None:
 def test_a_text_is_found_behind_many_that_only_the_index_takes_for_one(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_jobs.views.candidates.RANKED", 5)
+    monkeypatch.setattr("hermes_jobs.features.search.tables.candidates.RANKED", 5)
     wanted = archive.say("GPT模型")
     for _ in range(20):
         archive.say("GPT数据, 模型")

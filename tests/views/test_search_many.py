@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from hermes_jobs.engine.ports.conversation_search import Scope
-from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.engine.ports.conversation_search import Scope
+from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search import Matcher, Term, fold, parse
-from hermes_jobs.views.views import Views
 from tests.views.corpus import Corpus
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first test waits until they are made

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.views.skills import SkillUse
-from hermes_jobs.views.views import Views
+from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log
 
 

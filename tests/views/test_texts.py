@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.domain.events import ModelReplied, ToolInterrupted, TurnSubmitted
-from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
 from hermes_jobs.errors import Corrupt
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views.message_texts import texts_of
+from hermes_jobs.kernel.events import ModelReplied, ToolInterrupted, TurnSubmitted
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.turns.synthetic_messages import INTERRUPTED
+from hermes_jobs.kernel.views.message_texts import texts_of
 from tests.views.histories import new_log
 
 EVENTS = (

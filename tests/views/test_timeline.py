@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Reservation
-from hermes_jobs.eventlog.log import EventMeta, RecordedEvent
-from hermes_jobs.views.timeline import Timeline, timeline, tracks
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.streams.usage import Reservation
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.views.timeline import Timeline, timeline, tracks
 from tests.views.histories import random_history
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)

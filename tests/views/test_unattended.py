@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events.schedule import RunStatus
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.features.deliveries.events import DeliveryFailed, DeliveryRequested, stream_of
+from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.events import RunStatus
 from hermes_jobs.interfaces.cli.notices import unattended_line
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.views.views import Views
 from tests.eventlog.schedule_examples import PLAN
 from tests.views.histories import new_log
 from tests.written_home import WrittenHome
@@ -41,21 +43,28 @@ def write(log: SqlEventLog, stream: str, *events: e.Event, at: str = AFTER) -> N
 
 
 def run(log: SqlEventLog, turn: str, status: RunStatus, *, at: str = AFTER, by: str = "clock") -> None:
-    fired = e.ScheduleFired(schedule="p1", due=5.0, turn=turn, session="s", next_due=9.0, by=by)
-    ended = e.ScheduleRunEnded(schedule="p1", turn=turn, status=status, message="")
+    fired = schedules_events.ScheduleFired(
+        schedule="p1", due=5.0, turn=turn, session="s", next_due=9.0, by=by
+    )
+    ended = schedules_events.ScheduleRunEnded(schedule="p1", turn=turn, status=status, message="")
     write(log, "schedule-p1", fired, at=at)
     write(log, "schedule-p1", ended, at=at)
 
 
 def test_harmful_items_are_shown_until_a_person_decides(log: SqlEventLog, views: Views) -> None:
-    harmful = e.Finding(kind="memory", name="7", standing="harmful", why="worse")
-    kept = e.Finding(kind="skill", name="tea", standing="kept", why="better")
-    write(log, "experiment-verify-v0", e.LearningVerified(review="v0", findings=(harmful,)), at=BEFORE)
-    write(log, "experiment-verify-v1", e.LearningVerified(review="v1", findings=(harmful, kept)))
+    harmful = replay_events.Finding(kind="memory", name="7", standing="harmful", why="worse")
+    kept = replay_events.Finding(kind="skill", name="tea", standing="kept", why="better")
+    write(
+        log,
+        "experiment-verify-v0",
+        replay_events.LearningVerified(review="v0", findings=(harmful,)),
+        at=BEFORE,
+    )
+    write(log, "experiment-verify-v1", replay_events.LearningVerified(review="v1", findings=(harmful, kept)))
     assert unattended_line(views.unattended(SINCE)) == (
         "1 thing that was learned makes answers worse (hermes-jobs reviews show v1)"
     )
-    decided = e.LearningDecided(review="v1", kind="memory", name="7", keep=True, by="user")
+    decided = replay_events.LearningDecided(review="v1", kind="memory", name="7", keep=True, by="user")
     write(log, "experiment-verify-v1", decided)
     assert unattended_line(views.unattended(SINCE)) == ""
 
@@ -64,12 +73,17 @@ def test_runs_by_the_clock_that_ended_since_are_counted_and_failed_ones_named(
     log: SqlEventLog, views: Views
 ) -> None:
     plan = replace(PLAN, name="Daily digest")
-    write(log, "schedule-p1", e.ScheduleAdded(schedule="p1", plan=plan, by="user", next_due=5.0), at=BEFORE)
+    write(
+        log,
+        "schedule-p1",
+        schedules_events.ScheduleAdded(schedule="p1", plan=plan, by="user", next_due=5.0),
+        at=BEFORE,
+    )
     run(log, "t1", "completed", at=BEFORE)
     run(log, "t2", "completed")
     run(log, "t3", "failed")
     run(log, "t4", "completed", by="user")
-    missed = e.ScheduleMissed(schedule="p1", due=5.0, reason="overlap", next_due=9.0, count=2)
+    missed = schedules_events.ScheduleMissed(schedule="p1", due=5.0, reason="overlap", next_due=9.0, count=2)
     write(log, "schedule-p1", missed)
     assert unattended_line(views.unattended(SINCE)) == (
         "2 scheduled runs, 1 of them failed (Daily digest); 2 scheduled runs missed"

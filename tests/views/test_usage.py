@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_jobs.agent.llm.scripted_model import ScriptedModel
-from hermes_jobs.domain.budgets import Budgets
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.engine.ports import ModelError
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.budgets import Budgets
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.views.views import Views
+from hermes_jobs.llm.scripted_model import ScriptedModel
 from tests.engine.spenders import COST, SAID, SENT, spending_engine, two_calls, work
 
 SOURCES = ("cli", "schedule:morning", "schedule:morning", "schedule:evening")

@@ -15,15 +15,15 @@ from typing import Any, cast
 
 import pytest
 
-from hermes_jobs.domain.event_types import EVENT_TYPES
-from hermes_jobs.domain.events import Event
 from hermes_jobs.errors import NewerSchema
-from hermes_jobs.eventlog.codec import Codec
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
-from hermes_jobs.views.sqlite import wording
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.log.codec import Codec
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+from hermes_jobs.kernel.views.sqlite import wording
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log, plain_history
 from tests.views.test_rows_follow_the_log import rows_of
 

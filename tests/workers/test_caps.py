@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.kernel.turns.steps import Step, StepKind
 from workers.tasks import ConcurrencyLimits
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from hermes_jobs.domain.session.steps import Step, StepKind
+from hermes_jobs.kernel.turns.steps import Step, StepKind
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from tests.engine.simulation import CountedIds
 from workers.app import make_app

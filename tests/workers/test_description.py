@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.engine.abnormal_outcomes import is_failure
-from hermes_jobs.engine.engine import Engine
-from hermes_jobs.eventlog.log import EventLog
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.abnormal_outcomes import is_failure
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns import commands as c
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
 from workers.description import command_for, failure_of, from_state, from_step, root_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of

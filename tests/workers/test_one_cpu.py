@@ -139,7 +139,7 @@ def test_linux_reports_the_use_of_each_cpu() -> None:
 PLACED = """
 import json, os, threading
 from hermes_jobs.system import cpu_affinity
-from hermes_jobs.agent.tools.processes import run
+from hermes_jobs.tools.processes import run
 
 class Never:
     reason = None

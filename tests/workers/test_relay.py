@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from hermes_jobs.domain.events import TurnSubmitted
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.eventlog.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.events import TurnSubmitted
+from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, REMEMBERED_SECONDS, Relay, is_elected
 from tests.engine.simulation import (
     CountedIds,

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.eventlog.factory import open_log, sqlite_url
-from hermes_jobs.eventlog.leases import Lease
-from hermes_jobs.eventlog.liveness_locks import LivenessLocks
-from hermes_jobs.eventlog.log import EventLog, WorkerRow
-from hermes_jobs.eventlog.sql import SqlEventLog
+from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from hermes_jobs.kernel.log.leases import Lease
+from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
+from hermes_jobs.kernel.log.log import EventLog, WorkerRow
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.runtime.worker_lease import WorkerLease
 from tests.engine.simulation import (
     CountedIds,

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_jobs.domain.events import ToolFinished
+from hermes_jobs.kernel.events import ToolFinished
 from hermes_jobs.runtime.broker_address import find_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings import Paths

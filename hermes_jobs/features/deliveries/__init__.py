@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.feature import Command, Feature
+from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,

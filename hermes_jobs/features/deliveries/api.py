@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.features.deliveries.channel import (
     Delivered,
     DeliveryChannel,
@@ -21,6 +20,7 @@ from hermes_jobs.features.deliveries.tables import (
     select_deliveries,
     select_delivery,
 )
+from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 
 __all__ = [
     "TELEGRAM_TOKEN",

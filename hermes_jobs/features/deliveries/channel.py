@@ -7,9 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.features.deliveries.events import TargetKind
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.kernel.engine.ports import Cancel
 
 
 class PlaceholderSent(msgspec.Struct, frozen=True):

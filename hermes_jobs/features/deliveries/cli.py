@@ -17,8 +17,8 @@ from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.figures import pluralize
-from hermes_jobs.views.views import Views
 
 
 @click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))

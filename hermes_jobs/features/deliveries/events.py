@@ -10,12 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.events.event import Event
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.domain.session.turn import Turn
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.turns.turn import Turn
 
 TELEGRAM_TOKEN = "TELEGRAM_BOT_TOKEN"
 WEBHOOK_SECRET = "WEBHOOK_SECRET"

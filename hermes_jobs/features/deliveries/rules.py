@@ -14,14 +14,6 @@ from typing import Literal, assert_never
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.domain.decision import StreamEvents
-from hermes_jobs.domain.events import SessionEvent, TurnCancelled, TurnCompleted, TurnEnd, TurnFailed
-from hermes_jobs.domain.gateway.news import immediate_notices, stop_notice, with_news
-from hermes_jobs.domain.session import review_rules
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.domain.session.steps import Step
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.stream_kind import StreamKind
 from hermes_jobs.features.deliveries.events import (
     INBOX,
     PREFIX,
@@ -36,6 +28,14 @@ from hermes_jobs.features.deliveries.events import (
     DeliverySent,
     requests,
 )
+from hermes_jobs.features.gateway.rules.news import immediate_notices, stop_notice, with_news
+from hermes_jobs.kernel.events import SessionEvent, TurnCancelled, TurnCompleted, TurnEnd, TurnFailed
+from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.turns import review_rules
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.turn import Turn
 
 MAX_ATTEMPTS = 30
 """Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""

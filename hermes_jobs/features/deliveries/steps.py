@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
-from hermes_jobs import feature
-from hermes_jobs.domain.decision import Decision, DecisionResult, StateLoader, StreamEvents, append
-from hermes_jobs.domain.schedule import schedule as schedules
-from hermes_jobs.domain.schedule.commands import retargeted
-from hermes_jobs.domain.session.steps import Step, StepKind
-from hermes_jobs.engine.ports import Cancel, Clock, Ids, StepHandler, StepInterrupted
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.channel import (
     ChannelLookup,
@@ -35,6 +29,12 @@ from hermes_jobs.features.deliveries.events import (
     parse_target,
 )
 from hermes_jobs.features.deliveries.rules import Delivery, failed
+from hermes_jobs.features.schedules.rules import schedule as schedules
+from hermes_jobs.features.schedules.rules.commands import retargeted
+from hermes_jobs.kernel import feature
+from hermes_jobs.kernel.engine.ports import Cancel, Clock, Ids, StepHandler, StepInterrupted
+from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, append
+from hermes_jobs.kernel.turns.steps import Step, StepKind
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -8,7 +8,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.features.deliveries.events import (
     INBOX,
     DeliveryFailed,
@@ -17,8 +16,9 @@ from hermes_jobs.features.deliveries.events import (
     DeliveryRequested,
     DeliverySent,
 )
-from hermes_jobs.views.id_lookup import find_by_prefix
-from hermes_jobs.views.rows import fetched, insert, update, value_of
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.id_lookup import find_by_prefix
+from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
 _OF_THE_REQUEST = ("delivery", "target", "turn", "session", "source", "ok", "text")

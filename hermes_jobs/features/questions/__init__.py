@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from hermes_jobs.feature import Feature
+from hermes_jobs.kernel.feature import Feature
 
 FEATURE = Feature(__name__, tools="tools:question_tools")

@@ -7,12 +7,12 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from hermes_jobs.agent.tools.tool import ToolFailed
-from hermes_jobs.domain.events import Mode, ModeChanged
-from hermes_jobs.domain.session.session import Session
-from hermes_jobs.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.features.questions import rules
 from hermes_jobs.features.questions.asking import Asking
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.events import Mode, ModeChanged
+from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.tools.tool import ToolFailed
 
 Plan: TypeAlias = Annotated[str, Meta(min_length=1, max_length=20_000)]
 Reason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]

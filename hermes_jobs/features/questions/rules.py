@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.events import InputChoice, InputField, InputRequest
-from hermes_jobs.domain.session.call import OpenInput
-from hermes_jobs.domain.session.forms import ANSWER
+from hermes_jobs.kernel.events import InputChoice, InputField, InputRequest
+from hermes_jobs.kernel.turns.call import OpenInput
+from hermes_jobs.kernel.turns.forms import ANSWER
 
 Unattended = Literal["refuse", "wait", "default"]
 """What becomes of a question in a turn that nobody attends."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.tools.tool import Arguments, CallRules, Tool, tool
-from hermes_jobs.engine.ports import ToolContext
 from hermes_jobs.features.questions.asking import Asking
 from hermes_jobs.features.questions.planning import Planning
+from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.settings.durations import seconds_of
+from hermes_jobs.tools.tool import Arguments, CallRules, Tool, tool
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.feature import Feature
+from hermes_jobs.kernel.feature import Feature
 
 FEATURE = Feature(
     __name__,

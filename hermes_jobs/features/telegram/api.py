@@ -9,12 +9,12 @@ from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflicts
-from hermes_jobs.domain.gateway.commands import GatewayPolicy
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.interfaces.gateway.leader import GatewayLeader
-from hermes_jobs.interfaces.gateway.receiver import MessageReceiver
-from hermes_jobs.interfaces.gateway.service import GatewayService, PlatformReach
+from hermes_jobs.features.gateway.leader import GatewayLeader
+from hermes_jobs.features.gateway.receiver import MessageReceiver
+from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
+from hermes_jobs.features.gateway.service import GatewayService, PlatformReach
 from hermes_jobs.settings import Settings
 
 _USER = re.compile(r"[a-z]+:\S+")

@@ -15,7 +15,7 @@ from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 from telegram.error import RetryAfter
 from telegram.request import HTTPXRequest
 
-from hermes_jobs.domain.gateway.rating_buttons import Button
+from hermes_jobs.features.gateway.rules.rating_buttons import Button
 
 OFFICIAL = "https://api.telegram.org"
 CONNECT_SECONDS = 10.0

@@ -20,15 +20,15 @@ from telegram import (
 )
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.domain.gateway.rating_buttons import can_be_rated, rating_buttons
-from hermes_jobs.engine.coroutine import waited_for
-from hermes_jobs.engine.ports import Cancel
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
+from hermes_jobs.features.gateway.rules.rating_buttons import can_be_rated, rating_buttons
 from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
 from hermes_jobs.features.telegram.markdown import blocks, text_block
 from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
 from hermes_jobs.features.telegram.rich_text import Entity
+from hermes_jobs.kernel.engine.coroutine import waited_for
+from hermes_jobs.kernel.engine.ports import Cancel
 
 if TYPE_CHECKING:
     from hermes_jobs.features.deliveries.events import DeliveryRequested

@@ -15,12 +15,12 @@ from telegram import Bot
 from telegram.constants import ChatAction, ChatType
 from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from hermes_jobs.domain.gateway.commands import IncomingMessage
-from hermes_jobs.domain.gateway.rating_buttons import ButtonPress
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
+from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
-from hermes_jobs.interfaces.gateway.platform import PlatformUnavailable, PressAnswer, Update
 
 logger = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import ToolMessage
-from hermes_jobs.domain.session.session import Session, stream_of
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolMessage
+from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import Settings
 from hermes_jobs.settings.home import Paths

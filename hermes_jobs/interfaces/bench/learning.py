@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from hermes_jobs.domain.events import Opening
-from hermes_jobs.domain.memory.memory import TARGETS
-from hermes_jobs.engine.ports.conversation_search import Passage
+from hermes_jobs.features.memory.rules.memory import TARGETS
 from hermes_jobs.interfaces.bench.home import SpentTokens, opened, settings_for
 from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held
+from hermes_jobs.kernel.engine.ports.conversation_search import Passage
+from hermes_jobs.kernel.events import Opening
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.search.question import as_question
 from hermes_jobs.text.tokens import tokens

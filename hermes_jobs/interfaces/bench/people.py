@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.domain.memory.writes import Operation
+from hermes_jobs.features.memory.rules.writes import Operation
 from hermes_jobs.system.struct_types import described
 
 FOLDER = "people"

@@ -14,22 +14,22 @@ from typing import NamedTuple
 
 import msgspec
 
-from hermes_jobs.agent.context.compressor import Compressor, portions, summary_budget
-from hermes_jobs.agent.context.message_groups import tokens_of
-from hermes_jobs.agent.context.prune import outcome, prune
-from hermes_jobs.agent.context.setup import CompressorOptions
-from hermes_jobs.agent.context.summary import FIRST, UPDATE, instructions, transcript
-from hermes_jobs.agent.mcp.sessions import NeverCancelled
-from hermes_jobs.agent.tools.recall_compacted import RecallCompacted
-from hermes_jobs.agent.tools.tool import ToolFailed
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
-from hermes_jobs.engine.handlers.summariser import Summariser
-from hermes_jobs.engine.ports import AskSummariser, History, ToolContext
-from hermes_jobs.engine.ports.conversation_search import TranscriptMessage
+from hermes_jobs.features.compression.compressor import Compressor, portions, summary_budget
+from hermes_jobs.features.compression.message_groups import tokens_of
+from hermes_jobs.features.compression.prune import outcome, prune
+from hermes_jobs.features.compression.setup import CompressorOptions
+from hermes_jobs.features.compression.steps.summariser import Summariser
+from hermes_jobs.features.compression.summary import FIRST, UPDATE, instructions, transcript
+from hermes_jobs.features.compression.tools import RecallCompacted
+from hermes_jobs.features.mcp.sessions import NeverCancelled
 from hermes_jobs.interfaces.bench.people import is_held
+from hermes_jobs.kernel.engine.ports import AskSummariser, History, ToolContext
+from hermes_jobs.kernel.engine.ports.conversation_search import TranscriptMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
+from hermes_jobs.tools.tool import ToolFailed
 
 CHECKPOINTS = (1, 3, 5)
 WINDOW = 32_000

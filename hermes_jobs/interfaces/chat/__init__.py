@@ -6,7 +6,6 @@ import sys
 
 import click
 
-from hermes_jobs.domain.events import Mode
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
     SessionChoice,
@@ -17,6 +16,7 @@ from hermes_jobs.interfaces.cli.options import (
 )
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.permission_options import mode_option
+from hermes_jobs.kernel.events import Mode
 
 
 @click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))

@@ -26,12 +26,9 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.output import create_output
 from prompt_toolkit.styles import Style
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import stream_of
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import LiveChannel, LocalChannel
 from hermes_jobs.errors import HermesJobsError, Rejected
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
+from hermes_jobs.features.skills.cli.attached_skills import with_skills
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments
 from hermes_jobs.interfaces.chat.commands import run_command
 from hermes_jobs.interfaces.chat.completion import ChatCompleter, is_completed
@@ -56,7 +53,6 @@ from hermes_jobs.interfaces.cli.notices import tell, turn_notices, unread_notice
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.reader import ask_person
-from hermes_jobs.interfaces.cli.skills.attached_skills import with_skills
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.turns.options import (
     by_chat_flags,
@@ -64,12 +60,16 @@ from hermes_jobs.interfaces.cli.turns.options import (
     named_variables,
     unheeded_environment,
 )
-from hermes_jobs.interfaces.gateway.fallback_worker import FallbackWorker
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.live import LiveChannel, LocalChannel
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.reader import McpReader
+    from hermes_jobs.features.mcp.reader import McpReader
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

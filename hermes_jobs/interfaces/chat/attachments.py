@@ -9,15 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from hermes_jobs.features.mcp.cli.mentions import ENDS, MENTION, ResourceReader, resource_named, resource_part
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
 from hermes_jobs.interfaces.chat.slash import CompletionItems
-from hermes_jobs.interfaces.cli.mcp.mentions import (
-    ENDS,
-    MENTION,
-    ResourceReader,
-    resource_named,
-    resource_part,
-)
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
 from hermes_jobs.text.figures import pluralize
 

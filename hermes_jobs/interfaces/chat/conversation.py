@@ -11,18 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.submission import TurnRequest, submission
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.events import Mode
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import AssistantMessage, UserMessage
-from hermes_jobs.domain.session.session import OpenChild, Session, stream_of
-from hermes_jobs.domain.session.synthetic_messages import is_nudge, without_notes
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.engine.fork import last_begun, undo
-from hermes_jobs.engine.live import LiveChannel
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect
 from hermes_jobs.interfaces.cli.questions.children import questions_below
@@ -35,6 +24,17 @@ from hermes_jobs.interfaces.cli.questions.input import (
 )
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.engine.fork import last_begun, undo
+from hermes_jobs.kernel.engine.live import LiveChannel
+from hermes_jobs.kernel.events import Mode
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.session import OpenChild, Session, stream_of
+from hermes_jobs.kernel.turns.synthetic_messages import is_nudge, without_notes
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.settings.turn_settings import TurnSettings
 
 SOURCE = "chat"
@@ -311,7 +311,7 @@ class Conversation:
 
     def rename(self, title: str) -> str:
         """Set the session's title; returns it in its stored form."""
-        from hermes_jobs.engine.session_titles import rename_session
+        from hermes_jobs.features.titles.session_titles import rename_session
 
         session = self.require_session()
         return rename_session(self._engine, session.lineage, title).title or ""

@@ -7,19 +7,19 @@ from datetime import datetime
 
 import click
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.stops import stop_sentence
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import TextDelta
-from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import footer_line, one_line
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion, OpenQuestions
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
-from hermes_jobs.views.tree import Tree
-from hermes_jobs.views.turn_json import milliseconds
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.live import TextDelta
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.stops import stop_sentence
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.views.tree import Tree
+from hermes_jobs.kernel.views.turn_json import milliseconds
 
 PROMPT = "› "
 TYPING_HINT = "one key answers; to write something else, start with a space"

@@ -8,8 +8,8 @@ from hermes_jobs.interfaces.chat.session_commands import MEANINGS
 from hermes_jobs.interfaces.chat.slash import ChatContext
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.kernel.views.models import SessionView
 from hermes_jobs.text.figures import cost_text, money, pluralize, unknown_costs
-from hermes_jobs.views.models import SessionView
 
 
 def status(chat: ChatContext, _rest: str) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 
 logger = logging.getLogger(__name__)
 

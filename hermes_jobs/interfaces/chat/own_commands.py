@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.agent.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
-from hermes_jobs.agent.skills.front_matter import split_front_matter
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.skills.front_matter import split_front_matter
 from hermes_jobs.interfaces.chat.command_lines import words
 from hermes_jobs.interfaces.chat.slash import ChatContext, SlashCommand
 from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 
 PROJECT_FOLDERS = (".hermes/commands", ".claude/commands")
 MAX_FILES = 200  # of one folder, by name

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from hermes_jobs.agent.mcp import prompts
-from hermes_jobs.agent.prompt.project_files import cut, redact_findings_in
-from hermes_jobs.agent.tools.output import clean
-from hermes_jobs.domain.events import McpPrompt
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp import prompts
+from hermes_jobs.features.mcp.events import McpPrompt
 from hermes_jobs.interfaces.chat.command_lines import words
 from hermes_jobs.interfaces.chat.slash import ChatContext, SlashCommand
+from hermes_jobs.prompt.project_files import cut, redact_findings_in
+from hermes_jobs.tools.output import clean
 
 
 def server_prompts(chat: ChatContext) -> Sequence[SlashCommand]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from hermes_jobs.domain.approval_rules import MODES
-from hermes_jobs.domain.events import Mode
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.snapshots.cli.files import rewound_lines
+from hermes_jobs.features.snapshots.cli.rewind import TurnRewind
 from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
-from hermes_jobs.interfaces.cli.turns.files import rewound_lines
-from hermes_jobs.interfaces.cli.turns.rewind import TurnRewind
+from hermes_jobs.kernel.events import Mode
+from hermes_jobs.kernel.streams.approval_rules import MODES
 from hermes_jobs.text.figures import pluralize
 
 FILES = "--files"

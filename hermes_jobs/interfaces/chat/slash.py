@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.reader import McpReader
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.features.mcp.reader import McpReader
     from hermes_jobs.interfaces.chat.conversation import Conversation
 
 Group = Literal["Conversation", "Answer", "Look", "Agent", "Chat", "Your own", "MCP servers"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain.session.session import stream_of
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.cli.model_format import model_label
 from hermes_jobs.interfaces.cli.output import cut, one_line
+from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.views.models import TurnView
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.figures import money, pluralize
-from hermes_jobs.views.models import TurnView
 
 COUNTED = 1000  # the newest turns of a session that may belong to this chat
 

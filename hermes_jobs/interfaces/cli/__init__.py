@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hermes_jobs import __version__
-from hermes_jobs.feature import Command
-from hermes_jobs.feature import commands as feature_commands
 from hermes_jobs.interfaces.cli import stdio
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
+from hermes_jobs.kernel.feature import Command
+from hermes_jobs.kernel.feature import commands as feature_commands
 from hermes_jobs.system.isolation import refuse_inside_tool
 
 if TYPE_CHECKING:
@@ -39,10 +39,14 @@ COMMANDS = {
     "sessions": Command(
         ".sessions.commands:sessions", "List, show, search, rename, fork, end, delete sessions."
     ),
-    "reviews": Command(".reviews.commands:reviews", "Reviews of conversations, and what they saved."),
-    "memory": Command(".memory.commands:memory", "Show, change and undo what the agent remembers."),
+    "reviews": Command(
+        "...features.reviews.cli.commands:reviews", "Reviews of conversations, and what they saved."
+    ),
+    "memory": Command(
+        "...features.memory.cli.commands:memory", "Show, change and undo what the agent remembers."
+    ),
     "schedule": Command(
-        ".schedules.commands:schedule", "Add, preview, list, pause and run scheduled prompts."
+        "...features.schedules.cli.commands:schedule", "Add, preview, list, pause and run scheduled prompts."
     ),
     "up": Command("workers.cli:up", "Run broker, worker, scheduler and Flower on this machine."),
     "down": Command("workers.cli:down", "Stop this home's `up`."),
@@ -50,26 +54,33 @@ COMMANDS = {
     "worker": Command("workers.cli:worker", "Run one worker."),
     "beat": Command("workers.cli:beat", "Run the scheduler (Celery beat), which wakes due schedules."),
     "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
-    "skills": Command(".skills.commands:skills", "Show, install, undo and approve skills."),
-    "agents": Command(".agents:agents", "List the kinds of sub-agents."),
+    "skills": Command("...features.skills.cli.commands:skills", "Show, install, undo and approve skills."),
+    "agents": Command("...features.delegation.cli:agents", "List the kinds of sub-agents."),
     **OF_FEATURES,
-    "gateway": Command(".gateway:gateway", "Run the Telegram gateway."),
+    "gateway": Command("...features.gateway.cli:gateway", "Run the Telegram gateway."),
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
-    "mcp": Command(".mcp.commands:mcp", "Add, list and test MCP servers."),
+    "mcp": Command("...features.mcp.cli.commands:mcp", "Add, list and test MCP servers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
     "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
     "experiments": Command(
-        ".experiments.commands:experiments", "Replay past turns in variants, and compare."
+        "...features.replay.cli.experiments.commands:experiments",
+        "Replay past turns in variants, and compare.",
     ),
-    "usage": Command(".usage:usage", "Show tokens and cost by day, session, model, purpose."),
-    "report": Command(".report:report", "Show cost, waits, memory and schedules over time."),
+    "usage": Command(
+        "...features.usage.cli.usage:usage", "Show tokens and cost by day, session, model, purpose."
+    ),
+    "report": Command(
+        "...features.usage.cli.report:report", "Show cost, waits, memory and schedules over time."
+    ),
     "bench": Command(".bench:bench", "Measure learning with a model of your choice."),
     "models": Command(".models:models", "List models, with window and price."),
     "doctor": Command(".doctor.commands:doctor", "Check the installation, and say what to fix."),
     "export": Command(".export:export", "Export events, sessions or training data."),
     "import": Command(".import_:import_file", "Import an export, or restore a backup."),
     "backup": Command(".export:backup", "Back up the home to one file, also while it runs."),
-    "redact": Command(".forget:redact", "Remove a text permanently, wherever it is stored."),
+    "redact": Command(
+        "...features.forgetting.cli:redact", "Remove a text permanently, wherever it is stored."
+    ),
     "events": Command(".events:events", "Print events, or verify the log."),
     "views": Command(".views:views", "Show or rebuild the read models."),
     "completion": Command(".completion:completion", "Print a shell's completion script."),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 import click
 import msgspec
 
-from hermes_jobs.domain.events import Mode, Ruling
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_rule
 from hermes_jobs.interfaces.cli.options import (
@@ -25,13 +24,14 @@ from hermes_jobs.interfaces.cli.param_types import ListedParam, NonEmpty
 from hermes_jobs.interfaces.cli.permission_options import mode_option, parsed_call, parsed_pattern
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.kernel.events import Mode, Ruling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_jobs.domain.approval_rules import ApprovalRule, ApprovalRules
-    from hermes_jobs.domain.events import CallPattern
-    from hermes_jobs.engine.ports import ToolContext
+    from hermes_jobs.kernel.engine.ports import ToolContext
+    from hermes_jobs.kernel.events import CallPattern
+    from hermes_jobs.kernel.streams.approval_rules import ApprovalRule, ApprovalRules
 
 BY = "user"
 FOLDER_SHOWN = 26  # columns of a folder on a terminal, cut at its front
@@ -107,7 +107,7 @@ def test_call(
     as_json: bool,
 ) -> None:
     """Show what the rules decide for a command or TOOL:ARGUMENT. Nothing is run."""
-    from hermes_jobs.domain.session.messages import ToolCall
+    from hermes_jobs.kernel.turns.messages import ToolCall
 
     calls = parsed_call(context, command, "COMMAND")
     application = context.application
@@ -130,8 +130,8 @@ def test_call(
 
 def _place_of_call(context: CliContext, mode: Mode, workdir: str | None, *, attended: bool) -> ToolContext:
     """The context of a tested call: the rules in force, in a new session."""
-    from hermes_jobs.domain.approval_rules import STREAM, Permissions
-    from hermes_jobs.engine.ports import ToolContext
+    from hermes_jobs.kernel.engine.ports import ToolContext
+    from hermes_jobs.kernel.streams.approval_rules import STREAM, Permissions
 
     state: ApprovalRules = context.application.engine().state(STREAM)  # type: ignore[assignment]  # by its name
     return ToolContext(
@@ -145,7 +145,7 @@ def _place_of_call(context: CliContext, mode: Mode, workdir: str | None, *, atte
 
 
 def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
-    from hermes_jobs.domain.approval_rules import pattern_text
+    from hermes_jobs.kernel.streams.approval_rules import pattern_text
 
     verb = {"allow": "runs without a question", "ask": "asks you", "deny": "is refused"}[tested.decision]
     click.echo(f"It {verb}.")
@@ -177,7 +177,7 @@ def add_rule(
     As the last word, `*` matches any arguments; within a word, any part of it. A pattern without `*` matches
     the whole command. `edit` means all tools that change files, `read` all that read them.
     """
-    from hermes_jobs.domain import approval_rules
+    from hermes_jobs.kernel.streams import approval_rules
 
     exclude({"--anywhere": anywhere, "--workdir": workdir})
     folder = "" if anywhere else str(Path(workdir or ".").resolve())
@@ -206,7 +206,7 @@ def add_rule(
 @pass_context
 def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool, as_json: bool) -> None:
     """Put rules in force that came with an import."""
-    from hermes_jobs.domain import approval_rules
+    from hermes_jobs.kernel.streams import approval_rules
 
     proposed = [rule for rule in _rules(context) if rule.proposed]
     if bool(numbers) == everything:
@@ -230,7 +230,7 @@ def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool
 @pass_context
 def remove_rule(context: CliContext, number: int, as_json: bool) -> None:
     """Remove a rule."""
-    from hermes_jobs.domain import approval_rules
+    from hermes_jobs.kernel.streams import approval_rules
 
     removed = [rule for rule in _rules(context) if rule.number == number]
     context.application.engine().change(approval_rules.remove_rule(number, by=BY), "approvals remove")
@@ -239,8 +239,8 @@ def remove_rule(context: CliContext, number: int, as_json: bool) -> None:
 
 def _rules(context: CliContext) -> list[RuleJson]:
     """The rules, oldest first, with their times; also those that are proposed."""
-    from hermes_jobs.domain.approval_rules import STREAM, ApprovalRules
-    from hermes_jobs.domain.events import ApprovalRuleAdded
+    from hermes_jobs.kernel.events import ApprovalRuleAdded
+    from hermes_jobs.kernel.streams.approval_rules import STREAM, ApprovalRules
 
     state = context.application.engine().state(STREAM)
     assert isinstance(state, ApprovalRules)
@@ -262,8 +262,8 @@ def _rules(context: CliContext) -> list[RuleJson]:
 
 
 def _shown(rule: RuleJson) -> str:
-    from hermes_jobs.domain.approval_rules import pattern_text
-    from hermes_jobs.domain.events import CallPattern
+    from hermes_jobs.kernel.events import CallPattern
+    from hermes_jobs.kernel.streams.approval_rules import pattern_text
 
     text = pattern_text(CallPattern(tool=rule.tool, pattern=rule.pattern))
     return f"{text} (for {', '.join(rule.answers)})" if rule.answers else text

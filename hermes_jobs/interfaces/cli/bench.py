@@ -125,9 +125,9 @@ def _run_survival(
 
 
 def _run_retention(context: CliContext, settings: Settings, folder: Path) -> Sequence[RetentionRow]:
-    from hermes_jobs.engine.ports import ModelError
     from hermes_jobs.interfaces.bench.home import opened, settings_for
     from hermes_jobs.interfaces.bench.retention import asking, retained, work
+    from hermes_jobs.kernel.engine.ports import ModelError
 
     note("a long piece of work, five compressions, by form of summary")
     folder = folder / "work"

@@ -12,10 +12,10 @@ from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.events import SkillFile
-    from hermes_jobs.domain.skill.skill import Files
-    from hermes_jobs.engine.imported_rights import ImportedRights
-    from hermes_jobs.eventlog.log import EventLog
+    from hermes_jobs.features.skills.events import SkillFile
+    from hermes_jobs.features.skills.rules.skill import Files
+    from hermes_jobs.kernel.engine.imported_rights import ImportedRights
+    from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.settings import Paths
 
 SHOWN = 10  # of a kind; the rest is counted
@@ -66,8 +66,8 @@ def _shown(brought: Sequence[Brought]) -> Iterator[Brought]:
 
 def of_events(rights: ImportedRights, log: EventLog, *, resume: bool) -> Iterator[Brought]:
     """What the imported events bring, which are in that log alone."""
-    from hermes_jobs.domain.approval_rules import pattern_text
-    from hermes_jobs.domain.session.session import lineage_of
+    from hermes_jobs.kernel.streams.approval_rules import pattern_text
+    from hermes_jobs.kernel.turns.session import lineage_of
 
     for rule in rights.allowing:
         where = rule.calls.folder or "anywhere"
@@ -93,7 +93,7 @@ def of_events(rights: ImportedRights, log: EventLog, *, resume: bool) -> Iterato
 
 
 def _of_memory(log: EventLog) -> Iterator[Brought]:
-    from hermes_jobs.domain.memory.memory import STREAM, Memory, fold
+    from hermes_jobs.features.memory.rules.memory import STREAM, Memory, fold
 
     if log.head(STREAM) is None:
         return
@@ -106,8 +106,8 @@ def _of_memory(log: EventLog) -> Iterator[Brought]:
 
 
 def _of_skills(log: EventLog) -> Iterator[Brought]:
-    from hermes_jobs.domain.skill.skill import PREFIX, Skill
-    from hermes_jobs.domain.streams import fold, initial_state
+    from hermes_jobs.features.skills.rules.skill import PREFIX, Skill
+    from hermes_jobs.kernel.streams.streams import fold, initial_state
 
     for head in log.streams(PREFIX):
         skill = fold(initial_state(head.stream), (recorded.event for recorded in log.read(head.stream)))
@@ -117,7 +117,7 @@ def _of_skills(log: EventLog) -> Iterator[Brought]:
 
 
 def _of_skill(name: str, files: Files) -> Iterator[Brought]:
-    from hermes_jobs.agent.skills.guard import concerns_of
+    from hermes_jobs.features.skills.guard import concerns_of
 
     yield Brought(what="skill", detail=f"{name}, {pluralize(len(files), 'file')}")
     for concern in concerns_of(files):
@@ -147,7 +147,7 @@ def of_files(names: Iterable[str], folder: Path, paths: Paths) -> Iterator[Broug
 
 
 def _add_skill_file(skills: dict[str, dict[str, SkillFile]], name: str, folder: Path) -> None:
-    from hermes_jobs.agent.skills.content import as_file
+    from hermes_jobs.features.skills.content import as_file
 
     _, *middle, last = name.split("/")
     skills.setdefault("/".join(middle[:2]), {})["/".join((*middle[2:], last))] = as_file(

@@ -12,9 +12,9 @@ from hermes_jobs.errors import Misconfigured
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.views.models import SessionView, TurnView
     from hermes_jobs.runtime.home_copy import HomeCopy
     from hermes_jobs.settings import Settings
-    from hermes_jobs.views.models import SessionView, TurnView
 
 DEBUG = "HERMES_JOBS_DEBUG"
 """Set to 1, it shows tracebacks. It is read here and is not a key of the configuration."""
@@ -45,7 +45,7 @@ class CliContext:
         except Misconfigured as error:
             return self._reading_a_copy(error)
         if self.settings.paths.forgetting.exists():
-            from hermes_jobs.runtime.forgetting import finish
+            from hermes_jobs.features.forgetting.erase import finish
 
             finish(application)
         return application
@@ -65,7 +65,7 @@ class CliContext:
         return Application(settings, self.environ, notify=self._note, read_only=refusal)
 
     def _note(self, text: str) -> None:
-        from hermes_jobs.domain.session.titles import printable
+        from hermes_jobs.kernel.turns.titles import printable
 
         click.echo(printable(self.redact(text)), err=True)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.engine.engine import Submitted
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import note, print_event, print_json
+from hermes_jobs.kernel.engine.engine import Submitted
 
 
 def detach(context: CliContext, submitted: Submitted, options: OutputOptions) -> int:
@@ -26,7 +26,7 @@ def print_current(context: CliContext, submitted: Submitted, options: OutputOpti
     """The turn as one JSON object, or its events so far, one a line."""
     application = context.application
     if options.form == "json":
-        from hermes_jobs.views.turn_json import turn_json
+        from hermes_jobs.kernel.views.turn_json import turn_json
 
         print_json(turn_json(application.views.turn(submitted.turn)))
         return

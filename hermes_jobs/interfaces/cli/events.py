@@ -18,8 +18,8 @@ from hermes_jobs.interfaces.cli.stdio import has_reader
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import EventLog, RecordedEvent
-    from hermes_jobs.eventlog.verify import VerifyReport
+    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+    from hermes_jobs.kernel.log.verify import VerifyReport
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
@@ -152,8 +152,8 @@ def verify(context: CliContext, as_json: bool) -> None:
 
     It checks the hash chain of every stream, and recomputes the due steps from the events.
     """
-    from hermes_jobs.eventlog.sql import SqlEventLog
-    from hermes_jobs.eventlog.verify import verify as look
+    from hermes_jobs.kernel.log.sql import SqlEventLog
+    from hermes_jobs.kernel.log.verify import verify as look
 
     log = context.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"

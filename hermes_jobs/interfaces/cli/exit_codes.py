@@ -12,10 +12,10 @@ from typing import Final
 
 import click
 
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import DEBUG, CliContext
 from hermes_jobs.interfaces.cli.stdio import discard_output
+from hermes_jobs.kernel.turns.titles import printable
 
 FAILED: Final = 1
 USAGE: Final = 2

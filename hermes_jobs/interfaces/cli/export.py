@@ -25,8 +25,8 @@ from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.eventlog.sql import SqlEventLog
     from hermes_jobs.interfaces.cli.training import TrainingFormat
+    from hermes_jobs.kernel.log.sql import SqlEventLog
 
 STDOUT = "-"
 
@@ -125,8 +125,8 @@ def backup(context: CliContext, file: str, force: bool) -> None:
 
 def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:
     """The portable lines of the whole log, or of those lineages and their predecessors."""
-    from hermes_jobs.engine.clock_and_ids import iso
-    from hermes_jobs.eventlog.export_log import export_log
+    from hermes_jobs.kernel.engine.clock_and_ids import iso
+    from hermes_jobs.kernel.log.export_log import export_log
 
     log = sql_log(application)
     return export_log(
@@ -139,7 +139,7 @@ def exported_lines(application: Application, lineages: Sequence[str]) -> Iterato
 
 def sql_log(application: Application) -> SqlEventLog:
     """The log as a SQL log, which it always is."""
-    from hermes_jobs.eventlog.sql import SqlEventLog
+    from hermes_jobs.kernel.log.sql import SqlEventLog
 
     log = application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be moved"
@@ -183,8 +183,8 @@ def _shown_size(size: int) -> str:
 def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
     """The streams of these lineages, of all that they were forked from, and of all their sub-agents that are
     here."""
-    from hermes_jobs.domain.events import ChildrenStarted, SessionStarted
-    from hermes_jobs.domain.session.session import stream_of
+    from hermes_jobs.kernel.events import ChildrenStarted, SessionStarted
+    from hermes_jobs.kernel.turns.session import stream_of
 
     ids: set[str] = set()
     waiting = [stream_of(lineage) for lineage in lineages]

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
 
+    from hermes_jobs.kernel.views.completion_names import What
     from hermes_jobs.settings import Settings
     from hermes_jobs.settings.home import Paths
-    from hermes_jobs.views.completion_names import What
 
     Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem[Any]]]
     Offers = Callable[[click.Context, str], Iterable[tuple[str, str]]]
@@ -67,7 +67,7 @@ def _recent(what: What) -> Completion:
     """Ids of that kind, newest first."""
 
     def offers(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
-        from hermes_jobs.views.completion_names import recent_names
+        from hermes_jobs.kernel.views.completion_names import recent_names
 
         paths = _paths(click_context)
         return () if paths is None else recent_names(paths.views, what, incomplete, MAX_COMPLETIONS)
@@ -76,7 +76,7 @@ def _recent(what: What) -> Completion:
 
 
 def _skills(click_context: click.Context, incomplete: str) -> Iterable[tuple[str, str]]:
-    from hermes_jobs.agent.skills import BUNDLED
+    from hermes_jobs.features.skills import BUNDLED
 
     paths = _paths(click_context)
     files = [] if paths is None else [*paths.skills.glob("*/SKILL.md"), *paths.skills.glob("*/*/SKILL.md")]
@@ -122,7 +122,7 @@ def _values(click_context: click.Context, _incomplete: str) -> Iterable[tuple[st
 
 
 def _processes(click_context: click.Context, _incomplete: str) -> Iterable[tuple[str, str]]:
-    from hermes_jobs.agent.tools.process_files import ProcessFiles
+    from hermes_jobs.tools.process_files import ProcessFiles
 
     paths = _paths(click_context)
     if paths is None:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.engine.quiesce import QuiesceReport
-    from hermes_jobs.eventlog.database import Connection
-    from hermes_jobs.eventlog.import_log import ImportResult
+    from hermes_jobs.kernel.engine.quiesce import QuiesceReport
+    from hermes_jobs.kernel.log.database import Connection
+    from hermes_jobs.kernel.log.import_log import ImportResult
 
 BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
@@ -139,12 +139,12 @@ def import_lines(
     `consent` is asked before anything is written, with what the lines bring along, besides `brought`; raises
     `NotWanted` without it. `then` is called before the import becomes visible.
     """
-    from hermes_jobs.engine.clock_and_ids import day_of
-    from hermes_jobs.engine.imported_rights import ImportedRights, withhold
-    from hermes_jobs.engine.quiesce import QuiesceReport, quiesce, reconcile_children
-    from hermes_jobs.eventlog.copy_log import copy_log, temp_log
-    from hermes_jobs.eventlog.import_log import import_log
-    from hermes_jobs.eventlog.transaction import TransactionLog
+    from hermes_jobs.kernel.engine.clock_and_ids import day_of
+    from hermes_jobs.kernel.engine.imported_rights import ImportedRights, withhold
+    from hermes_jobs.kernel.engine.quiesce import QuiesceReport, quiesce, reconcile_children
+    from hermes_jobs.kernel.log.copy_log import copy_log, temp_log
+    from hermes_jobs.kernel.log.import_log import import_log
+    from hermes_jobs.kernel.log.transaction import TransactionLog
 
     log, zone = sql_log(application), application.settings.zone
     rights = ImportedRights()
@@ -231,7 +231,7 @@ def _is_any(_stream: str) -> bool:
 
 
 def _is_session(stream: str) -> bool:
-    from hermes_jobs.domain.streams import SESSIONS
+    from hermes_jobs.kernel.streams.streams import SESSIONS
 
     return stream.startswith(SESSIONS)
 

@@ -21,18 +21,18 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from hermes_jobs import __version__
-from hermes_jobs.domain.session.steps import QUEUES_BY_KIND
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
-from hermes_jobs.views.counts import BOUNDS, Counts
+from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
+from hermes_jobs.kernel.views.counts import BOUNDS, Counts
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.views.usage import Spending
+    from hermes_jobs.features.usage.tables.usage import Spending
 
 OPEN = ("queued", "running", "waiting")
 QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_jobs.bootstrap.endpoints import caching_of
-from hermes_jobs.domain.usage import Usage
+from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.settings import Choice, Settings
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from hermes_jobs.agent.llm.price import FREE, Price
-from hermes_jobs.domain.usage import Usage
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.model_format import endpoint_label
@@ -18,12 +16,14 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.llm.price import FREE, Price
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.llm.catalogue import Listing, Offered
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.domain.context_windows import LearnedWindows
-    from hermes_jobs.engine.ports import Pricing
+    from hermes_jobs.kernel.engine.ports import Pricing
+    from hermes_jobs.kernel.streams.context_windows import LearnedWindows
+    from hermes_jobs.llm.catalogue import Listing, Offered
     from hermes_jobs.settings import Choice, Settings
 
 
@@ -87,8 +87,8 @@ def offered(application: Application, choice: Choice) -> Listing:
 
 
 def _row(application: Application, choice: Choice, offered: Offered) -> OfferedModel:
-    from hermes_jobs.agent.llm.dialect import OPENAI_URL
-    from hermes_jobs.agent.llm.windows import known_window
+    from hermes_jobs.llm.dialect import OPENAI_URL
+    from hermes_jobs.llm.windows import known_window
 
     settings = application.settings
     own = settings.models.prices.get(offered.name)
@@ -166,8 +166,8 @@ def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
     window that errors do not change. `doctor` shows where the window in use comes from, and what the
     endpoint refuses.
     """
-    from hermes_jobs.domain import context_windows
-    from hermes_jobs.domain.context_windows import LearnedWindows
+    from hermes_jobs.kernel.streams import context_windows
+    from hermes_jobs.kernel.streams.context_windows import LearnedWindows
 
     engine = context.application.engine()
     state = engine.state(context_windows.STREAM)

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.text import figures
 
 if TYPE_CHECKING:

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_jobs.bootstrap.conflicts import conflicts
-from hermes_jobs.domain.events import MemoryAdded, MemoryRemoved, MemoryReplaced
-from hermes_jobs.domain.session.reviews import SKILL_TOOL
-from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.features.deliveries import api as deliveries
+from hermes_jobs.features.memory.events import MemoryAdded, MemoryRemoved, MemoryReplaced
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.turns.reviews import SKILL_TOOL
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.memory.memory_files import RecordedWrite
-    from hermes_jobs.views.counts import Unattended
-    from hermes_jobs.views.reviews import ReviewView
+    from hermes_jobs.features.memory.memory_files import RecordedWrite
+    from hermes_jobs.features.reviews.tables import ReviewView
+    from hermes_jobs.kernel.views.counts import Unattended
 
 MAX_SEARCHED = 20  # the newest turns and reviews that are searched for news
 PERSON_SOURCES = frozenset({"cli", "chat"})  # sources of turns of the same user

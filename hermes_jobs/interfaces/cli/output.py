@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, TextIO
 import click
 import msgspec
 
-from hermes_jobs.domain.session.titles import UNPRINTABLE, printable
+from hermes_jobs.kernel.turns.titles import UNPRINTABLE, printable
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import RecordedEvent
-    from hermes_jobs.views.tree import Tree
-    from hermes_jobs.views.usage import UnknownCost
+    from hermes_jobs.features.usage.tables.usage import UnknownCost
+    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.views.tree import Tree
 
 GAP = "  "
 MIN_TEXT_COLUMNS = 8  # the least columns of a text

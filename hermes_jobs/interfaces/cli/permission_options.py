@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 import click
 
-from hermes_jobs.domain.events import CallPattern, Mode
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import option_group
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.kernel.events import CallPattern, Mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,14 +49,14 @@ permission_options = option_group(
 
 def parsed_pattern(context: CliContext, text: str, folder: str, param: str) -> CallPattern:
     """Parse a pattern of calls. Raises `Rejected`, or a usage error for an unknown tool."""
-    from hermes_jobs.domain.approval_rules import parse_pattern
+    from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 
     return _of_known_tool(context, parse_pattern(text, folder), text, param)
 
 
 def parsed_call(context: CliContext, text: str, param: str) -> CallPattern:
     """Parse a call. Raises as `parsed_pattern`."""
-    from hermes_jobs.domain.approval_rules import parse_call
+    from hermes_jobs.kernel.streams.approval_rules import parse_call
 
     return _of_known_tool(context, parse_call(text), text, param)
 
@@ -64,7 +64,7 @@ def parsed_call(context: CliContext, text: str, param: str) -> CallPattern:
 def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: str) -> CallPattern:
     from difflib import get_close_matches
 
-    from hermes_jobs.domain.approval_rules import COMMANDS
+    from hermes_jobs.kernel.streams.approval_rules import COMMANDS
 
     names = [*context.application.toolbox.names, *GROUPS, *context.application.mcp.rule_names]
     if calls.tool == COMMANDS:
@@ -81,7 +81,7 @@ def _of_known_tool(context: CliContext, calls: CallPattern, text: str, param: st
 
 def _refuse_tool_name(word: str, names: Collection[str], param: str) -> None:
     """Raise a usage error for a tool's name alone, which as the pattern of a command would match nothing."""
-    from hermes_jobs.agent.mcp.tools import group_of
+    from hermes_jobs.features.mcp.tools import group_of
 
     tools = group_of(word.removesuffix("__*")) if word.endswith("__*") else word
     if tools not in names:

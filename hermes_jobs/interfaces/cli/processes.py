@@ -18,8 +18,8 @@ from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import duration
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.tools.background import BackgroundProcess
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.tools.background import BackgroundProcess
 
 LINES = 40
 CHUNK = 1 << 16
@@ -141,13 +141,13 @@ def _since(process: BackgroundProcess) -> str:
 
 
 def _text(data: bytes) -> str:
-    from hermes_jobs.agent.tools.output import clean
+    from hermes_jobs.tools.output import clean
 
     return clean(data.decode(errors="replace"))
 
 
 def _json(process: BackgroundProcess) -> dict[str, Any]:
-    from hermes_jobs.engine.clock_and_ids import iso
+    from hermes_jobs.kernel.engine.clock_and_ids import iso
 
     record, status = process.record, process.status
     return {

@@ -13,8 +13,8 @@ from hermes_jobs.text.figures import duration
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.domain.session.steps import Step
-    from hermes_jobs.eventlog.log import EventLog, StepRow, WorkerRow
+    from hermes_jobs.kernel.log.log import EventLog, StepRow, WorkerRow
+    from hermes_jobs.kernel.turns.steps import Step
 
 BEATS_MISSED = 1.5  # heartbeats of a remote worker to wait for
 LOOK_BACK = 200  # events of a stream that are read to find when a step became due
@@ -82,7 +82,7 @@ class HeartbeatTracker:
 
     def wait_for_heartbeats(self) -> None:
         """Poll until every live worker's heartbeat has changed, for little more than one interval."""
-        from hermes_jobs.eventlog.leases import HEARTBEATS_PER_LEASE
+        from hermes_jobs.kernel.log.leases import HEARTBEATS_PER_LEASE
 
         first_beats = {worker.id: worker.beats for worker, _ in self.alive()}
         until = self._clock.monotonic() + BEATS_MISSED * self._lease_seconds / HEARTBEATS_PER_LEASE
@@ -141,7 +141,7 @@ def _due_since(log: EventLog, step: Step) -> float | None:
 
     A step's row has no time. For tool calls and members, events of their siblings are ignored.
     """
-    from hermes_jobs.domain import events as e
+    from hermes_jobs.kernel import events as e
 
     if step.not_before > 0:
         return step.not_before

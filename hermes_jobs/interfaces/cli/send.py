@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import click
 
 from hermes_jobs.client.submission import TurnRequest, submission
-from hermes_jobs.domain.events import BusyPolicy
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import (
@@ -39,12 +38,13 @@ from hermes_jobs.interfaces.cli.turns.options import (
     working_folder,
 )
 from hermes_jobs.interfaces.cli.turns.text import Inputs, read_text
+from hermes_jobs.kernel.events import BusyPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_jobs.engine.engine import Submitted
-    from hermes_jobs.interfaces.cli.skills.attached_skills import TextWithSkills
+    from hermes_jobs.features.skills.cli.attached_skills import TextWithSkills
+    from hermes_jobs.kernel.engine.engine import Submitted
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
@@ -221,7 +221,7 @@ def _resources(
     context: CliContext, text: str, inputs: Inputs, folder: str, *, unattended: bool
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The resources of MCP servers mentioned as `@server:URI`, with notes."""
-    from hermes_jobs.interfaces.cli.mcp.mentions import may_name_resources, mentioned_resources
+    from hermes_jobs.features.mcp.cli.mentions import may_name_resources, mentioned_resources
     from hermes_jobs.interfaces.cli.questions.reader import reader_here
 
     if not may_name_resources(text):
@@ -234,7 +234,7 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> Text
     """The text with the named skills; None if none is named."""
     if not names:
         return None
-    from hermes_jobs.interfaces.cli.skills.attached_skills import with_skills
+    from hermes_jobs.features.skills.cli.attached_skills import with_skills
 
     return with_skills(context.application.skills, names, text)
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from hermes_jobs.agent.llm.training_data import (
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
+from hermes_jobs.kernel.streams.streams import SESSIONS
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message
+from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.synthetic_messages import INTERRUPTED
+from hermes_jobs.llm.training_data import (
     ShareGptMessage,
     TrainingTurn,
     example,
@@ -17,19 +23,13 @@ from hermes_jobs.agent.llm.training_data import (
     share_gpt,
     training_turns,
 )
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.forgetting import ENDED_BECAUSE
-from hermes_jobs.domain.session.messages import AssistantMessage, Message
-from hermes_jobs.domain.session.session import Session, stream_of
-from hermes_jobs.domain.session.synthetic_messages import INTERRUPTED
-from hermes_jobs.domain.streams import SESSIONS
 from hermes_jobs.settings.secrets import REDACTED
 from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.engine.ports import ToolSpec
-    from hermes_jobs.eventlog.log import EventLog, RecordedEvent
+    from hermes_jobs.kernel.engine.ports import ToolSpec
+    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 
 TrainingFormat = Literal["sharegpt", "openai", "preferences"]
 KINDS = ("conversation", "scheduled")

@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.views.models import GenerationStatus, ViewsStatus
+    from hermes_jobs.kernel.views.models import GenerationStatus, ViewsStatus
 
 
 @click.group(epilog=example("hermes-jobs views status"))

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from hermes_jobs.domain.session.titles import printable
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text import figures
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -7,17 +7,17 @@ from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import AssistantMessage, ToolMessage, UserMessage
-from hermes_jobs.engine.replayed_requests import SentRequest
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.features.replay.replayed_requests import SentRequest
+from hermes_jobs.features.usage.tables.usage import UnknownCost
 from hermes_jobs.interfaces.html.render import Redact, prose, render
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
+from hermes_jobs.kernel.views.models import StepView, TurnView
+from hermes_jobs.kernel.views.timeline import Timeline, Track, tracks
+from hermes_jobs.kernel.views.tree import Tree
+from hermes_jobs.kernel.views.turn_events import concerns
 from hermes_jobs.text.figures import moment
-from hermes_jobs.views.models import StepView, TurnView
-from hermes_jobs.views.timeline import Timeline, Track, tracks
-from hermes_jobs.views.tree import Tree
-from hermes_jobs.views.turn_events import concerns
-from hermes_jobs.views.usage import UnknownCost
 
 HEAD = 1_500  # characters of a folded text
 FACT = 6_000  # characters of an event

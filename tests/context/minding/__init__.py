@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.agent.context.engine_host import EngineSession, Response
-from hermes_jobs.agent.context.setup import EngineSetup
-from hermes_jobs.domain.events import CompressionReason
-from hermes_jobs.domain.session.messages import Message
-from hermes_jobs.engine.ports import ContextSize, ProvidedSpec, ToolSpec
+from hermes_jobs.features.compression.engine_host import EngineSession, Response
+from hermes_jobs.features.compression.setup import EngineSetup
+from hermes_jobs.kernel.engine.ports import ContextSize, ProvidedSpec, ToolSpec
+from hermes_jobs.kernel.events import CompressionReason
+from hermes_jobs.kernel.turns.messages import Message
 from tests.context.sliding import SlidingWindow
 
 BUDGET = ProvidedSpec(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.agent.context.message_groups import Unit, flatten, message_groups, newest_request
-from hermes_jobs.agent.context.setup import EngineSetup
-from hermes_jobs.domain.events import CompressionReason
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, UserMessage
-from hermes_jobs.engine.ports import AskSummariser, CompressedHistory, ContextSize, History
+from hermes_jobs.features.compression.message_groups import Unit, flatten, message_groups, newest_request
+from hermes_jobs.features.compression.setup import EngineSetup
+from hermes_jobs.kernel.engine.ports import AskSummariser, CompressedHistory, ContextSize, History
+from hermes_jobs.kernel.events import CompressionReason
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
 
 NOTE = "[Earlier messages slid out of the window. `session_search` finds them.]\n\n"
 CHARACTERS_A_TOKEN = 3

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import Decision, DecisionResult
-from hermes_jobs.domain.memory.memory import Limits, Memory, evolve
-from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.memory import Limits, Memory, evolve
+from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.kernel.streams.decision import Decision, DecisionResult
 
 EVIDENCE = e.Evidence(session="s1", turn="t1", call="t1-1-0")
 BY_TURN = Origin("turn", EVIDENCE)

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.curation import Curate, MemoryProposal, UndoCuration, curations, proposals
-from hermes_jobs.domain.memory.entries import NEVER, Recorded, Since, entries_with_history, placed
-from hermes_jobs.domain.memory.memory import Limits
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.curation import (
+    Curate,
+    MemoryProposal,
+    UndoCuration,
+    curations,
+    proposals,
+)
+from hermes_jobs.features.memory.rules.entries import NEVER, Recorded, Since, entries_with_history, placed
+from hermes_jobs.features.memory.rules.memory import Limits
 from tests.domain.memory.remembering import added, decided, facts_of, folded
 from tests.text.test_polarity import OPPOSITES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.entries import (
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.entries import (
     EXPIRED,
     Entry,
     Recorded,
@@ -16,7 +16,7 @@ from hermes_jobs.domain.memory.entries import (
     placed,
     with_uses,
 )
-from hermes_jobs.domain.memory.memory import Limits
+from hermes_jobs.features.memory.rules.memory import Limits
 from tests.domain.memory.remembering import EVIDENCE, added, folded
 
 TEA, MILK, DOG = "User drinks tea", "User drinks milk", "Has a dog"

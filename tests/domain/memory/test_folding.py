@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import TARGETS, Memory, evolve, fold, history, states_at
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.memory import TARGETS, Memory, evolve, fold, history, states_at
 
 texts = st.sampled_from("abcd")
 targets = st.sampled_from(TARGETS)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.hand_edits import Content
-from hermes_jobs.domain.memory.import_edits import import_edits
-from hermes_jobs.domain.memory.memory import entries_of, history, text_of
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.import_edits import import_edits
+from hermes_jobs.features.memory.rules.memory import entries_of, history, text_of
+from hermes_jobs.folders.hand_edits import Content
 from tests.domain.memory.remembering import folded, remembering
 
 TEA, COFFEE, MILK = "User drinks tea", "User drinks coffee", "The milk is in the fridge"

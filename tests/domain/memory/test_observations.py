@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.memory.entries import Recorded, entries_with_history, placed
-from hermes_jobs.domain.memory.memory import Limits
-from hermes_jobs.domain.memory.observations import (
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.entries import Recorded, entries_with_history, placed
+from hermes_jobs.features.memory.rules.memory import Limits
+from hermes_jobs.features.memory.rules.observations import (
     MOST,
     SUPERSEDED,
     Observation,
@@ -23,6 +22,7 @@ from hermes_jobs.domain.memory.observations import (
     of_sessions,
     written,
 )
+from hermes_jobs.kernel.streams.decision import DecisionResult
 from tests.domain.memory.remembering import added, facts_of, folded
 
 TURNS = tuple(

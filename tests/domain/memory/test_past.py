@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.memory.memory import history
-from hermes_jobs.domain.memory.provenance import Undo, provenance
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.memory import history
+from hermes_jobs.features.memory.rules.provenance import Undo, provenance
 from tests.domain.memory.remembering import added, decided, facts_of, folded, remembering
 
 TEA, COFFEE = "User drinks tea", "User drinks coffee"

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import DecisionResult
-from hermes_jobs.domain.memory.memory import Limits, entries_of, text_of
-from hermes_jobs.domain.memory.writes import MemoryAction, Operation, Origin, Write
-from hermes_jobs.domain.session.messages import UserMessage
-from hermes_jobs.domain.session.session import Session
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.memory import events as e
+from hermes_jobs.features.memory.rules.memory import Limits, entries_of, text_of
+from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
+from hermes_jobs.kernel.streams.decision import DecisionResult
+from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import Session
 from tests.domain.memory.remembering import (
     EVIDENCE,
     LIMITS,

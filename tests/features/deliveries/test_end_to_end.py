@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.eventlog.verify import verify
 from hermes_jobs.features.deliveries.events import stream_of
 from hermes_jobs.features.deliveries.rules import MAX_ATTEMPTS
 from hermes_jobs.features.deliveries.tables import count_unread, select_deliveries, select_delivery
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.features.deliveries.http_server import Receiver, Reply

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.engine.ports import StepInterrupted
 from hermes_jobs.features.deliveries.channel import DeliveryError
 from hermes_jobs.features.deliveries.channels.file import FileChannel
+from hermes_jobs.kernel.engine.ports import StepInterrupted
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.manual_clock import ManualClock
 from tests.tools.support import Switch

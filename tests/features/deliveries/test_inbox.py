@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
 from hermes_jobs.features.deliveries.events import (
     DeliveryEvent,
     DeliveryFailed,
@@ -18,6 +17,7 @@ from hermes_jobs.features.deliveries.events import (
     DeliverySent,
     stream_of,
 )
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 

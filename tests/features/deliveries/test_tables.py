@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.eventlog.log import Append, EventMeta, StreamWrite
-from hermes_jobs.eventlog.sql import SqlEventLog
 from hermes_jobs.features.deliveries.events import (
     DeliveryEvent,
     DeliveryFailed,
@@ -19,7 +17,9 @@ from hermes_jobs.features.deliveries.events import (
     stream_of,
 )
 from hermes_jobs.features.deliveries.tables import count_unread, select_deliveries, select_delivery
-from hermes_jobs.views.views import Views
+from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.sql import SqlEventLog
+from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import new_log
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.engine.ports import StepInterrupted
 from hermes_jobs.features.deliveries.channel import DeliveryError
 from hermes_jobs.features.deliveries.channels.webhook import WebhookChannel, retry_after_seconds
+from hermes_jobs.kernel.engine.ports import StepInterrupted
 from tests.features.deliveries.http_server import Receiver, Reply, closed_port
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.manual_clock import ManualClock

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.questions import Answer, content_of, open_questions
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.questions import rules
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.questions import Answer, content_of, open_questions
 from tests.domain.world import World
 
 WHICH = rules.question("Which database?", ("SQLite", "PostgreSQL"))

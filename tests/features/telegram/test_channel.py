@@ -8,17 +8,18 @@ from random import Random
 
 import pytest
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.decision import StateLoader
-from hermes_jobs.domain.schedule import schedule as schedules
-from hermes_jobs.engine.clock_and_ids import RandomIds
-from hermes_jobs.engine.ports import StepInterrupted
 from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError, PlaceholderSent
 from hermes_jobs.features.deliveries.events import DeliveryEvent, DeliveryPlaced
 from hermes_jobs.features.deliveries.rules import Delivery, evolve, next_steps
 from hermes_jobs.features.deliveries.steps import SendDelivery
+from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.telegram.bot import bot_id_of
 from hermes_jobs.features.telegram.channel import TelegramChannel
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
+from hermes_jobs.kernel.engine.ports import StepInterrupted
+from hermes_jobs.kernel.streams.decision import StateLoader
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault
 from tests.manual_clock import ManualClock
@@ -231,7 +232,7 @@ UPGRADED = Fault(
 def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_ones_of_the_schedule(
     bot: BotServer, courier: TelegramChannel, method: str
 ) -> None:
-    plan = e.Plan(
+    plan = schedules_events.Plan(
         name="n",
         kind="cron",
         timing="0 9 * * *",
@@ -239,7 +240,7 @@ def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_
         text="x",
         deliver=(f"telegram:{GROUP}", "cli"),
     )
-    added = e.ScheduleAdded(schedule="h1", plan=plan, by="user", next_due=NOON)
+    added = schedules_events.ScheduleAdded(schedule="h1", plan=plan, by="user", next_due=NOON)
     schedule = schedules.evolve(schedules.Schedule(stream="schedule-h1"), added)
     bot.fail(method, UPGRADED)
     job = SendDelivery(lambda kind: courier, clock=ManualClock(NOON), ids=RandomIds())
@@ -258,6 +259,6 @@ def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_
     assert state.status == "sent"
     assert bot.said(SUPERGROUP) == ["Good morning."]
     (edit,) = edited
-    assert isinstance(edit, e.ScheduleEdited)
+    assert isinstance(edit, schedules_events.ScheduleEdited)
     assert edit.plan.deliver == (f"telegram:{SUPERGROUP}", "cli")
     assert (edit.next_due, edit.by) == (NOON, f"delivery:{state.id}")

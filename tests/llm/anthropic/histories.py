@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from hermes_jobs.domain.session.messages import (
+from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
+from hermes_jobs.kernel.turns.messages import (
     AssistantMessage,
     Message,
     Payload,
@@ -15,7 +16,6 @@ from hermes_jobs.domain.session.messages import (
     ToolMessage,
     UserMessage,
 )
-from hermes_jobs.engine.ports import ModelRequest, ToolSpec
 
 HERE = "api.anthropic.com"
 MODEL = "claude-sonnet-4-5"

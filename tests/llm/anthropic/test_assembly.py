@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.agent.llm.anthropic.assembly import MessageAssembler
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.ports import Reply
+from hermes_jobs.kernel.engine.ports import Reply
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.llm.anthropic.assembly import MessageAssembler
 
 STARTED = {
     "type": "message_start",

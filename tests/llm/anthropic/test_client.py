@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.agent.llm.client import AnthropicModel
-from hermes_jobs.agent.llm.dialect import ApiOptions
-from hermes_jobs.agent.llm.windows import Windows
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
-from hermes_jobs.domain.usage import Usage
-from hermes_jobs.engine.in_flight import CancelToken
-from hermes_jobs.engine.ports import ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
+from hermes_jobs.llm.client import AnthropicModel
+from hermes_jobs.llm.dialect import ApiOptions
+from hermes_jobs.llm.windows import Windows
 from tests.llm.anthropic.histories import asked
 from tests.llm.asking import nothing
 from tests.model_script import Answer, AskedCall, Drop, Hold, Raw, Refuse, Seen
@@ -435,8 +435,8 @@ def test_a_whole_message_is_taken_where_the_endpoint_does_not_stream(
 def test_the_client_is_imported_only_where_claude_is_asked() -> None:
     program = (
         "import sys\n"
-        "from hermes_jobs.agent.llm.client import AnthropicModel\n"
-        "from hermes_jobs.agent.llm.client import OpenAIModel\n"
+        "from hermes_jobs.llm.client import AnthropicModel\n"
+        "from hermes_jobs.llm.client import OpenAIModel\n"
         "one = AnthropicModel(api_key='k', base_url='http://127.0.0.1:1')\n"
         "other = OpenAIModel(api_key='k', base_url='http://127.0.0.1:1')\n"
         "assert not {'openai', 'anthropic'} & sys.modules.keys()\n"

@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from hermes_jobs.agent.llm.anthropic.render import (
+from hermes_jobs.kernel.turns.messages import (
+    AssistantMessage,
+    Message,
+    Payload,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from hermes_jobs.llm.anthropic.render import (
     CONTINUE_PROMPT,
     EARLIER,
     NO_OUTPUT,
@@ -15,15 +23,7 @@ from hermes_jobs.agent.llm.anthropic.render import (
     lacks_thoughts,
     render,
 )
-from hermes_jobs.agent.llm.anthropic.request import RequestOptions, request_body
-from hermes_jobs.domain.session.messages import (
-    AssistantMessage,
-    Message,
-    Payload,
-    ToolCall,
-    ToolMessage,
-    UserMessage,
-)
+from hermes_jobs.llm.anthropic.request import RequestOptions, request_body
 from tests.llm.anthropic.histories import HERE, MODEL, anything, asked, everything, histories
 from tests.providers.anthropic_rules import violations
 

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_jobs.agent.memory.provider import ProviderSession, Setup, Turn
-from hermes_jobs.engine.ports import ToolSpec
+from hermes_jobs.features.memory.provider import ProviderSession, Setup, Turn
+from hermes_jobs.kernel.engine.ports import ToolSpec
 
 
 class Noting:

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.clock_and_ids import iso
-from hermes_jobs.engine.ports import Cancel, Clock, StepInterrupted
 from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.engine.ports import Cancel, Clock, StepInterrupted
+from hermes_jobs.kernel.turns.titles import printable
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: the longest wait for other writers
 LOCK_PAUSE = 0.05

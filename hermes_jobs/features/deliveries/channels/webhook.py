@@ -19,12 +19,12 @@ from ssl import SSLContext
 
 import msgspec
 
-from hermes_jobs.engine.coroutine import waited_for
-from hermes_jobs.engine.ports import Cancel, Clock
 from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError
 from hermes_jobs.features.deliveries.events import WEBHOOK_SECRET as SECRET
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
+from hermes_jobs.kernel.engine.coroutine import waited_for
+from hermes_jobs.kernel.engine.ports import Cancel, Clock
 
 """The variable, of the environment or `.env`, with the secret that signs deliveries."""
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.runtime.up_state import is_running
 from hermes_jobs.settings import Paths, find_home
 from hermes_jobs.text.figures import pluralize
@@ -111,7 +111,7 @@ def own_tools(application: Application) -> Iterator[DoctorFinding]:
 
 def pauses(application: Application) -> Iterator[DoctorFinding]:
     """Auxiliary models that have failed and are paused."""
-    from hermes_jobs.domain.model_pauses import STREAM, Pauses
+    from hermes_jobs.kernel.streams.model_pauses import STREAM, Pauses
 
     state, now = application.engine().state(STREAM), application.clock.now()
     assert isinstance(state, Pauses)
@@ -124,9 +124,9 @@ def pauses(application: Application) -> Iterator[DoctorFinding]:
 
 def budgets(application: Application) -> Iterator[DoctorFinding]:
     """Whether the configured limits can be enforced, and the spent share of the day's budget."""
-    from hermes_jobs.domain.accounts import NANO
-    from hermes_jobs.domain.budgets import DAY
-    from hermes_jobs.engine.clock_and_ids import day_of
+    from hermes_jobs.kernel.engine.clock_and_ids import day_of
+    from hermes_jobs.kernel.streams.accounts import NANO
+    from hermes_jobs.kernel.streams.budgets import DAY
 
     settings = application.settings
     try:
@@ -150,8 +150,8 @@ def budgets(application: Application) -> Iterator[DoctorFinding]:
 def verifications(application: Application) -> Iterator[DoctorFinding]:
     """Verifications that wait for the budget of the next day."""
     from hermes_jobs.bootstrap.replays import waiting_verifications
-    from hermes_jobs.domain.replay.experiment import PREFIX
-    from hermes_jobs.interfaces.cli.experiments.format import waiting_line
+    from hermes_jobs.features.replay.cli.experiments.format import waiting_line
+    from hermes_jobs.features.replay.rules.experiment import PREFIX
 
     for experiment in waiting_verifications(application.engine()):
         name = experiment.stream.removeprefix(PREFIX)
@@ -169,7 +169,7 @@ WINDOW_SOURCES = {
 
 def context(application: Application) -> DoctorFinding:
     """The context engine, its threshold, and the source of the window."""
-    from hermes_jobs.agent.context.setup import BUILT_IN
+    from hermes_jobs.features.compression.setup import BUILT_IN
 
     settings = application.settings
     try:
@@ -197,9 +197,9 @@ def context(application: Application) -> DoctorFinding:
 
 def commands(environ: Mapping[str, str]) -> DoctorFinding:
     """Whether commands can be run, and ended with their child processes."""
-    from hermes_jobs.agent.tools.environment import filtered_environment
-    from hermes_jobs.agent.tools.processes import run
-    from hermes_jobs.engine.in_flight import CancelToken
+    from hermes_jobs.kernel.engine.in_flight import CancelToken
+    from hermes_jobs.tools.environment import filtered_environment
+    from hermes_jobs.tools.processes import run
 
     try:
         completed = run(
@@ -223,8 +223,8 @@ def commands(environ: Mapping[str, str]) -> DoctorFinding:
 
 def sandbox(settings: Settings, environ: Mapping[str, str]) -> DoctorFinding:
     """The sandbox that hides the user's keys and this home from commands."""
-    from hermes_jobs.agent.tools.sandbox import layer
-    from hermes_jobs.agent.tools.sandbox_plan import LANDLOCK, NONE
+    from hermes_jobs.tools.sandbox import layer
+    from hermes_jobs.tools.sandbox_plan import LANDLOCK, NONE
 
     if settings.terminal.backend == "docker":
         return ok("sandbox", "commands run in containers")
@@ -285,10 +285,10 @@ def mcp(application: Application) -> Iterator[DoctorFinding]:
 
 
 def _mcp_server(application: Application, name: str) -> DoctorFinding:
-    from hermes_jobs.agent.mcp.messages import Failed
-    from hermes_jobs.agent.tools.sandbox import layer
-    from hermes_jobs.agent.tools.sandbox_plan import NONE
-    from hermes_jobs.domain import mcp_servers
+    from hermes_jobs.features.mcp import rules as mcp_servers
+    from hermes_jobs.features.mcp.messages import Failed
+    from hermes_jobs.tools.sandbox import layer
+    from hermes_jobs.tools.sandbox_plan import NONE
 
     check = f"mcp {name}"[:14]
     try:

@@ -100,12 +100,12 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
 
 def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding]:
     """The checks that need a readable and writable log."""
+    from hermes_jobs.features.memory.cli.provider import provider
     from hermes_jobs.interfaces.cli.doctor import checks
     from hermes_jobs.interfaces.cli.doctor import models as model_checks
     from hermes_jobs.interfaces.cli.doctor import processes as process_checks
     from hermes_jobs.interfaces.cli.doctor.gateway import telegram
     from hermes_jobs.interfaces.cli.doctor.memory import memory
-    from hermes_jobs.interfaces.cli.memory.provider import provider
 
     if live:
         yield from model_checks.live(application)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hermes_jobs.agent.memory.files import NAMES
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
-from hermes_jobs.domain.memory.memory import TARGETS, chars
+from hermes_jobs.features.memory.files import NAMES
+from hermes_jobs.features.memory.rules.memory import TARGETS, chars
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
 from hermes_jobs.text.figures import pluralize
 

@@ -12,8 +12,8 @@ from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
 from hermes_jobs.interfaces.cli.moments import format_day, utc_today
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.llm.trial import Trial
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.llm.trial import Trial
     from hermes_jobs.settings import Settings
 
 MIN_REQUESTS = 2  # the least requests before an unused cache is reported
@@ -40,7 +40,7 @@ def model(settings: Settings) -> DoctorFinding:
 
 def retirement(settings: Settings) -> Iterator[DoctorFinding]:
     """Configured models whose end their provider has announced."""
-    from hermes_jobs.agent.llm.retirements import retirement_of
+    from hermes_jobs.llm.retirements import retirement_of
 
     named = [settings.model.model, *settings.model.fallback, *settings.models.aliases.values()]
     named += [name for entry in settings.models.ensembles.values() for name in entry.members]
@@ -117,7 +117,7 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
 def refused(application: Application) -> Iterator[DoctorFinding]:
     """What the configured model's endpoint was seen to refuse, which is not sent to it."""
     from hermes_jobs.bootstrap.endpoints import endpoint_name
-    from hermes_jobs.domain.context_windows import STREAM, LearnedWindows
+    from hermes_jobs.kernel.streams.context_windows import STREAM, LearnedWindows
 
     choice, now = application.settings.main_model, application.clock.now()
     state = application.engine().state(STREAM)
@@ -162,8 +162,8 @@ def live(application: Application) -> Iterator[DoctorFinding]:
 
 def trial_of(application: Application) -> Trial:
     """A trial of the configured model."""
-    from hermes_jobs.agent.llm.trial import Trial
     from hermes_jobs.bootstrap.endpoints import caching_of
+    from hermes_jobs.llm.trial import Trial
 
     settings, models = application.settings, application.endpoints.by_name
     choice = settings.main_model

@@ -13,9 +13,9 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.tracing import EXTRA, collector_endpoint, traces_are_wanted
 from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
-from hermes_jobs.eventlog.log import PROBE_WORKER, WorkerRow
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import LOG
+from hermes_jobs.kernel.log.log import PROBE_WORKER, WorkerRow
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
@@ -201,7 +201,7 @@ def _unreachable(url: str) -> str:
 
 
 def _refused() -> str:
-    from hermes_jobs.telemetry.exporters import probe_collector
+    from hermes_jobs.features.tracing.exporters import probe_collector
 
     try:
         return probe_collector(ANSWER_SECONDS)

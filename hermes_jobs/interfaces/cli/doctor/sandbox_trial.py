@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from hermes_jobs.agent.tools import installation
-from hermes_jobs.agent.tools.environment import filtered_environment
-from hermes_jobs.agent.tools.path_policy import PathPolicy
-from hermes_jobs.agent.tools.processes import run
-from hermes_jobs.agent.tools.sandbox import Sandbox
-from hermes_jobs.agent.tools.sandbox_places import SandboxReach
-from hermes_jobs.agent.tools.sensitive_paths import paths_in, secret_places
-from hermes_jobs.engine.in_flight import CancelToken
+from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.tools import installation
+from hermes_jobs.tools.environment import filtered_environment
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.processes import run
+from hermes_jobs.tools.sandbox import Sandbox
+from hermes_jobs.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools.sensitive_paths import paths_in, secret_places
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings

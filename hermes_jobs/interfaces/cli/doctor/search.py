@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from hermes_jobs.agent.tools.web_search.catalogue import SEARCH_PROVIDERS, SearchName
-from hermes_jobs.agent.tools.web_search.query import SearchFailed, SearchQuery
 from hermes_jobs.bootstrap.toolbox import create_web_searcher
+from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS, SearchName
+from hermes_jobs.features.web.search.query import SearchFailed, SearchQuery
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
@@ -49,7 +49,7 @@ def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) ->
 
 def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> SearchFailed | None:
     """That provider's missing requirements."""
-    from hermes_jobs.agent.tools.web_search.duckduckgo import INSTALL, is_installed
+    from hermes_jobs.features.web.search.duckduckgo import INSTALL, is_installed
 
     if name == "duckduckgo" and not is_installed():
         return SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
@@ -62,7 +62,7 @@ def missing_of(settings: Settings, name: SearchName, environ: Mapping[str, str])
 
 def try_search(settings: Settings, name: SearchName, environ: Mapping[str, str]) -> str:
     """The result of one search with that provider. Raises `SearchFailed`."""
-    from hermes_jobs.engine.in_flight import CancelToken
+    from hermes_jobs.kernel.engine.in_flight import CancelToken
 
     started = time.monotonic()
     query = SearchQuery(text=TEST_QUERY, limit=1, today=date.min)

@@ -13,12 +13,8 @@ from typing import Literal
 import click
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.approval_rules import COMMANDS, pattern_text
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.messages import ToolCall
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.snapshots.cli.diff_format import colour
 from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.output import (
     COLOURS,
@@ -30,8 +26,12 @@ from hermes_jobs.interfaces.cli.output import (
     whole_lines,
 )
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
-from hermes_jobs.interfaces.cli.turns.diff_format import colour
 from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.streams.approval_rules import COMMANDS, pattern_text
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.patch import patched
 

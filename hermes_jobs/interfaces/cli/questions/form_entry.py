@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.domain.events import InputField, InputRequest
-from hermes_jobs.domain.session import forms
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.kernel.events import InputField, InputRequest
+from hermes_jobs.kernel.turns import forms
+from hermes_jobs.kernel.turns.titles import printable
 
 SKIP = "-"
 """What is typed for a field that is left as it is."""

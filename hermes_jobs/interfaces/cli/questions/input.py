@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.forms import ANSWER, is_free
-from hermes_jobs.domain.session.questions import content_of, only_field
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
 from hermes_jobs.interfaces.cli.questions.approval import Asker, print_open
 from hermes_jobs.interfaces.cli.questions.form_entry import SKIP, FormEntry, usage_of
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.forms import ANSWER, is_free
+from hermes_jobs.kernel.turns.questions import content_of, only_field
+from hermes_jobs.kernel.turns.titles import printable
 
 ANSWERED_TEXTS: dict[e.InputAction, str] = {
     "accept": "Answered.",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.messages import ToolCall
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.input import InputQuestion, input_questions
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.messages import ToolCall
 
 AnyQuestion = ApprovalQuestion | InputQuestion
 

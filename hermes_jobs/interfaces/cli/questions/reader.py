@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session import forms
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.input import (
@@ -18,10 +16,12 @@ from hermes_jobs.interfaces.cli.questions.input import (
     require_no_secret,
 )
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import forms
 
 if TYPE_CHECKING:
-    from hermes_jobs.agent.mcp.reader import McpReader
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.features.mcp.reader import McpReader
 
 
 def reader_here(application: Application, *, unattended: bool = False) -> McpReader:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.features.compression.cli import compress_session, session_summary
+from hermes_jobs.features.consolidation.cli import consolidate_session
+from hermes_jobs.features.forgetting.cli import delete_session
+from hermes_jobs.features.search import cli as session_search
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.forget import delete_session
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
 from hermes_jobs.interfaces.cli.options import (
@@ -20,14 +23,11 @@ from hermes_jobs.interfaces.cli.options import (
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
-from hermes_jobs.interfaces.cli.sessions import search as session_search
-from hermes_jobs.interfaces.cli.sessions.compression import compress_session, session_summary
-from hermes_jobs.interfaces.cli.sessions.consolidate import consolidate_session
 from hermes_jobs.interfaces.cli.sessions.export import export_session
 from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.kernel.views.models import MessageView, SessionView
+from hermes_jobs.kernel.views.session_json import session_json, shown_session_json
 from hermes_jobs.text.figures import money, pluralize, unknown_costs
-from hermes_jobs.views.models import MessageView, SessionView
-from hermes_jobs.views.session_json import session_json, shown_session_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,7 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
 @pass_context
 def rename_session(context: CliContext, session_id: str, title: str, as_json: bool) -> None:
     """Change a session's title."""
-    from hermes_jobs.engine.session_titles import rename_session
+    from hermes_jobs.features.titles.session_titles import rename_session
 
     application = context.application
     session = context.find_session(session_id)
@@ -155,7 +155,7 @@ def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
 
     Nothing is deleted.
     """
-    from hermes_jobs.domain.session.commands import EndSession
+    from hermes_jobs.kernel.turns.commands import EndSession
 
     session = context.find_session(session_id)
     context.application.engine().execute(session.stream, EndSession())

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, force_option, write_lines
 from hermes_jobs.interfaces.cli.moments import local_moment
@@ -17,11 +16,12 @@ from hermes_jobs.interfaces.cli.options import example, session_argument
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
 from hermes_jobs.interfaces.cli.turns.text import in_fence
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.figures import moment, money, pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.views.models import MessageView, SessionView
+    from hermes_jobs.kernel.views.models import MessageView, SessionView
 
 FORMATS: Final = ("jsonl", "md", "html")
 _BY_ENDING = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html"}
@@ -87,7 +87,7 @@ def form_of(file: str) -> str:
 
 def conversation(application: Application, session: SessionView) -> Sequence[MessageView]:
     """The messages of the session; in a fork after the history of its parent up to there."""
-    from hermes_jobs.domain.session.session import stream_of
+    from hermes_jobs.kernel.turns.session import stream_of
 
     views = application.views
     own = views.messages(session.id)

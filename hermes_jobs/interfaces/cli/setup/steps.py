@@ -9,8 +9,13 @@ from urllib.parse import urlsplit
 
 import click
 
-from hermes_jobs.agent.llm.catalogue import Listing, listing
-from hermes_jobs.agent.llm.providers import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.moments import utc_today
+from hermes_jobs.interfaces.cli.setup.choice import MAIN_KEY, ModelSetup, found_providers, save, settings_with
+from hermes_jobs.interfaces.cli.setup.questions import Questions
+from hermes_jobs.llm.catalogue import Listing, listing
+from hermes_jobs.llm.providers import (
     ALSO_CALLED,
     PROVIDERS,
     Provider,
@@ -18,12 +23,7 @@ from hermes_jobs.agent.llm.providers import (
     provider_named,
     provider_of_key,
 )
-from hermes_jobs.agent.llm.retirements import retirement_of
-from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.moments import utc_today
-from hermes_jobs.interfaces.cli.setup.choice import MAIN_KEY, ModelSetup, found_providers, save, settings_with
-from hermes_jobs.interfaces.cli.setup.questions import Questions
+from hermes_jobs.llm.retirements import retirement_of
 from hermes_jobs.settings import is_same_host
 
 UNCHANGED = "Nothing was written."
@@ -241,11 +241,11 @@ class ModelDialog:
 
     def _try(self, setup: ModelSetup) -> None:
         """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
-        from hermes_jobs.agent.llm.price import OwnPrices
-        from hermes_jobs.agent.llm.trial import Trial
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
-        from hermes_jobs.domain.context_windows import LearnedWindows
-        from hermes_jobs.engine.clock_and_ids import SystemClock
+        from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+        from hermes_jobs.kernel.streams.context_windows import LearnedWindows
+        from hermes_jobs.llm.price import OwnPrices
+        from hermes_jobs.llm.trial import Trial
 
         settings = settings_with(self._context, setup)
         choice = settings.main_model

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.agent.tools.web_search.catalogue import (
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.web.search.catalogue import (
     ALSO_CALLED,
     SEARCH_PROVIDERS,
     SearchProvider,
     search_provider_named,
 )
-from hermes_jobs.agent.tools.web_search.query import SearchFailed
-from hermes_jobs.errors import Rejected
+from hermes_jobs.features.web.search.query import SearchFailed
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.doctor.search import missing_of, try_search
 from hermes_jobs.interfaces.cli.setup.questions import Questions

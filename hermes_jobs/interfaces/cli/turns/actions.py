@@ -28,9 +28,9 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.events import ApprovalScope
-    from hermes_jobs.domain.session.commands import ResumeTurn, SessionCommand
-    from hermes_jobs.engine.engine import Submitted
+    from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.events import ApprovalScope
+    from hermes_jobs.kernel.turns.commands import ResumeTurn, SessionCommand
 
 BY = "user"
 
@@ -143,7 +143,7 @@ def retry_turn(
     Settings in this environment override them. A turn that waits for a quota or a server is retried at once;
     with --model, by another model.
     """
-    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.kernel.turns import commands as c
 
     submitted = find_submitted(context, turn_id)
     resumed = _resumption(context, submitted, budget, model, waiting)
@@ -158,9 +158,9 @@ def _resumption(
     context: CliContext, submitted: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> ResumeTurn:
     """The command that resumes a turn, with this environment's settings."""
-    from hermes_jobs.domain.session import commands as c
-    from hermes_jobs.domain.session.session import lineage_of
     from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
+    from hermes_jobs.kernel.turns import commands as c
+    from hermes_jobs.kernel.turns.session import lineage_of
 
     lineage = lineage_of(submitted.stream)
     chosen_model = resolve_model(context, model, lineage)
@@ -217,7 +217,7 @@ def approve_call(
     process.
     """
     from hermes_jobs.client.turns import Turns
-    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.kernel.turns import commands as c
 
     exclude({"--session": for_session, "--always": always})
     submitted = find_submitted(context, turn_id)
@@ -242,7 +242,7 @@ def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, 
     The turn continues without it. If no worker is alive, it continues in this process.
     """
     from hermes_jobs.client.turns import Turns
-    from hermes_jobs.domain.session import commands as c
+    from hermes_jobs.kernel.turns import commands as c
 
     submitted = find_submitted(context, turn_id)
     asker = Turns(context.application).asking(submitted, call)

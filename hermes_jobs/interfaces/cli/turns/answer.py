@@ -19,9 +19,9 @@ from hermes_jobs.interfaces.cli.turns.actions import (
 )
 
 if TYPE_CHECKING:
-    from hermes_jobs.domain.session.commands import AnswerInput
-    from hermes_jobs.engine.engine import Submitted
     from hermes_jobs.interfaces.cli.questions.input import InputQuestion
+    from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.turns.commands import AnswerInput
 
 
 @click.command(
@@ -77,8 +77,8 @@ def answer_input(  # noqa: PLR0913 - its flags
     never enter a secret.
     """
     from hermes_jobs.client.turns import Turns
-    from hermes_jobs.domain.session.questions import content_of
     from hermes_jobs.interfaces.cli.questions.input import require_no_secret
+    from hermes_jobs.kernel.turns.questions import content_of
 
     ways = [text is not None, bool(choices), bool(fields), content is not None, accept, decline, cancel]
     if sum(ways) > 1:
@@ -137,8 +137,8 @@ def _given(
     cancel: bool,
 ) -> AnswerInput:
     """The answer from the flags. Raises `Rejected`, a usage error."""
-    from hermes_jobs.domain.session.forms import from_texts
     from hermes_jobs.interfaces.cli.questions.input import how_to_answer
+    from hermes_jobs.kernel.turns.forms import from_texts
 
     now = context.application.clock.now()
     if decline or cancel:

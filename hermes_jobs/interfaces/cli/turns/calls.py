@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.titles import printable
 from hermes_jobs.interfaces.cli.output import COLOURS, cut, flowed, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import RecordedEvent
-    from hermes_jobs.views.models import StepView
+    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.views.models import StepView
 
 HEAD, TAIL = 5, 3  # lines of a folded output
 LINE = 160  # columns of such a line in a pipe

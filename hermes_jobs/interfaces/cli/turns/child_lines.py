@@ -7,10 +7,10 @@ from datetime import datetime
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import cut, line_width, one_line
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.text.figures import duration, money, pluralize
 
 MIN_GOAL_COLUMNS = 16  # columns of a goal in a line, however narrow it is

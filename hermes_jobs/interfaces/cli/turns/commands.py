@@ -7,8 +7,8 @@ from typing import get_args
 
 import click
 
-from hermes_jobs.domain.session.labels import normal
-from hermes_jobs.domain.session.stops import STOPPED
+from hermes_jobs.features.replay.cli.replay import replay_turn
+from hermes_jobs.features.snapshots.cli.files import diff_turn, rewind_turn
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_label
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
@@ -25,14 +25,14 @@ from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.turns.actions import ACTS
 from hermes_jobs.interfaces.cli.turns.answer import answer_input
-from hermes_jobs.interfaces.cli.turns.files import diff_turn, rewind_turn
 from hermes_jobs.interfaces.cli.turns.marks import label_turn, rate_turn
-from hermes_jobs.interfaces.cli.turns.replay import replay_turn
 from hermes_jobs.interfaces.cli.turns.show import show_turn
 from hermes_jobs.interfaces.cli.turns.tree import show_tree
+from hermes_jobs.kernel.turns.labels import normal
+from hermes_jobs.kernel.turns.stops import STOPPED
+from hermes_jobs.kernel.views.models import StatusFilter, TurnStatus, TurnView
+from hermes_jobs.kernel.views.turn_json import listed_turn_json
 from hermes_jobs.text.figures import money, unknown_costs
-from hermes_jobs.views.models import StatusFilter, TurnStatus, TurnView
-from hermes_jobs.views.turn_json import listed_turn_json
 
 
 @click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))

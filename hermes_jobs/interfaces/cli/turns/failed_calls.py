@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hermes_jobs.domain.events import ModelCallFailed
-from hermes_jobs.domain.session.stops import stop_sentence
 from hermes_jobs.interfaces.cli.moments import to_local
+from hermes_jobs.kernel.events import ModelCallFailed
+from hermes_jobs.kernel.turns.stops import stop_sentence
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import duration
 

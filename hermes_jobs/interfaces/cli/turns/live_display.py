@@ -17,11 +17,11 @@ from typing import Protocol, TextIO
 import click
 from rich.cells import cell_len
 
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.interfaces.cli.markdown import blocks, complete_blocks, render
 from hermes_jobs.interfaces.cli.output import cut, flowed
 from hermes_jobs.interfaces.cli.turns.output import TurnOutput
+from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.turns.titles import printable
 
 REDRAW_SECONDS = 0.08  # the least seconds between two drawings
 UNUSED_LINES = 3  # lines of the terminal that are not used

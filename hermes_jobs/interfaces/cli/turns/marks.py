@@ -6,16 +6,16 @@ from typing import get_args
 
 import click
 
-from hermes_jobs.domain.events import Rating
-from hermes_jobs.domain.session import commands as c
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_label
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.views.models import TurnView
-from hermes_jobs.views.turn_json import turn_json
+from hermes_jobs.kernel.events import Rating
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.views.models import TurnView
+from hermes_jobs.kernel.views.turn_json import turn_json
 
 
 @click.command(

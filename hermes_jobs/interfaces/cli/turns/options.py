@@ -16,8 +16,8 @@ from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import note, one_line, short_path
 
 if TYPE_CHECKING:
+    from hermes_jobs.kernel.views.models import SessionView
     from hermes_jobs.settings.turn_settings import TurnSettings
-    from hermes_jobs.views.models import SessionView
 
 COMMON_VARIABLES = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "TERM", "TMPDIR", "_"}
@@ -103,7 +103,7 @@ def resolve_variables(context: CliContext, texts: Sequence[str]) -> dict[str, st
     """
     if not texts:
         return {}
-    from hermes_jobs.agent.tools.environment import is_withheld
+    from hermes_jobs.tools.environment import is_withheld
 
     variables = {}
     for judged in texts:
@@ -161,7 +161,7 @@ def named_variables(
 
     `how` says how to pass some of them on.
     """
-    from hermes_jobs.agent.tools.environment import is_withheld
+    from hermes_jobs.tools.environment import is_withheld
 
     names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
     missing = [

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.live import LiveTranscript, TextDelta
-from hermes_jobs.eventlog.log import RecordedEvent
 from hermes_jobs.interfaces.cli.output import echo_json, flowed, print_event, terminal_width
-from hermes_jobs.views.turn_json import TurnJson
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.views.turn_json import TurnJson
 
 
 class TurnOutput:

@@ -9,13 +9,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.context_notices import notices
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.engine.engine import Submitted
-from hermes_jobs.engine.live import TextDelta
-from hermes_jobs.engine.ports import Clock
-from hermes_jobs.eventlog.log import EventLog, RecordedEvent
 from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import one_line, print_json
@@ -24,7 +17,14 @@ from hermes_jobs.interfaces.cli.questions.open import AnyQuestion, OpenQuestions
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice, quota_commands
 from hermes_jobs.interfaces.cli.turns.output import PlainOutput, TurnLines, TurnOutput
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines, call_details, call_summary
-from hermes_jobs.views.turn_json import TurnJson
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.engine.live import TextDelta
+from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.turns.context_notices import notices
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.views.turn_json import TurnJson
 
 
 class TurnPrinter:

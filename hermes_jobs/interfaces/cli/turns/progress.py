@@ -13,14 +13,14 @@ from datetime import datetime
 
 import msgspec
 
-from hermes_jobs.domain import events as e
-from hermes_jobs.domain.session.context_notices import notices
-from hermes_jobs.domain.session.loop_guard import REFUSAL
-from hermes_jobs.domain.session.titles import printable
-from hermes_jobs.eventlog.log import RecordedEvent
+from hermes_jobs.features.snapshots.cli.diff_format import counts, fold
 from hermes_jobs.interfaces.cli.output import cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
-from hermes_jobs.interfaces.cli.turns.diff_format import counts, fold
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.context_notices import notices
+from hermes_jobs.kernel.turns.loop_guard import REFUSAL
+from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.figures import duration
 
 LONG = 3.0  # seconds after which a running call is reported

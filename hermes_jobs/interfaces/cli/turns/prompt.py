@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain.events import ContextPrefetched
-from hermes_jobs.domain.session.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.interfaces.cli.output import print_heading, print_text
+from hermes_jobs.kernel.events import ContextPrefetched
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.engine.replayed_requests import SentRequest
-    from hermes_jobs.eventlog.log import RecordedEvent
-    from hermes_jobs.views.models import TurnView
+    from hermes_jobs.features.replay.replayed_requests import SentRequest
+    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.views.models import TurnView
 
 
 def find_request(
     application: Application, turn: TurnView, events: Sequence[RecordedEvent], step: str = ""
 ) -> SentRequest:
     """The request of the turn's last model call, or of the call `step`. Raises `Rejected`."""
-    from hermes_jobs.engine.replayed_requests import sent_request
+    from hermes_jobs.features.replay.replayed_requests import sent_request
 
     sessions = application.engine().sessions
     return sent_request(sessions, events, turn.id, application.build_request, step)

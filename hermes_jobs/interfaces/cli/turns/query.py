@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from hermes_jobs.domain.session.labels import normal
-from hermes_jobs.domain.session.stops import STOPPED
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.moments import read_moment
+from hermes_jobs.kernel.turns.labels import normal
+from hermes_jobs.kernel.turns.stops import STOPPED
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.views.models import TurnView
+    from hermes_jobs.kernel.views.models import TurnView
 
 HELP = (
     "Keys: label:NAME, rated:up, rated:down, status:failed (or completed, stopped …), session:ID, "

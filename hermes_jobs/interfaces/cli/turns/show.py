@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.domain.session.stops import STOPPED
-from hermes_jobs.engine.clock_and_ids import iso
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.moments import format_time
@@ -29,15 +27,17 @@ from hermes_jobs.interfaces.cli.turns.calls import outputs_of, print_calls
 from hermes_jobs.interfaces.cli.turns.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.turns.marks import rating_label
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.turns.stops import STOPPED
+from hermes_jobs.kernel.views.models import StepView, TurnView
+from hermes_jobs.kernel.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
 from hermes_jobs.text.figures import duration, money, pluralize, unknown_costs
-from hermes_jobs.views.models import StepView, TurnView
-from hermes_jobs.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import RecordedEvent
-    from hermes_jobs.views.estimates import Estimate
-    from hermes_jobs.views.timeline import Timeline
-    from hermes_jobs.views.tree import Tree
+    from hermes_jobs.features.usage.tables.estimates import Estimate
+    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.views.timeline import Timeline
+    from hermes_jobs.kernel.views.tree import Tree
 
 MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
 
@@ -93,7 +93,7 @@ def show_turn(
 
 def _json(context: CliContext, turn: TurnView) -> object:
     """The turn with its steps, and with its tree if it has sub-agents."""
-    from hermes_jobs.views.turn_json import tree_json
+    from hermes_jobs.kernel.views.turn_json import tree_json
 
     below = context.application.views.tree_below(turn.id)
     result = detailed_turn_json(turn)
@@ -104,7 +104,7 @@ def _json(context: CliContext, turn: TurnView) -> object:
 
 def _print_prompt(context: CliContext, turn: TurnView, step: str, *, as_json: bool) -> None:
     from hermes_jobs.interfaces.cli.turns.prompt import find_recall, find_request, print_request, request_json
-    from hermes_jobs.views.turn_events import events_of
+    from hermes_jobs.kernel.views.turn_events import events_of
 
     events = events_of(context.application.log, turn)
     sent = find_request(context.application, turn, events, step if step.startswith(f"{turn.id}-") else "")
@@ -229,8 +229,8 @@ def _print_timeline(timeline: Timeline, limit: int | None) -> None:
 
 def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[RecordedEvent]]:
     """The turn's current timeline, with its events."""
-    from hermes_jobs.views.timeline import timeline
-    from hermes_jobs.views.turn_events import events_of
+    from hermes_jobs.kernel.views.timeline import timeline
+    from hermes_jobs.kernel.views.turn_events import events_of
 
     application = context.application
     events = events_of(application.log, turn)

@@ -10,9 +10,9 @@ import click
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
+from hermes_jobs.kernel.views.spans import TURN_LANE, SpanKind, TimeSpan
+from hermes_jobs.kernel.views.timeline import Timeline, Track, tracks
 from hermes_jobs.text.figures import duration
-from hermes_jobs.views.spans import TURN_LANE, SpanKind, TimeSpan
-from hermes_jobs.views.timeline import Timeline, Track, tracks
 
 WIDTH = 80  # columns where the output is not a terminal
 LABEL = 30  # columns at most

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import click
 
-from hermes_jobs.domain.events import InputRequested
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.kernel.events import InputRequested
+from hermes_jobs.kernel.views.models import UsageTotals
+from hermes_jobs.kernel.views.tree import Tree
 from hermes_jobs.text.figures import amount, money, pluralize, unknown_costs
-from hermes_jobs.views.models import UsageTotals
-from hermes_jobs.views.tree import Tree
 
 PIPED = 100  # columns of a name at most where the output is not a terminal
 MIN_NAME_COLUMNS = 20  # columns of a name at least
@@ -129,7 +129,7 @@ def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
 
     Each line has a turn's task, status and usage. ID may be any turn of the tree; the whole tree is shown.
     """
-    from hermes_jobs.views.turn_json import tree_json
+    from hermes_jobs.kernel.views.turn_json import tree_json
 
     views = context.application.views
     turn = views.find_turn(turn_id)

@@ -12,13 +12,6 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from hermes_jobs.client.waiting import MAX_INLINE_WAIT, LogWaiter, NoLiveWorker
-from hermes_jobs.domain.session import commands as c
-from hermes_jobs.domain.session.session import lineage_of
-from hermes_jobs.domain.session.stops import REFUSED
-from hermes_jobs.domain.session.turn import Turn
-from hermes_jobs.domain.session.waiting import last_turn, waits_for_answer, waits_for_person
-from hermes_jobs.engine.engine import Engine, Submitted
-from hermes_jobs.engine.handlers.tool_context import workdir_of
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import CODES_OF_TURNS, FAILED, INTERRUPTED, TIMED_OUT, explain
@@ -37,11 +30,18 @@ from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
+from hermes_jobs.kernel.engine.engine import Engine, Submitted
+from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
+from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.session import lineage_of
+from hermes_jobs.kernel.turns.stops import REFUSED
+from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.kernel.turns.waiting import last_turn, waits_for_answer, waits_for_person
+from hermes_jobs.kernel.views.turn_json import TurnJson, turn_json
 from hermes_jobs.text.figures import pluralize
-from hermes_jobs.views.turn_json import TurnJson, turn_json
 
 if TYPE_CHECKING:
-    from hermes_jobs.eventlog.log import RecordedEvent
+    from hermes_jobs.kernel.log.log import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn

@@ -1,1 +1,0 @@
-"""The agent: models, prompt, tools, context, memory, skills, reviews. They meet in `engine.ports`."""

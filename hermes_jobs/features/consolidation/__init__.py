@@ -1,0 +1,1 @@
+"""Sessions read again at night, for what should be remembered."""

@@ -1,0 +1,1 @@
+"""Sub-agents: their kinds, and the tool that starts them."""

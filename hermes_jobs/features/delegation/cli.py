@@ -1,0 +1,117 @@
+"""`hermes-jobs agents`: the kinds of sub-agents: list, show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, workdir_option
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_jobs.features.delegation.roles import AgentRole
+
+AS_PARENT = "same as parent"
+
+
+class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of sub-agent as scripts see it; None: as for the delegating agent. `budget` in US dollars."""
+
+    name: str
+    description: str
+    toolsets: tuple[str, ...] | None
+    excluded: tuple[str, ...]
+    model: str | None
+    budget: float | None
+    max_iterations: int | None
+    origin: str
+    prompt: str
+
+
+def _listed(role: RoleJson) -> str:
+    names = AS_PARENT if role.toolsets is None else ", ".join(role.toolsets) or "none"
+    return f"{names}, without {', '.join(role.excluded)}" if role.excluded else names
+
+
+ROLES = Resource[RoleJson](
+    columns=(
+        Column("name", lambda role: role.name),
+        Column("for", lambda role: role.description, is_main=True),
+        Column("toolsets", _listed, rank=1),
+        Column("model", lambda role: role.model or AS_PARENT, rank=3),
+        Column("from", lambda role: role.origin, rank=2),
+    ),
+    fields=lambda role: (
+        ("Name", role.name),
+        ("For", role.description),
+        ("Toolsets", _listed(role)),
+        ("Model", role.model or AS_PARENT),
+        ("Budget", f"${role.budget:g}" if role.budget else "none of its own"),
+        ("Rounds of tool calls", f"{role.max_iterations}" if role.max_iterations else "agent.max_iterations"),
+        ("From", role.origin),
+    ),
+    empty="There are no kinds of sub-agents.",
+)
+
+
+@click.group(epilog=example("hermes-jobs agents list"))
+def agents() -> None:
+    """Kinds of sub-agents, to which the agent can delegate tasks.
+
+    Define your own in config.yaml (`agents.NAME`), or as NAME.md in the home's agents/ or a folder's
+    .hermes/agents/.
+    """
+
+
+@agents.command("list", epilog=example("hermes-jobs agents list"))
+@workdir_option("Include the kinds of this folder.  [default: the current one]")
+@limit_option("kinds", default=None)
+@json_option
+@pass_context
+def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_json: bool) -> None:
+    """List the kinds of sub-agents."""
+    ROLES.print_list(_roles(context, workdir)[:limit], as_json=as_json)
+
+
+@agents.command("show", epilog=example("hermes-jobs agents show research"))
+@click.argument("name")
+@workdir_option("Show it as in this folder.  [default: the current one]")
+@limit_option("lines of its prompt", default=None)
+@json_option
+@pass_context
+def show_agent(context: CliContext, name: str, workdir: str | None, limit: int | None, as_json: bool) -> None:
+    """Show one kind of sub-agent, with its prompt."""
+    from hermes_jobs.tools.tool import did_you_mean
+
+    roles = {role.name: role for role in _roles(context, workdir)}
+    if name not in roles:
+        nearest = did_you_mean(name, roles).replace("`", "")
+        raise click.BadParameter(
+            f"there is no kind of sub-agent {name!r}{nearest} `hermes-jobs agents list` shows all.",
+            param_hint="NAME",
+        )
+    role = roles[name]
+    ROLES.print_one(role, as_json=as_json, details=lambda: _print_prompt(role.prompt, limit))
+
+
+def _print_prompt(prompt: str, limit: int | None) -> None:
+    lines = prompt.splitlines()[:limit]
+    if lines:
+        click.echo("\n".join(["", *lines]))
+
+
+def _roles(context: CliContext, workdir: str | None) -> list[RoleJson]:
+    import os
+
+    roles: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
+    fields = RoleJson.__struct_fields__[1:]
+    return [
+        RoleJson(name=name, **{field: getattr(role, field) for field in fields})
+        for name, role in sorted(roles.items())
+    ]

@@ -1,0 +1,1 @@
+"""Several models asked for one answer, and a colleague consulted."""

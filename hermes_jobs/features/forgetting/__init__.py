@@ -1,0 +1,1 @@
+"""Texts removed from the log and from the home's files."""

@@ -1,0 +1,97 @@
+"""Accept messages of allowed users: each becomes events once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+
+from hermes_jobs.errors import KeyTaken, Rejected
+from hermes_jobs.features.gateway.platform import PressAnswer
+from hermes_jobs.features.gateway.rules.commands import GatewayPolicy, IncomingMessage, NewIds, handle_message
+from hermes_jobs.features.gateway.rules.gateway import Person, person_named, stream_of_person
+from hermes_jobs.features.gateway.rules.rating_buttons import (
+    CONFIRMATIONS,
+    ButtonPress,
+    handle_press,
+    rating_buttons,
+    rating_now,
+)
+from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.turns.session import stream_of
+
+logger = logging.getLogger(__name__)
+
+MAX_LOGGED_STRANGERS = 1_000  # ignored users that are logged
+
+
+class MessageReceiver:
+    """`allowed` are the users that may write, such as `telegram:12`; all others get nothing."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        house: GatewayPolicy,
+        allowed: Collection[str],
+        news: Callable[[str], Sequence[str]] = lambda _session: (),
+    ) -> None:
+        """`news(session)`: notices for its user since its newest turn."""
+        self._engine = engine
+        self._policy = house
+        self._allowed = frozenset(allowed)
+        self._news = news
+        self._ignored: set[str] = set()
+
+    def accept(self, message: IncomingMessage) -> None:
+        """Record a message, unless it is recorded. Raises `LogUnavailable`."""
+        if message.user not in self._allowed:
+            self._ignore(message.user)
+            return
+        ids = self._engine.ids
+        names = NewIds(turn=ids.name("t"), session=ids.name("s"))
+        session = self._session(message.user)
+        news = () if session is None else self._news(session)
+        try:
+            self._engine.change(handle_message(message, self._policy, names, news), f"gateway {message.key}")
+        except KeyTaken:
+            logger.info("message %s was already accepted", message.key)
+
+    def accept_press(self, press: ButtonPress) -> PressAnswer | None:
+        """Record the press of a button, unless it is recorded; None for a user who may not write.
+
+        Raises `LogUnavailable`.
+        """
+        if press.user not in self._allowed:
+            self._ignore(press.user)
+            return None
+        try:
+            try:
+                self._engine.change(handle_press(press), f"gateway {press.key}")
+            except KeyTaken:
+                logger.info("press %s was already accepted", press.key)
+            delivery, rating = rating_now(press, self._engine.state)
+        except Rejected as rejection:
+            return PressAnswer(text=rejection.message)
+        return PressAnswer(text=CONFIRMATIONS[rating], buttons=rating_buttons(delivery, rating))
+
+    def waiting_targets(self) -> Sequence[str]:
+        """The targets with a running turn."""
+        targets: list[str] = []
+        for user in sorted(self._allowed):
+            session = self._session(user)
+            if session is None:
+                continue
+            turn = self._engine.sessions.load(stream_of(session)).current
+            targets.extend(turn.deliver if turn is not None else ())
+        return tuple(dict.fromkeys(targets))
+
+    def _session(self, user: str) -> str | None:
+        """The user's current session."""
+        person = self._engine.state(stream_of_person(person_named(user, self._policy.users)))
+        assert isinstance(person, Person)
+        return person.session
+
+    def _ignore(self, user: str) -> None:
+        """Log an ignored user once, so that ignored users cannot fill the logs."""
+        if user not in self._ignored and len(self._ignored) < MAX_LOGGED_STRANGERS:
+            self._ignored.add(user)
+            logger.info("messages of %s are ignored: the settings do not allow this user", user)

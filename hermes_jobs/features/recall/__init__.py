@@ -1,0 +1,1 @@
+"""What fits a turn's text, found by words and vectors."""

@@ -1,0 +1,1 @@
+"""Its rows and the queries on them."""

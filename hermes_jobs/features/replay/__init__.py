@@ -1,0 +1,1 @@
+"""Recorded turns asked again: replays, experiments and verifications."""

@@ -1,0 +1,1 @@
+"""The handlers of its steps."""

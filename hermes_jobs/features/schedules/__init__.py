@@ -1,0 +1,1 @@
+"""Tasks that start by the clock."""

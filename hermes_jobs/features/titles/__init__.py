@@ -1,0 +1,1 @@
+"""Titles of sessions: unique names, given by a person or a model."""

@@ -1,0 +1,1 @@
+"""What was spent, by turn, model and day, and the report of it."""

@@ -1,0 +1,49 @@
+"""The engine's ports, as small protocols. Adapters are named in `hermes_jobs.bootstrap`."""
+
+from hermes_jobs.kernel.engine.ports.context import (
+    AskSummariser,
+    CompressedHistory,
+    ContextEngine,
+    ContextEngines,
+    ContextSize,
+    History,
+)
+from hermes_jobs.kernel.engine.ports.host import CANCELLED, Cancel, Clock, Dispatcher, Ids
+from hermes_jobs.kernel.engine.ports.listener import (
+    AppendHook,
+    FileSync,
+    Listener,
+    ListenerError,
+    MemoryWriteListener,
+)
+from hermes_jobs.kernel.engine.ports.model import (
+    ConfiguredModel,
+    Ensemble,
+    FailedCall,
+    Model,
+    ModelError,
+    ModelRequest,
+    Models,
+    Pricing,
+    Reply,
+    RetryPlan,
+    same_for_all,
+)
+from hermes_jobs.kernel.engine.ports.prompt import NotYet, PaidCall, PromptBuilder, Recall, Recalled
+from hermes_jobs.kernel.engine.ports.step_handler import (
+    PaidStepHandler,
+    Preflight,
+    SpendingApproval,
+    StepHandler,
+    StepInterrupted,
+    StepOutcome,
+)
+from hermes_jobs.kernel.engine.ports.toolbox import (
+    ProvidedSpec,
+    Toolbox,
+    ToolContext,
+    ToolOutcome,
+    ToolSpec,
+    Verdict,
+)
+from hermes_jobs.kernel.engine.ports.vectors import Embedder, Vectors

@@ -1,0 +1,60 @@
+"""Events about models that all sessions share.
+
+Stream `windows`: context windows that providers named when they refused a request, and features that they
+refuse. Stream `pauses`: auxiliary
+models that failed and are skipped for a while.
+"""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.events.event import Event
+
+
+class WindowLearned(Event, frozen=True, kw_only=True):
+    """A refusal reported a window, in tokens, that is smaller than `assumed`. `endpoint` is a URL without
+    credentials; `at` is in seconds since the epoch.
+    """
+
+    endpoint: str
+    model: str
+    window: int
+    assumed: int
+    at: float = 0.0
+
+
+class FeatureRefused(Event, frozen=True, kw_only=True):
+    """The endpoint refused a feature of requests for the model (a parameter, tools, streaming), and answered
+    without it. `message` is the refusal; `at` is in seconds since the epoch.
+    """
+
+    endpoint: str
+    model: str
+    feature: str
+    message: str
+    at: float
+
+
+class WindowForgotten(Event, frozen=True, kw_only=True):
+    """A user reset what was learned of the model: its window, and its refused features."""
+
+    endpoint: str
+    model: str
+
+
+WindowEvent = WindowLearned | FeatureRefused | WindowForgotten
+
+
+class HelperPaused(Event, frozen=True, kw_only=True):
+    """The auxiliary model for `purpose` (flush, compression, review) failed; the main model is used in its
+    place until `until` (seconds since the epoch). `endpoint` is a URL without credentials.
+    """
+
+    purpose: str
+    model: str
+    endpoint: str
+    kind: str
+    message: str
+    until: float
+
+
+PauseEvent = HelperPaused

@@ -1,0 +1,289 @@
+"""Forgetting: which parts of an event are texts, and how they are removed.
+
+A text is every string that is not a name. Names are ids, kinds, models, tools and other words by which events
+refer to each other or are folded. A new field is a text unless it is named here:
+`tests/domain/test_forgetting.py` lists all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_jobs.features.skills.events import SkillFile, SkillFileWritten
+from hermes_jobs.kernel.events import (
+    CallPattern,
+    ChildrenStarted,
+    Event,
+    ForgettingEvent,
+    SessionStarted,
+    TextsForgotten,
+)
+from hermes_jobs.kernel.turns.messages import Payload
+from hermes_jobs.kernel.turns.session import PREFIX as SESSIONS
+
+if TYPE_CHECKING:
+    from msgspec import inspect
+
+PREFIX = "forgetting-"
+KEY_SCOPE, NEWEST, ERASED = "forgotten", "newest", "erased"
+"""Keys of the log: the newest removal, and the newest one whose remains are erased from the database."""
+
+KEY_SCOPES = frozenset({"title", "turn"})
+"""The scopes of keys that are texts: titles, and keys that a user gave to turns."""
+
+DELETED = "[deleted]"
+FORGOTTEN = "[forgotten]"
+ENDED_BECAUSE = "deleted"
+"""The reason with which a deleted session has ended."""
+
+Replace = Callable[[str], str]
+E = TypeVar("E", bound=Event)
+
+# fmt: off
+NAMES = frozenset({
+    "account", "after", "back_to", "because", "by", "call", "category", "cause", "child", "curation", "day",
+    "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback",
+    "feature", "file", "fingerprint",
+    "finish_reason", "forgetting", "gateway",
+    "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
+    "mcp", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
+    "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
+    "results", "review", "role", "root", "rule", "rules", "said_at",
+    "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
+    "stopped_by", "stream", "task",
+    "timezone", "timing", "tool_call", "toolsets", "turn", "withheld", "worker",
+})
+# fmt: on
+"""Fields that hold names in every type."""
+_TEXTS = frozenset(
+    {("Plan", "name"), ("ToolFinished", "source"), ("TurnSubmitted", "key"), ("FileChange", "path")}
+)
+"""Fields that hold texts although they are called like names."""
+_MORE_NAMES = frozenset({("SessionEnded", "reason"), ("CallPattern", "tool")})
+_ARGUMENTS = frozenset(
+    {
+        ("ToolCall", "arguments"),
+        ("ToolStarted", "arguments"),
+        ("Payload", "data"),
+        ("TurnSubmitted", "answer_schema"),
+        ("InputField", "default"),
+        ("InputAnswered", "content"),
+    }
+)
+"""Fields that hold JSON and must remain valid JSON."""
+
+
+def nowhere(_stored: str) -> bool:
+    """The `found` of a removal without a pattern."""
+    return False
+
+
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """A removal: each text is replaced by the result of `text`; only in these streams, if any are named.
+    `found`: whether the pattern, if there is one, matches stored JSON.
+    """
+
+    text: Replace
+    streams: frozenset[str] | None = None
+    found: Callable[[str], bool] = nowhere
+
+    def drops(self, scope: str, key: str, stream: str) -> bool:
+        """Whether a key of the log is removed: those of titles, and those that users gave to turns."""
+        if scope not in KEY_SCOPES:
+            return False
+        return self.text(key) != key if self.streams is None else stream in self.streams
+
+
+class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a stream `forgetting-ID`, which has one event."""
+
+    stream: str
+    version: int = 0
+    event: TextsForgotten | None = None
+
+
+def evolve(state: Forgetting, event: ForgettingEvent) -> Forgetting:
+    """The state after the event."""
+    return replace(state, version=state.version + 1, event=event)
+
+
+def scrubbed(event: E, text: Replace) -> E:
+    """The event with each of its texts replaced by the result of `text`; the same object if nothing
+    changes."""
+    changed: E = _scrubbed(event, text)
+    return changed
+
+
+def texts_of(event: Event) -> Iterator[str]:
+    """The texts of the event."""
+    texts: list[str] = []
+
+    def collect(text: str) -> str:
+        texts.append(text)
+        return text
+
+    _scrubbed(event, collect)
+    yield from texts
+
+
+def text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields of a struct that hold texts, at whatever depth."""
+    return tuple(_fields(kind))
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
+    """The fields that hold texts; whether one holds JSON that has to stay JSON."""
+    from msgspec import inspect
+
+    described = inspect.type_info(kind)
+    assert isinstance(described, inspect.StructType)
+    kinds = {}
+    for field in described.fields:
+        at = (kind.__name__, field.name)
+        is_name = field.name in NAMES and at not in _TEXTS
+        if not is_name and at not in _MORE_NAMES and _holds_text(field.type):
+            kinds[field.name] = at in _ARGUMENTS
+    return kinds
+
+
+def _holds_text(described: inspect.Type) -> bool:
+    from msgspec import inspect
+
+    match described:
+        case inspect.StrType():
+            return True
+        case inspect.StructType(cls=kind):
+            return bool(_fields(kind))
+        case inspect.UnionType(types=types):
+            return any(map(_holds_text, types))
+        case inspect.VarTupleType(item_type=item) | inspect.ListType(item_type=item):
+            return _holds_text(item)
+        case inspect.DictType(value_type=value):
+            return _holds_text(value)
+        case _:
+            return False
+
+
+def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
+    match value:
+        case str():
+            return text(value) if not is_json else in_json(value, text)
+        case SkillFile() | SkillFileWritten() if value.base64:
+            return value
+        case Payload():  # its provider would refuse one that was changed
+            return value if in_json(value.data, text) == value.data else None
+        case msgspec.Struct():
+            changes = {}
+            for name, holds_json in _fields(type(value)).items():
+                before = getattr(value, name)
+                after = _scrubbed(before, text, is_json=holds_json)
+                if after != before:
+                    changes[name] = after
+            if changes and isinstance(value, CallPattern):  # a placeholder would match other calls
+                changes["exact"] = True
+            return replace(value, **changes) if changes else value
+        case tuple():
+            after = tuple(_scrubbed(item, text) for item in value)
+            return value if after == value else after
+        case Mapping():
+            return {key: _scrubbed(item, text) for key, item in value.items()}
+        case _:
+            return value
+
+
+def in_json(stored: str, text: Replace) -> str:
+    """A JSON text with each string replaced by the result of `text`; other text is replaced as a whole."""
+    import json  # imported here, because every command imports this module
+
+    try:
+        before = json.loads(stored)
+        if isinstance(before, dict | list):
+            after = _leaves(before, text)
+            return stored if after == before else json.dumps(after, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        pass
+    return text(stored)
+
+
+def _leaves(value: Any, text: Replace) -> Any:
+    match value:
+        case str():
+            return in_json(value, text) if value[:1] in {"{", "["} else text(value)
+        case bool() | None:
+            return value
+        case int() | float():
+            string = str(value)
+            return value if text(string) == string else text(string)
+        case list():
+            return [_leaves(item, text) for item in value]
+        case dict():
+            return {text(key): _leaves(item, text) for key, item in value.items()}
+        case _:
+            return value
+
+
+class SessionFamily(msgspec.Struct, frozen=True, kw_only=True):
+    """The streams of a session and of what worked for it, and the streams of sessions that forked them."""
+
+    streams: frozenset[str]
+    sessions: frozenset[str]
+    forks: frozenset[str]
+
+
+def family_of(
+    stream: str,
+    started: Sequence[tuple[str, SessionStarted]],
+    delegated: Sequence[tuple[str, ChildrenStarted]] = (),
+    *,
+    with_forks: bool,
+) -> SessionFamily:
+    """The sessions deleted with a lineage: its reviews and sub-agents, and optionally its forks, with theirs.
+
+    `started`: the begin of every session of the log, with its stream; `delegated`: the sub-agents that each
+    stream began, some of which may have ended before their session did begin.
+    """
+    streams, forks = {stream}, set[str]()
+    sessions = {stream.removeprefix(SESSIONS)}
+    while True:
+        before = len(streams), len(forks), len(sessions)
+        for its, event in started:
+            if its in streams:
+                sessions.add(event.session)
+            elif event.parent in sessions:
+                is_fork = event.kind == "conversation"
+                (streams if with_forks or not is_fork else forks).add(its)
+        for its, begun in delegated:
+            if its in streams:
+                streams.update(f"{SESSIONS}{ref.session}" for ref in begun.children)
+                sessions.update(ref.session for ref in begun.children)
+        if before == (len(streams), len(forks), len(sessions)):
+            return SessionFamily(
+                streams=frozenset(streams), sessions=frozenset(sessions), forks=frozenset(forks)
+            )
+
+
+def deleted(text: str) -> str:
+    """The `Replace` of a session that is deleted."""
+    return DELETED if text else text
+
+
+def excluding_stored(text: Replace, stored: Collection[str]) -> Replace:
+    """The same, but stored texts that would become equal get a number, because memory entries are identified
+    by their texts.
+    """
+    became: dict[str, str] = {}
+    used = {unchanged for unchanged in stored if text(unchanged) == unchanged}
+    for stored_text in dict.fromkeys(stored):
+        new, number = text(stored_text), 1
+        while new != stored_text and new in used:
+            number += 1
+            new = f"{text(stored_text)} ({number})"
+        used.add(new)
+        became[stored_text] = new
+    return lambda value: became.get(value, text(value))

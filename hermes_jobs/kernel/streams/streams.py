@@ -1,0 +1,186 @@
+"""Every kind of stream: its initial state, its fold, and its due steps.
+
+| stream          | state            | events           |
+|-----------------|------------------|-----------------|
+| `session-ID`    | `Session`        | `SessionEvent`  |
+| `memory`        | `Memory`         | `MemoryEvent`   |
+| `skill-NAME`    | `Skill`          | `SkillEvent`    |
+| `curation-ID`   | `Curation`       | `CurationEvent` |
+| `schedule-ID`   | `Schedule`       | `ScheduleEvent` |
+| `person-NAME`   | `Person`         | `GatewayEvent`  |
+| `gateway-ID`    | `Gateway`        | `GatewayEvent`  |
+| `windows`       | `LearnedWindows` | `WindowEvent`   |
+| `pauses`        | `Pauses`         | `PauseEvent`    |
+| `listener-NAME` | `Listener`       | `ListenerEvent` |
+| `approvals`     | `ApprovalRules`  | `ApprovalRuleEvent` |
+| `forgetting-ID` | `Forgetting`     | `ForgettingEvent` |
+| `children`      | `ChildSlots`     | `ChildSlotEvent` |
+| `mcp-NAME`      | `McpServer`      | `McpEvent`       |
+| `replay-ID`     | `Replay`         | `ReplayEvent`    |
+| `experiment-NAME` | `Experiment`   | `ReplayEvent`, `ExperimentEvent`, `VerificationEvent` |
+| `embedding-ID`  | `Embedding`      | `EmbeddingEvent` |
+| `consolidation-ID` | `Consolidation` | `ConsolidationEvent` |
+
+A feature declares its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, reduce
+from typing import Any
+
+from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.features.consolidation import rules as consolidation
+from hermes_jobs.features.gateway.rules import gateway as gateways
+from hermes_jobs.features.mcp import rules as mcp_servers
+from hermes_jobs.features.memory.rules import memory as memories
+from hermes_jobs.features.recall import rules as embedding
+from hermes_jobs.features.replay.rules import experiment as experiments
+from hermes_jobs.features.replay.rules import replay as replays
+from hermes_jobs.features.schedules.rules import schedule as schedules
+from hermes_jobs.features.skills.rules import curation as curations
+from hermes_jobs.features.skills.rules import skill as skills
+from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.feature import parts
+from hermes_jobs.kernel.streams import (
+    approval_rules,
+    budgets,
+    child_slots,
+    context_windows,
+    forgetting,
+    model_pauses,
+    subscriptions,
+)
+from hermes_jobs.kernel.streams.accounts import Charge
+from hermes_jobs.kernel.streams.decision import (
+    Decision,
+    DecisionResult,
+    LargeResult,
+    StateLoader,
+    StreamEvents,
+    UniqueKey,
+)
+from hermes_jobs.kernel.streams.stream_kind import StreamKind, StreamState
+from hermes_jobs.kernel.turns import evolve as sessions
+from hermes_jobs.kernel.turns.session import PREFIX, Session
+from hermes_jobs.kernel.turns.steps import Step, next_steps
+
+SESSIONS = PREFIX
+
+
+_KINDS = (
+    StreamKind(SESSIONS, Session, sessions.evolve, next_steps, budgets.charges),
+    StreamKind(memories.STREAM, memories.Memory, memories.evolve, fold=memories.fold),
+    StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
+    StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
+    StreamKind(schedules.PREFIX, schedules.Schedule, schedules.evolve, schedules.next_steps),
+    StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
+    StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
+    StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
+    StreamKind(model_pauses.STREAM, model_pauses.Pauses, model_pauses.evolve),
+    StreamKind(approval_rules.STREAM, approval_rules.ApprovalRules, approval_rules.evolve),
+    StreamKind(child_slots.STREAM, child_slots.ChildSlots, child_slots.evolve),
+    StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
+    StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
+    StreamKind(mcp_servers.PREFIX, mcp_servers.ServerListings, mcp_servers.evolve),
+    StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replays.charges),
+    StreamKind(
+        experiments.PREFIX,
+        experiments.Experiment,
+        experiments.evolve,
+        experiments.next_steps,
+        replays.charges,
+    ),
+    StreamKind(
+        embedding.PREFIX, embedding.Embedding, embedding.evolve, embedding.next_steps, embedding.charges
+    ),
+    StreamKind(
+        consolidation.PREFIX,
+        consolidation.Consolidation,
+        consolidation.evolve,
+        consolidation.next_steps,
+        consolidation.charges,
+    ),
+)
+
+
+@cache
+def kinds() -> tuple[StreamKind, ...]:
+    """All kinds, those of the features among them."""
+    return (*_KINDS, *parts("stream"))
+
+
+def initial_state(stream: str) -> StreamState:
+    """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
+    return _kind_of(stream).state(stream=stream)
+
+
+def fold(state: StreamState, events: Iterable[Event]) -> StreamState:
+    """The state after those events, in order."""
+    kind = _kind_of(state.stream)
+    return kind.fold(state, events) if kind.fold is not None else reduce(kind.evolve, events, state)
+
+
+def combine(changes: Sequence[Decision], *, all_or_none: bool = False) -> Decision:
+    """One decision that combines several, each based on the state after the previous one. A rejected one only
+    adds its reason to the answer; with `all_or_none` it rejects all.
+    """
+
+    def change(load: StateLoader) -> DecisionResult:
+        states: dict[str, StreamState] = {}
+        events: dict[str, tuple[Event, ...]] = {}
+        answers: list[str] = []
+        keys: list[UniqueKey] = []
+        large_results: list[LargeResult] = []
+
+        def loaded(stream: str) -> Any:
+            return states.get(stream) or load(stream)
+
+        for decision in changes:
+            try:
+                changed = decision(loaded)
+            except Rejected as refused:
+                if all_or_none:
+                    raise
+                answers.append(f"Error: {refused.for_model}")
+                continue
+            for write in changed.writes:
+                states[write.stream] = fold(loaded(write.stream), write.events)
+                events[write.stream] = (*events.get(write.stream, ()), *write.events)
+            answers.append(changed.answer)
+            keys.extend(changed.keys)
+            large_results.extend(changed.large_results)
+        writes = tuple(StreamEvents(stream, appended) for stream, appended in events.items())
+        return DecisionResult(
+            writes=writes, answer="\n".join(answers), keys=tuple(keys), large_results=tuple(large_results)
+        )
+
+    return change
+
+
+def due_steps(state: StreamState) -> tuple[Step, ...]:
+    """Every step of the stream that is due or under way, in a fixed order."""
+    return _kind_of(state.stream).next_steps(state)
+
+
+def charges(state: StreamState, events: Iterable[Event], today: str) -> tuple[Charge, ...]:
+    """The account changes of those events; `state` is that before them. See `budgets.charges`."""
+    return _kind_of(state.stream).charges(state, events, today)
+
+
+def secret_of(state: StreamState) -> str | None:
+    """The name of the secret that a process must have to run the stream's due steps."""
+    return _kind_of(state.stream).secret(state)
+
+
+def labels_of(state: StreamState) -> Mapping[str, str]:
+    """What Flower shows of the stream's due steps besides their ids; empty for most."""
+    return _kind_of(state.stream).labels(state)
+
+
+def _kind_of(stream: str) -> StreamKind:
+    for kind in kinds():
+        if stream.startswith(kind.prefix):
+            return kind
+    raise Corrupt(f"{stream!r} is not a stream of a known kind.")

@@ -1,0 +1,116 @@
+"""The folder of a command, and the files in its words."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.judging_budget import Budget
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.sensitive_paths import Kind, kind_of
+from hermes_jobs.tools.tables import words
+
+MAX_PATH = 4096  # no longer one can be opened
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """The session's folder and the policy for paths, with cached lookups.
+
+    `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
+    `is_confined`: whether a sandbox confines commands.
+    """
+
+    workdir: str
+    paths: PathPolicy
+    substitutes: bool = False
+    venv: bool = False
+    is_confined: Callable[[], bool] = field(default=lambda: True, compare=False)
+    budget: Budget = field(default_factory=Budget, compare=False)
+
+    def real(self, path: str) -> str:
+        """The real path, cached for a command line: it names the same folders often.
+
+        Raises `Unparsable` when there are too many."""
+        real_path = self._real.get(path)
+        if real_path is None:
+            self.budget.path()
+            real_path = self._real[path] = os.path.realpath(path) if len(path) <= MAX_PATH else path
+        return real_path
+
+    @cached_property
+    def _real(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def home(self) -> str:
+        """The real path of the home of hermes-jobs."""
+        return os.path.realpath(self.paths.home)
+
+    @cached_property
+    def writable(self) -> tuple[str, ...]:
+        """The folders that a command may write in: the real roots, and those for scratch files."""
+        scratch = sorted(words("writes", "scratch"))
+        return (*self.paths.real_roots(self.workdir), *map(os.path.realpath, scratch), *scratch)
+
+    def kinds(self, path: str) -> tuple[Kind | None, Kind | None]:
+        """The protection of a file: by its written name, and by its real path."""
+        protections = self._kinds.get(path)
+        if protections is None:
+            self.budget.path()
+            protections = (kind_of(path, self.paths.user_home), self.paths.kind(self.real(path)))
+            self._kinds[path] = protections
+        return protections
+
+    def once(self, judge: Callable[[str, str], bool], path: str, user_home: str) -> bool:
+        """What a function says of a path, cached. Raises `Unparsable` for too many."""
+        key = (judge.__name__, path)
+        if key not in self._judged:
+            self.budget.path()
+            self._judged[key] = judge(path, user_home)
+        return self._judged[key]
+
+    @cached_property
+    def _judged(self) -> dict[tuple[str, str], bool]:
+        return {}
+
+    @cached_property
+    def _kinds(self) -> dict[str, tuple[Kind | None, Kind | None]]:
+        return {}
+
+    def path_words(self, invocation: Invocation) -> list[str]:
+        """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option.
+
+        Also the names in the input of programs that read names there. Raises `Unparsable` for too many.
+        """
+        found = self._path_words.get(invocation)
+        if found is None:
+            found = self._path_words[invocation] = path_words(invocation)
+            self.budget.words(len(found))
+        return found
+
+    @cached_property
+    def _path_words(self) -> dict[Invocation, list[str]]:
+        return {}
+
+
+def path_words(invocation: Invocation) -> list[str]:
+    """The arguments and redirection targets, and their parts behind `=`, `@`, `:` or a short option.
+
+    Also the names in the input of programs that read names there.
+    """
+    results: list[str] = []
+    reads_names = invocation.name in words("secrets", "name_readers")
+    listed = f"{invocation.input} {invocation.echoed}".split() if reads_names else ()
+    for word in (*invocation.arguments, *(redirect.target for redirect in invocation.redirects), *listed):
+        results.append(word)
+        results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
+    return list(dict.fromkeys(results))
+
+
+Check = Callable[[Invocation, CommandContext], bool]
+"""Whether a condition that needs code holds for a command."""

@@ -1,0 +1,109 @@
+"""Checks on git commands: settings that name a program, and folders that they write in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.tables import pattern, words
+
+_VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")
+
+_PLAIN_ALIAS = re.compile(
+    r"(?:status|log|diff|show|branch|checkout|switch|commit|add|restore|reset|stash|blame|shortlog)"
+    r"(?: (?!-c\b|--(?:ext-diff|exec|open|config))[\w%@:=./'-]+)*"
+)
+_QUIET_VALUE = re.compile(r"(?:cat|less|more|true|:|)$")
+
+
+def split_verb(invocation: Invocation) -> tuple[Invocation, list[str], list[str]]:
+    """The verb as a program of its own with its arguments, the settings of `-c`, the folders of `-C`."""
+    rest = list(invocation.arguments)
+    settings: list[str] = []
+    folders: list[str] = []
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        name, equals, value = option.partition("=")
+        if option in _VALUED and rest:
+            value = rest.pop(0)
+        elif not equals:
+            continue
+        if name in ("-c", "--config-env"):
+            settings.append(value)
+        elif name in ("-C", "--git-dir", "--work-tree"):
+            folders.append(value)
+    verb = rest[0] if rest else ""
+    return replace(invocation, name=verb, arguments=tuple(rest[1:])), settings, folders
+
+
+def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether one of the settings given with `-c` names a program for git to run."""
+    return any(map(_sets_program, split_verb(invocation)[1]))
+
+
+def _sets_program(setting: str) -> bool:
+    key, _, value = setting.partition("=")
+    if pattern("interpreters", "harmless_git_settings").match(key):
+        return False
+    if key.startswith("alias.") and _PLAIN_ALIAS.fullmatch(value):
+        return False
+    return not (key.endswith("pager") and _QUIET_VALUE.match(value))
+
+
+def git_in_scratch(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it works in a folder for scratch files, where anybody may write, outside the session's."""
+    folders = (invocation.path(folder) for folder in split_verb(invocation)[2])
+    places = (context.real(folder) for folder in folders if folder is not None)
+    roots = context.paths.real_roots(context.workdir)
+    return any(
+        any(is_inside(place, scratch) for scratch in words("outside_code", "scratch"))
+        and not any(is_inside(place, root) for root in roots)
+        for place in places
+    )
+
+
+def git_configures_program(verb: Invocation, _context: CommandContext) -> bool:
+    """Whether `git config` changes a setting that names a program, or settings beyond the repository's."""
+    reads = ("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--show-origin")
+    if verb.has(*reads) or verb.operands[:1] in (("get",), ("list",)):
+        return False
+    if verb.has("--global", "--system", "-e", "--edit", "-f", "--file"):
+        return len(verb.operands) > 1 or verb.has("-e", "--edit", "--unset", "--add", "--replace-all")
+    setting = verb.operands[1:] if verb.operands[:1] in (("set",), ("unset",)) else verb.operands
+    return len(setting) > 1 and _sets_program("=".join(setting[:2]))
+
+
+def git_clones_with_program(verb: Invocation, _context: CommandContext) -> bool:
+    """Whether `git clone` writes such a setting into the new repository."""
+    return any(map(_sets_program, values(verb, "c", "--config")))
+
+
+def written_folders(invocation: Invocation) -> list[str]:
+    """The folders that a git command names to write in."""
+    if invocation.name != "git":
+        return []
+    verb, _settings, folders = split_verb(invocation)
+    folders_named = [] if verb.name in words("writes", "git_readers") else list(folders)
+    if verb.name in ("clone", "init"):
+        folders_named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
+        folders_named += values(verb, "", "--separate-git-dir")
+    if verb.name == "worktree" and verb.operands[:1] == ("add",):
+        folders_named += verb.operands[1:2]
+    if verb.name in ("bundle", "archive", "format-patch"):
+        folders_named += values(verb, "o", "--output", "--output-directory")
+    return folders_named
+
+
+def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
+    """Whether a line names a new repository elsewhere, and pushes."""
+    verbs = [split_verb(invocation)[0] for invocation in invocations if invocation.name == "git"]
+    adds = any(invocation.name == "remote" and invocation.operands[:1] == ("add",) for invocation in verbs)
+    return adds and any(invocation.name == "push" for invocation in verbs)
+
+
+CHECKS = (git_sets_program, git_in_scratch, git_configures_program, git_clones_with_program)

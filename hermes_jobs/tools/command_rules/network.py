@@ -1,0 +1,132 @@
+"""Checks for data sent to other machines, and for requests to addresses that only this machine reaches."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+
+from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.invocations import Invocation, without_version
+from hermes_jobs.tools.shell_words import UNKNOWN
+from hermes_jobs.tools.tables import pattern, words
+
+_HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]|[^/:?#\s]+)", re.IGNORECASE)
+
+
+def asks_with_substitution(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it sends the output of a command substitution to another machine."""
+    unseen = (
+        [argument for argument in invocation.arguments if UNKNOWN in argument] if context.substitutes else []
+    )
+    if invocation.name in words("network", "address_askers"):
+        return any("://" in argument or argument.startswith("mailto:") for argument in unseen)
+    return bool(unseen) and invocation.name in words("network", "askers")
+
+
+_LONG_LABEL = re.compile(r"(?:^|\.)(?=[^.]*\d)[a-z0-9_-]{30,}\.", re.IGNORECASE)
+
+
+def asks_by_name(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether a name that is looked up carries data: a part of it known only at run time, or a long one."""
+    return any(
+        (UNKNOWN in word and re.fullmatch(r"\W*", word.replace(UNKNOWN, "")) is None)
+        or _LONG_LABEL.search(word)
+        or (word.startswith("@") and not re.fullmatch(r"@[\d.:a-f]+", word) and not word.endswith(_RESOLVERS))
+        for word in invocation.arguments
+    ) or (
+        invocation.name == "nslookup"
+        and any(
+            re.fullmatch(r"[\d.:a-f]+", word) is None and not word.endswith(_RESOLVERS)
+            for word in invocation.operands[1:]
+        )
+    )
+
+
+_RESOLVERS = ("dns.google", "one.one.one.one", "localhost", "resolver1.opendns.com", "dns.quad9.net")
+
+
+def names_metadata_service(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether it uses the metadata service of a cloud."""
+    if invocation.name in ("echo", "grep", "rg", "printf"):
+        return False
+    services = pattern("network", "metadata_services")
+    return any(map(services.search, (*invocation.arguments, invocation.input)))
+
+
+def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether a web client sends files or data."""
+    return _SENDS[without_version(invocation.name)](invocation)
+
+
+def _curl_sends(curl: Invocation) -> bool:
+    if curl.has("-G", "--get") and not any("@" in argument for argument in curl.arguments):
+        return False
+    if any(argument.startswith(("--data", "--json")) for argument in curl.arguments):
+        return True
+    if any(
+        re.match(r"-[a-zA-Z]*d", argument) for argument in curl.arguments if not argument.startswith("--")
+    ):
+        return True
+    methods = values(curl, "X", "--request")
+    if any(method.upper() not in ("GET", "HEAD", "OPTIONS") for method in methods):
+        return True
+    return any(re.search(r"^(?:-H|--header)?=?@", argument) for argument in curl.arguments)
+
+
+def _openssl_sends(openssl: Invocation) -> bool:
+    reads_input = (
+        openssl.piped
+        or openssl.input
+        or any("<" in redirect.operator and redirect.target != "/dev/null" for redirect in openssl.redirects)
+    )
+    return openssl.operands[:1] == ("s_server",) or (
+        openssl.operands[:1] == ("s_client",) and bool(reads_input)
+    )
+
+
+def _httpie_sends(http: Invocation) -> bool:
+    verbs = {operand.upper() for operand in http.operands[:1] if operand.isalpha() and operand != "localhost"}
+    return bool(verbs - {"GET", "HEAD", "OPTIONS"}) or any(
+        re.match(r"[\w-]+(?::?=@?|@)", operand) for operand in http.operands[1:]
+    )
+
+
+def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether each named host is this machine, and no file is sent."""
+    skipped = set(
+        values(
+            invocation, "dFHXoAbcDeuTm", "--data", "--json", "--header", "--request", "--output", "--form",
+            "--data-raw", "--data-binary", "--data-urlencode", "--max-time", "--user", "--cookie",
+        )
+    )  # fmt: skip
+    hosts = [
+        match["host"].strip("[]").lower()
+        for operand in (re.sub(r"^:(?=\d|/|$)", "localhost:", operand) for operand in invocation.operands)
+        if operand not in skipped
+        and (match := _HOST.match(operand))
+        and re.search(r"[.:/]|localhost", operand)
+    ]
+    return bool(hosts) and all(map(is_loopback, hosts))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback or host == "0.0.0.0"
+    except ValueError:
+        return False
+
+
+_SENDS: Mapping[str, Callable[[Invocation], bool]] = {
+    "curl": _curl_sends,
+    "http": _httpie_sends,
+    "https": _httpie_sends,
+    "xh": _httpie_sends,
+    "openssl": _openssl_sends,
+}
+
+CHECKS = (asks_with_substitution, asks_by_name, names_metadata_service, sends_data, is_this_machine)

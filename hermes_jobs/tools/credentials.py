@@ -1,0 +1,346 @@
+"""Which keys a command line sees: `data/credentials.toml`.
+
+No process tree that may run code of the working folder sees a key, unless a person has approved that with the
+code named. So keys are shown by program, verb and options, after a look at what the program would run of the
+folder.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH112, PTH118
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+
+import msgspec
+
+from hermes_jobs.system.struct_types import described
+from hermes_jobs.tools.command_line import CommandPart
+from hermes_jobs.tools.command_rules import git
+from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line
+from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.key_environment import Inside, applied, key_environment, names_folder
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.repositories import Unreadable
+from hermes_jobs.tools.shell_words import UNKNOWN
+from hermes_jobs.tools.tables import load, words
+
+AGENT = "SSH_AUTH_SOCK"
+"""The variable with the socket of the person's ssh-agent, which is a key of ssh too."""
+MAX_FOLDERS = 4
+"""The most folders in which a line may run, through `cd`, and still see keys."""
+
+
+class CredentialRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A row of `data/credentials.toml`, which describes its fields."""
+
+    programs: str
+    places: tuple[str, ...]
+    verbs: str = ""
+    but: str = ""
+    options: str = ".*"
+    unless: str = ""
+    also: str = ""
+    code: str = ""
+    told: str = ""
+    check: str = ""
+    asks: bool = False
+    approved: bool = False
+
+    def is_for(self, invocation: Invocation) -> bool:
+        """Whether the row is for this verb and these arguments."""
+        arguments = invocation.arguments
+        if invocation.name == "git":
+            verb = git.split_verb(invocation)[0].name
+        else:
+            verb = _verb(["compose", *arguments] if invocation.name == "docker-compose" else arguments)
+        return (
+            (not self.verbs or verb in self.verbs.split())
+            and verb not in self.but.split()
+            and set(self.unless.split()).isdisjoint(arguments)
+            and (not self.also or self.also in arguments)
+        )
+
+    def other_option(self, invocation: Invocation) -> str:
+        """The first option that the row does not know; empty if there is none."""
+        rest = iter(invocation.arguments)
+        for word in rest:
+            option = f"{word}{next(rest, '')}" if word == "-o" and "-o(?:" in self.options else word
+            if word.startswith("-") and word != "-" and not re.fullmatch(self.options, option, re.DOTALL):
+                return option
+        return ""
+
+
+_LEADING = frozenset({"-n", "--namespace", "--context", "--kube-context", "-R", "--repo", "--profile"}) | {
+    *("--region", "-f", "--file", "-p", "--project-name", "--env-file", "--project-directory")
+}
+_GROUPS = frozenset(("compose", "container", "image", "network", "volume", "system", "context", "buildx"))
+"""Verbs of docker that have verbs of their own."""
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    """The first argument behind options that are known to have a value."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in _LEADING:
+            rest[:1] = []
+        elif "=" not in option:
+            return ""
+    verb = rest[0] if rest else ""
+    return f"{verb}/{_verb(rest[1:])}" if verb in _GROUPS else verb
+
+
+@cache
+def _table() -> Mapping[str, Sequence[CredentialRow]]:
+    """The rows by program."""
+    rows = msgspec.convert(load("credentials")["row"], described(tuple[CredentialRow, ...]))
+    plain = (
+        CredentialRow(programs=program, places=tuple(places), approved=True)
+        for program, places in load("credentials")["approved"].items()
+    )
+    table: dict[str, list[CredentialRow]] = {}
+    for row in chain(rows, plain):
+        for program in row.programs.split():
+            table.setdefault(program, []).append(row)
+    return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys:
+    """The keys of a command line. `code`: what of the folder would see them, so that a person is asked;
+    `hidden`: keys that it does not see, and `withheld`, why; `variables`: changes of its environment, None:
+    without that variable."""
+
+    places: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    withheld: str = ""
+    variables: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def question(self) -> str:
+        """The question about showing them to code of the folder; empty if there is none."""
+        return f"{SHOWING} {_listed(self.places)} to {', '.join(self.code)}" if self.code else ""
+
+    def unapproved(self) -> Keys:
+        """The keys of the line where nobody has approved that the code sees them."""
+        if not self.code:
+            return self
+        return Keys(hidden=self.places, withheld=f"they would be shown to {', '.join(self.code)}")
+
+    @property
+    def note(self) -> str:
+        """A line for the model on keys that it did not see; empty if there are none."""
+        if not self.hidden:
+            return ""
+        return (
+            f"[Hidden from this command: {_listed(self.hidden)}, because {self.withheld}. If it failed for "
+            "want of these, run the program that needs them as a command of its own, or tell the user.]"
+        )
+
+
+SHOWING = "showing"
+NO_KEYS = Keys()
+
+
+def _listed(places: Sequence[str]) -> str:
+    return ", ".join(place if place.startswith(("/", "$")) else f"~/{place}" for place in places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """Decides what commands see. `environ` is what they get; services in `visible` all of them see."""
+
+    paths: PathPolicy
+    visible: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool) -> Keys:
+        """The keys of a line. `approved`: somebody has approved the call, or will have."""
+        uses = [
+            (part, row, places)
+            for part in parts
+            for row in _table().get(part.invocation.name, ())
+            if row.is_for(part.invocation) and (approved or not row.approved)
+            if (places := self._existing(row.places))
+        ]
+        if not uses:
+            return NO_KEYS
+        changes = key_environment(self.environ, self.paths, workdir)
+        environ = applied({"HOME": self.paths.user_home, "PATH": os.defpath, **self.environ}, changes)
+        line, obstacle = self._line([part.invocation for part in parts], workdir, environ)
+        findings = [self._finding(part.invocation, row, places, line) for part, row, places in uses]
+        using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
+        if not using:
+            return NO_KEYS
+        only_git = all(part.invocation.name == "git" for part in using)
+        obstacle = obstacle or next(
+            filter(
+                None,
+                (
+                    self._obstacle(part, line, uses=part in using) or _writing(part, line, only_git=only_git)
+                    for part in parts
+                ),
+            ),
+            "",
+        )
+        if obstacle:
+            return Keys(hidden=_united(findings), withheld=obstacle)
+        # What git runs beside another program would see that one's keys.
+        beside = [line.finding((), line.hooks)] if line.verbs else []
+        return self._shown([*findings, *beside], changes)
+
+    def _shown(self, findings: Sequence[Finding], changes: Mapping[str, str | None]) -> Keys:
+        """What the findings show together. Code of the folder that was approved runs as it is."""
+        shown = [finding for finding in findings if not finding.withheld]
+        hidden = [finding for finding in findings if finding.withheld and finding.places]
+        code = tuple(dict.fromkeys(one for finding in shown for one in finding.code))
+        variables = dict(changes)
+        for finding in () if code else shown:
+            variables |= finding.guards
+        places = _united(shown)
+        if AGENT in self.environ and not SSH_PLACES.isdisjoint(places):
+            places = (*places, f"${AGENT}")
+        return Keys(
+            places=places,
+            code=code,
+            hidden=_united(hidden),
+            withheld=hidden[0].withheld if hidden else "",
+            variables=variables if places else {},
+        )
+
+    def _existing(self, places: Sequence[str]) -> list[str]:
+        """The places that are there on this machine."""
+        named = [place.format(uid=os.getuid()) for place in places]
+        return [
+            place
+            for place in named
+            if not (place in self.visible and place.startswith(("/", "$"))) and self._exists(place)
+        ]
+
+    def _exists(self, place: str) -> bool:
+        return (
+            place.removeprefix("$") in self.environ
+            or os.path.lexists(os.path.join(self.paths.user_home, place))
+            or (AGENT in self.environ and place in SSH_PLACES)
+        )
+
+    def _finding(
+        self, invocation: Invocation, row: CredentialRow, places: Sequence[str], line: Line
+    ) -> Finding:
+        if row.told:
+            return Finding(places=places, withheld=row.told)
+        other = row.other_option(invocation)
+        if other and not row.asks:
+            return Finding(places=places, withheld=f"`{other}` may name other settings or a program")
+        finding = CHECKS[row.check](invocation, places, line) if row.check else Finding(places=places)
+        named = (*([row.code] if row.code else ()), *([f"what `{other}` names"] if other else ()))
+        return finding if not named else Finding(places=places, code=(*named, *finding.code))
+
+    def _line(
+        self, invocations: Sequence[Invocation], workdir: str, environ: Mapping[str, str]
+    ) -> tuple[Line, str]:
+        """The line with the folders in which it may run, and what stands against its seeing keys."""
+        folders, obstacle = [os.path.normpath(workdir)], ""
+        for invocation in invocations:
+            if invocation.name != "cd":
+                continue
+            target = next(iter(invocation.operands), self.paths.user_home)
+            if (
+                UNKNOWN in target
+                or target == "-"
+                or not os.path.isdir(os.path.join(invocation.folder, target))
+            ):
+                obstacle = f"`cd {target}` may lead anywhere".replace(UNKNOWN, "…")
+            reached = (os.path.normpath(os.path.join(folder, target)) for folder in folders)
+            folders = list(dict.fromkeys((*folders, *filter(os.path.isdir, reached))))[: MAX_FOLDERS + 1]
+        if len(folders) > MAX_FOLDERS:
+            obstacle = "it goes through too many folders"
+        for variable in names_folder(environ, self.paths, workdir):
+            obstacle = obstacle or f"{variable} names a file of this folder"
+        line = Line(
+            invocations=invocations,
+            folders=folders,
+            environ=environ,
+            paths=self.paths,
+            workdir=workdir,
+            git=shutil.which("git", path=environ["PATH"]) or "git",
+        )
+        return line, obstacle
+
+    def _obstacle(self, part: CommandPart, line: Line, *, uses: bool) -> str:
+        """Why a line with this part must not see keys; empty if nothing speaks against it."""
+        invocation = part.invocation
+        name = invocation.name or invocation.words[0] if invocation.words else ""
+        if not invocation.name or invocation.words[:1] != (invocation.program,):
+            return f"`{name}` changes variables"
+        if invocation.name != "git" and not uses:
+            printing = replace(part, invocation=replace(invocation, redirects=()))
+            reads = printing.only_reads() or name in words("credentials", "runners")
+            reads = reads or name in ("cat", "echo", "printf")
+            return "" if reads else f"`{name}` may run code of this folder"
+        found = shutil.which(invocation.program, path=line.environ["PATH"]) or invocation.program
+        if "/" in found and Inside(self.paths, line.workdir).holds(found):
+            return f"`{name}` is a program of this folder"
+        if invocation.given or (uses and any(UNKNOWN in word for word in _known(invocation))):
+            return f"the arguments of `{name}` are not known"
+        return _git_obstacle(part, uses=uses) if invocation.name == "git" else ""
+
+
+def _known(invocation: Invocation) -> Iterator[str]:
+    """The words that must be known: all but the message of a commit."""
+    rest = iter(invocation.words)
+    for word in rest:
+        yield word
+        if word in ("-m", "--message") and invocation.name == "git":
+            next(rest, None)
+
+
+def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
+    """Why a command of git must not be in a line with keys."""
+    verb, _settings, _folders = git.split_verb(part.invocation)
+    table = load("credentials")["git"]
+    if not uses and changes_only_plainly(part.invocation) and UNKNOWN not in "".join(part.invocation.words):
+        return ""
+    if not uses and verb.name in table["transfers"].split():
+        return f"`git {verb.name}` reaches a repository that may run code"
+    if verb.name not in (*table["verbs"].split(), "submodule", "clone"):
+        return f"`git {verb.name}` may run code of this folder"
+    if verb.name == "remote" and verb.operands[:1] not in (
+        (),
+        ("show",),
+        ("get-url",),
+        ("prune",),
+        ("update",),
+    ):
+        return "`git remote` changes addresses"
+    other = [word for word in verb.arguments if re.fullmatch(table["unless"], word)]
+    if other or any(UNKNOWN in word for word in _known(part.invocation)):
+        return f"`git {verb.name} {''.join(other[:1])}` may run a program".replace(" `", "`")
+    return ""
+
+
+def _writing(part: CommandPart, line: Line, *, only_git: bool) -> str:
+    """Why a redirection of this part stands against its line seeing keys.
+
+    Programs other than git read settings in the folder by names of their own: beside them nothing is written.
+    """
+    if not written_files(part.invocation):
+        return ""
+    try:
+        plain = only_git and writes_plain_files(part.invocation, line.paths, line.workdir, line.repositories)
+    except Unreadable:
+        plain = False
+    return "" if plain else f"`{part.invocation.name}` writes to a file"
+
+
+def _united(findings: Sequence[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(place for finding in findings for place in finding.places))

@@ -1,0 +1,234 @@
+"""Files of a working folder that run by themselves later, outside of any sandbox: git's hooks and settings,
+`.envrc`, tasks of editors.
+
+A mount namespace keeps commands from changing those that are there (`locked`). What the kernel cannot forbid,
+such as new ones, is undone when the command has ended (`Guard`): the files are moved to the quarantine of the
+home, and what was there before is restored. Settings of git that name no program stay.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH103, PTH110, PTH112, PTH114, PTH118, PTH119, PTH120, PTH211
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from hermes_jobs.tools import guarded_files
+from hermes_jobs.tools.git_settings import adds_only_harmless
+from hermes_jobs.tools.guarded_files import File, Found
+from hermes_jobs.tools.path_policy import is_inside
+
+QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
+
+CHANGES_SETTINGS = re.compile(
+    r"\bgit\b[^;&|]*\b(?:remote|config|push|pull|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
+)
+"""Commands that change settings of a repository as part of everyday work: for these they stay writable, and
+are checked afterwards."""
+
+NAMES_GIT = re.compile(r"\bgit\b")
+
+
+def locks_repositories(command: str, *, background: bool) -> bool:
+    """Whether a command finds whole repositories read-only: a background process that is not git's."""
+    return background and not NAMES_GIT.search(command)
+
+
+def locked(found: Found, command: str, *, background: bool = False) -> list[str]:
+    """The existing paths that a command cannot write. A repository without a folder for hooks gets one."""
+    whole = locks_repositories(command, background=background)
+    result = []
+    for path in found.paths:
+        folder = os.path.dirname(path)
+        if os.path.lexists(path):
+            result.append(path)
+        elif background and os.path.basename(folder) == ".vscode":
+            result.append(folder)
+    names = set(guarded_files.git_names())
+    if CHANGES_SETTINGS.search(command):
+        names -= {"config", "config.worktree"}
+    for repository in found.repositories:
+        if whole:
+            result.append(repository)
+        elif os.path.basename(os.path.dirname(repository)) != "worktrees":
+            _make_hooks(repository)
+            result += [path for name in sorted(names) if os.path.exists(path := f"{repository}/{name}")]
+    return [path for path in dict.fromkeys(result) if not os.path.islink(path)]
+
+
+def _make_hooks(repository: str) -> None:
+    hooks = f"{repository}/hooks"
+    if not os.path.lexists(hooks) and os.access(repository, os.W_OK):
+        os.makedirs(hooks, exist_ok=True)
+
+
+def git_folders(workdir: str) -> Iterator[str]:
+    """The folders outside the working folder where git stores the commits that are made in it.
+
+    Those are the repository of a folder above, of a linked worktree, and of a submodule. A pointer to a
+    repository counts only if that one points back, or lies in a repository above.
+    """
+    real = os.path.realpath(workdir)
+    above = [real]
+    while os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    owners = [os.path.join(folder, ".git") for folder in above]
+    own = next((path for path in owners if os.path.lexists(path)), "")
+    if os.path.islink(own) or not own:
+        return
+    if os.path.isdir(own):
+        yield from [own] if own != owners[0] else []
+        return
+    pointed = os.path.realpath(os.path.join(os.path.dirname(own), _line(own).partition("gitdir:")[2].strip()))
+    if any(is_inside(pointed, os.path.join(owner, "modules")) for owner in owners if os.path.isdir(owner)):
+        yield pointed
+    elif os.path.realpath(_line(os.path.join(pointed, "gitdir"))) == own:
+        common = _line(os.path.join(pointed, "commondir"))
+        yield os.path.realpath(os.path.join(pointed, common)) if common else pointed
+
+
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
+    """The guarded files of folders before a command; made before it, asked after it, and stored as JSON where
+    its worker may be killed meanwhile. Paths are bytes, since names may have any.
+
+    With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
+    """
+
+    roots: tuple[bytes, ...]
+    home: bytes
+    known: bytes
+    before: tuple[tuple[bytes, File], ...]
+    only_new: bool = False
+
+    @classmethod
+    def of(cls, roots: Sequence[str], found: Found, home: str, *, only_new: bool = False) -> Guard:
+        """Of what was found in the folders just now; `home` is that of hermes-jobs."""
+        return cls(
+            roots=tuple(map(os.fsencode, roots)),
+            home=os.fsencode(home),
+            known=os.fsencode("\0".join(found.folders)),
+            before=tuple((os.fsencode(path), file) for path, file in found.files().items()),
+            only_new=only_new,
+        )
+
+    def overlaps(self, roots: Sequence[str]) -> bool:
+        """Whether one of the folders lies in one of this guard's, or the other way round."""
+        own = list(map(os.fsdecode, self.roots))
+        return any(is_inside(one, other) or is_inside(other, one) for one in own for other in roots)
+
+    def restore(self) -> tuple[str, ...]:
+        """Undo what came to be; returns the paths concerned."""
+        undone = []
+        for path, was, _there in self._changes():
+            try:
+                self._undo(path, was)
+            except FileNotFoundError:
+                continue  # another guard was faster
+            undone.append(path)
+        return tuple(undone)
+
+    def accept(self) -> None:
+        """Keep what came to be, also from guards of other commands: a person has approved it."""
+        _accept(os.fsdecode(self.home), {path: there for path, _was, there in self._changes()})
+
+    def _changes(self) -> list[tuple[str, File | None, File]]:
+        """The paths of files that a command must not leave as they are, with what they were and are."""
+        known = os.fsdecode(self.known).split("\0")
+        found = guarded_files.find(map(os.fsdecode, self.roots), known)
+        after = found.files()
+        before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
+        changes = []
+        trusted = {*known, *found.repositories}
+        for path in sorted(after):
+            was, there = before.get(path), after[path]
+            if was == there or (self.only_new and was is not None) or _is_harmless(path, was, there, trusted):
+                continue
+            if not os.path.exists(os.path.join(os.fsdecode(self.home), ACCEPTED, _digest(path, there))):
+                changes.append((path, was, there))
+        return changes
+
+    def _undo(self, path: str, was: File | None) -> None:
+        if os.path.lexists(path):
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns()}"
+            folder = os.path.join(os.fsdecode(self.home), QUARANTINE, name)
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            Path(folder, "origin").write_text(f"{path}\n", encoding="utf-8", errors="surrogateescape")
+            shutil.move(path, os.path.join(folder, os.path.basename(path)))
+        if was is not None and was.content is not None:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            _write(path, was.content, was.mode)
+        elif was is None and os.path.basename(path) == "config" and os.path.isdir(os.path.dirname(path)):
+            _write(path, b"[core]\n\trepositoryformatversion = 0\n", stat.S_IFREG | 0o644)
+
+
+def accept(home: str, path: str) -> None:
+    """Keep a file that has just been written with an approval, also from the guards of running commands."""
+    _accept(home, guarded_files.read(path))
+
+
+def _accept(home: str, files: Mapping[str, File]) -> None:
+    folder = Path(home, ACCEPTED)
+    for path, file in files.items():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(folder, _digest(path, file)).touch(mode=0o600)
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        os.symlink(os.fsdecode(content), path)
+        return
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        os.fchmod(file.fileno(), stat.S_IMODE(mode))
+
+
+def _digest(path: str, file: File) -> str:
+    return hashlib.sha256(b"\0".join((os.fsencode(path), msgspec.json.encode(file)))).hexdigest()
+
+
+def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> bool:
+    """Whether a change may stay: plain settings of a repository, links to one that is guarded itself, and
+    files that came with a new folder, which nobody trusts yet; git trusts each repository. `known` are the
+    folders that were there, and the repositories that are."""
+    folder, name = os.path.split(path)
+    if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
+        return (
+            stat.S_ISREG(there.mode)
+            and there.content is not None
+            and adds_only_harmless(was.content if was is not None else None, there.content)
+        )
+    if name == "commondir" and os.path.basename(os.path.dirname(folder)) == "worktrees":
+        return there.content == b"../..\n"
+    if name == ".git" and stat.S_ISREG(there.mode):  # of a submodule or a linked worktree
+        target = os.fsdecode(there.content or b"").partition("gitdir:")[2].strip()
+        return os.path.realpath(os.path.join(folder, target)) in known
+    if ".git" in path.split("/"):
+        return False
+    owner = re.split(r"/\.(?:idea|vscode)/", path)[0]
+    return was is None and (owner if owner != path else folder) not in known
+
+
+def undone_note(paths: Sequence[str]) -> str:
+    """A line for the model on files that were taken away."""
+    return (
+        f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
+        "an approval. The change was undone, and kept in the quarantine of hermes-jobs. Tell the user.]"
+    )
+
+
+def _line(path: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return ""

@@ -1,0 +1,26 @@
+"""Undoes what a background process must not leave, when it has ended.
+
+Run by its keeper as `python -I guard_at_end.py FOLDER`, outside of the sandbox.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from hermes_jobs.tools.guard_store import FOLDER, GuardStore
+from hermes_jobs.tools.process_files import ProcessFiles
+
+
+def main(folder: Path) -> None:
+    """Do it, and record the paths."""
+    processes = folder.parent
+    undone = GuardStore(processes.parent / FOLDER).release(folder.name)
+    ProcessFiles(processes).write_undone(folder.name, undone)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

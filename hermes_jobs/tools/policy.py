@@ -1,0 +1,220 @@
+"""Whether a command may run: the deny list, the configured allow list, and the policy for the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
+from hermes_jobs.text.clip import clip
+from hermes_jobs.tools.command_line import CommandLine, CommandPart
+from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.downloads import runs_fetched
+from hermes_jobs.tools.command_rules.git import pushes_elsewhere
+from hermes_jobs.tools.command_rules.paths import lists_secrets, reads_whole_home
+from hermes_jobs.tools.command_rules.rules import Decision, rule_set
+from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
+from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.judging_budget import Budget, Unparsable
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
+from hermes_jobs.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools.shell_words import UNKNOWN
+from hermes_jobs.tools.tables import words
+from hermes_jobs.tools.tool import ALLOW
+from hermes_jobs.tools.wrappers import find_starts
+
+_FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
+_DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandPolicy:
+    """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it.
+
+    `is_confined`: whether a sandbox confines commands; where none does, more of them ask.
+    """
+
+    paths: PathPolicy
+    policy: Literal["allow", "ask", "deny"] = "ask"
+    allow: tuple[str, ...] = ()
+    credentials: Credentials | None = None
+    is_confined: Callable[[], bool] = lambda: True
+
+    def verdict(self, command: str, context: ToolContext) -> Verdict:
+        """Decide on a command line: first the deny list, then `allow`, then the policy."""
+        try:
+            return self._judged(command, context)
+        except Unparsable as error:
+            return self._unreadable(command, str(error), context)
+
+    def _judged(self, command: str, context: ToolContext) -> Verdict:
+        """The verdict on a command line. Raises `Unparsable`."""
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
+        never = _raw_denial(command, parsed=True) or next(_met("deny", invocations, where), None)
+        if never:
+            return Verdict("deny", never)
+        for invocation in invocations if self.allow else ():
+            if not (invocation.inner or self._is_allowed(invocation)):
+                return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
+        dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
+        if question := self._keys(invocations, where, approved=bool(dangers)).question:
+            dangers.append(question)
+        return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
+
+    def line(self, command: str, context: ToolContext) -> CommandLine:
+        """The parsed line, with the questions of its parts."""
+        try:
+            return self._line(command, context)
+        except Unparsable as error:
+            return CommandLine((), self._where(command, (), context, Budget()), unreadable=str(error))
+
+    def _line(self, command: str, context: ToolContext) -> CommandLine:
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
+        parts: list[CommandPart] = []
+        for invocation in invocations:
+            questions = tuple(dict.fromkeys(rule_set("ask").met(invocation, where)))
+            if invocation.inner and parts:  # a user's rule for the runner applies to the program that it runs
+                parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *questions))
+            else:
+                parts.append(CommandPart(invocation, questions))
+        asks = _of_line(invocations, where) or ""
+        asked = bool(asks) or any(part.asks for part in parts)
+        keys = self._keys(invocations, where, approved=asked)
+        return CommandLine(tuple(parts), where, asks=asks, shows_keys=keys.question)
+
+    def _where(
+        self, command: str, invocations: Sequence[Invocation], context: ToolContext, budget: Budget
+    ) -> CommandContext:
+        activates = any(
+            invocation.name in ("source", ".")
+            and any(word.endswith("/bin/activate") for word in invocation.operands)
+            for invocation in invocations
+        )
+        return CommandContext(
+            context.workdir,
+            self.paths,
+            "$(" in command or "`" in command,
+            activates,
+            self.is_confined,
+            budget,
+        )
+
+    def typing(self, text: str, context: ToolContext) -> Verdict:
+        """Decide on a text typed into a running program, which may be a shell."""
+        if _raw_denial(text, parsed=False):
+            return Verdict("deny", _raw_denial(text, parsed=False) or "")
+        return self._dangerous("typing into a running program", context)
+
+    def reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
+        """The sandbox reach of a command that runs now, and the keys that it sees.
+
+        An approved command reaches further. The folder's code sees keys only if it is named in the question
+        that was approved.
+        """
+        try:
+            return self._reach(command, context)
+        except Unparsable:
+            return SandboxReach(approved=context.approved), NO_KEYS
+
+    def _reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
+        budget = Budget()
+        invocations = self._invocations(command, context, budget)
+        where = self._where(command, invocations, context, budget)
+        keys = self._keys(invocations, where, approved=context.approved)
+        if not (context.approved and f"; {context.approved_rule}".endswith(f"; {keys.question}")):
+            keys = keys.unapproved()
+        if not context.approved:
+            return SandboxReach(visible=keys.places), keys
+        names = {invocation.name for invocation in invocations if invocation.name}
+        asks = {*_met("ask", invocations, where), _of_line(invocations, where)}
+        reach = SandboxReach(
+            everything=not words("secrets", "outside_sandbox").isdisjoint(names),
+            visible=None if "reading keys or passwords" in asks else keys.places,
+            approved=True,
+        )
+        return reach, keys
+
+    def _keys(self, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool) -> Keys:
+        credentials = self.credentials or Credentials(paths=self.paths)
+        parts = [CommandPart(invocation, ()) for invocation in invocations]
+        return credentials.of(parts, where.workdir, approved=approved)
+
+    def _invocations(self, command: str, context: ToolContext, budget: Budget) -> list[Invocation]:
+        if len(command) > MAX_COMMAND_BYTES:
+            raise Unparsable(f"it is longer than {MAX_COMMAND_BYTES:,} characters")
+        own_job = {"!": "%+"}  # job control's name of the last background job
+        variables = {"HOME": self.paths.user_home, "PWD": context.workdir, "IFS": " ", **own_job}
+        return invocations(command, context.workdir, variables, budget)
+
+    def _unreadable(self, command: str, reason: str, context: ToolContext) -> Verdict:
+        never = _raw_denial(command, parsed=False)
+        if never:
+            return Verdict("deny", never)
+        if self.allow:
+            return Verdict("deny", f"terminal.allow: the command cannot be checked, {reason}")
+        return self._dangerous(f"a command that cannot be checked: {reason}", context)
+
+    def _dangerous(self, rule: str, context: ToolContext) -> Verdict:
+        if self.policy == "allow":
+            return ALLOW
+        if self.policy == "ask" and context.attended:
+            return Verdict("ask", rule)
+        reason = "terminal.policy is deny" if self.policy == "deny" else "nobody can be asked in this turn"
+        return Verdict("deny", f"{rule}, and {reason}")
+
+    def _is_allowed(self, invocation: Invocation) -> bool:
+        """Whether one pattern matches the command as written; its program must be known."""
+        if UNKNOWN in invocation.name:
+            return False
+        text = " ".join(invocation.words)
+        return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
+
+
+def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str | None:
+    """The rule that matches the whole line."""
+    if runs_fetched(invocations):
+        return "running downloaded or unseen text"
+    if pushes_elsewhere(invocations):
+        return "another host"
+    home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
+    finds = any(
+        invocation.name in ("find", "fd", "ls", "locate")
+        and home.intersection(map(invocation.path, find_starts(invocation.arguments)))
+        for invocation in invocations
+    )
+    reads_names = any(
+        invocation.given or invocation.name in ("read", "mapfile", "readarray") for invocation in invocations
+    )
+    if reads_names and (finds or any(lists_secrets(invocation, context) for invocation in invocations)):
+        return "reading keys or passwords"
+    if any(reads_whole_home(invocation, context) for invocation in invocations):
+        return "reading keys or passwords"
+    return None
+
+
+def _met(decision: Decision, invocations: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
+    """The names of all matching rules of the line, with repetitions."""
+    rules = rule_set(decision)
+    return (name for invocation in invocations for name in rules.met(invocation, context))
+
+
+def _raw_denial(text: str, *, parsed: bool) -> str | None:
+    """The deny rule that a text without blanks matches; an unparsable text may match more of them."""
+    squeezed = re.sub(r"\s+", "", text)
+    if _FORK_BOMB.search(squeezed):
+        return "fork bomb"
+    if not parsed and _DELETES_ROOT.search(squeezed):
+        return "deleting a whole system or home folder"
+    return None
+
+
+def _shown(invocation: Invocation) -> str:
+    return clip(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)

@@ -1,0 +1,148 @@
+"""Protected files outside the home of hermes-jobs: keys and credentials, and files that run by themselves.
+
+The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and the sandbox use them.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH113, PTH118
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import PurePosixPath
+from typing import Literal
+
+from hermes_jobs.tools.tables import load, pattern
+
+Kind = Literal["secret", "startup"]
+_FILES = ("XAUTHORITY", "ICEAUTHORITY")  # of other variables a file is a program, such as SSH_ASKPASS
+KINDS: tuple[Kind, ...] = ("secret", "startup")
+
+
+def paths_in(table: str) -> tuple[str, ...]:
+    """The paths of `secrets` and `startup`, from the user's home, or of `system_secrets`."""
+    return tuple(load("sensitive_paths")[table])
+
+
+@cache
+def folders_above_secrets() -> frozenset[str]:
+    """The folders, from the user's home, that have secrets below them: `.config` for `.config/gh`."""
+    return frozenset(
+        folder
+        for secret in paths_in("secrets")
+        for folder in map(str, PurePosixPath(secret).parents)
+        if folder != "."
+    )
+
+
+def kind_of(real: str, user_home: str) -> Kind | None:
+    """What the file at a real absolute path is of these; None for any other.
+
+    Capitals do not count: there are file systems to which `.SSH` is `.ssh`.
+    """
+    path = real.casefold()
+    below = set(_below(path, user_home))
+    if pattern("sensitive_paths", "shareable").search(path):
+        return None
+    if pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_casefolded("startup")):
+        return "startup"
+    if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_casefolded("secrets")):
+        return "secret"
+    system = any(
+        path == protected or path.startswith(f"{protected}/") for protected in _casefolded("system_secrets")
+    )
+    return "secret" if system else None
+
+
+@cache
+def _casefolded(table: str) -> frozenset[str]:
+    return frozenset(protected.casefold() for protected in paths_in(table))
+
+
+@cache
+def _max_parts() -> int:
+    """The parts of the longest of these paths."""
+    return max(secret.count("/") + 1 for secret in (*paths_in("secrets"), *paths_in("startup")))
+
+
+def _below(path: str, user_home: str) -> Iterator[str]:
+    """The path from the user's home, and the folders there above it; nothing for a path elsewhere."""
+    for home in (user_home.casefold(), _real_home(user_home)):
+        if path.startswith(f"{home.rstrip('/')}/"):
+            parts = path[len(home.rstrip("/")) + 1 :].split("/", _max_parts())
+            return ("/".join(parts[:length]) for length in range(1, min(len(parts), _max_parts()) + 1))
+    return iter(())
+
+
+@lru_cache(maxsize=8)
+def _real_home(user_home: str) -> str:
+    return os.path.realpath(user_home).casefold()
+
+
+def secret_places(user_home: str) -> Iterator[str]:
+    """The real paths of the secrets that exist."""
+    yield from _existing(user_home, paths_in("secrets"))
+
+
+def startup_places(user_home: str) -> Iterator[str]:
+    """The existing real paths of files that run by themselves."""
+    yield from _existing(user_home, paths_in("startup"))
+
+
+def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
+    for protected in places:
+        path = os.path.join(user_home, protected)
+        if os.path.lexists(path):
+            yield os.path.realpath(path)
+
+
+def sockets(user_home: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The existing real paths of sockets through which other processes can be made to do more than a command
+    may: those of the list, and those that variables of the session name."""
+    table = load("sensitive_paths")["sockets"]
+    uid = str(os.getuid())
+    places = [place.replace("UID", uid) for place in table["paths"]]
+    places += [os.path.join(user_home, place) for place in table["below_home"]]
+    named = {name: socket_path(environ.get(name, "")) for name in session_variables()}
+    places += [path for name, path in named.items() if path and (name in _FILES or not os.path.isfile(path))]
+    yield from (os.path.realpath(place) for place in places if os.path.lexists(place))
+
+
+@cache
+def session_variables() -> tuple[str, ...]:
+    """The names of variables that lead to services of the person's session."""
+    return tuple(load("sensitive_paths")["sockets"]["variables"].split())
+
+
+def socket_path(value: str) -> str:
+    """The absolute path in a variable such as SSH_AUTH_SOCK, DOCKER_HOST or TMUX; empty if there is none."""
+    text = value.partition("unix:")[2].removeprefix("path=") if "unix:" in value else value
+    path = text.split(",")[0].split(";")[0]
+    path = f"/{path.lstrip('/')}" if path.startswith("//") else path
+    return path if path.startswith("/") and path.strip("/") else ""
+
+
+def system_folders() -> Sequence[str]:
+    """The folders of the operating system."""
+    folders: Sequence[str] = load("sensitive_paths")["system"]["folders"]
+    return folders
+
+
+def caches() -> Mapping[str, str]:
+    """By environment variable, the folder of a program's cache below that of the agent."""
+    variables: Mapping[str, str] = load("sensitive_paths")["caches"]
+    return variables
+
+
+def linked() -> Mapping[str, str]:
+    """By path in the agent's cache, the credentials that a program looks for there, from the user's home."""
+    places: Mapping[str, str] = load("sensitive_paths")["linked"]
+    return places
+
+
+def downloads() -> Mapping[str, str]:
+    """By environment variable, what programs look for in a person's cache, from the user's home."""
+    variables: Mapping[str, str] = load("sensitive_paths")["downloads"]
+    return variables

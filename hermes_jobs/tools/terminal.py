@@ -1,0 +1,395 @@
+"""The `terminal` tool: one shell command, its output as the model reads it."""
+
+# Paths are compared as text and opened by descriptor here, which pathlib hides.
+# ruff: noqa: PTH112
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.kernel.events import CallPattern
+from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
+from hermes_jobs.tools.credentials import Keys
+from hermes_jobs.tools.docker import (
+    DOCKER_FAILED,
+    PROGRAM,
+    DockerOptions,
+    container_name,
+    describe,
+    remove_arguments,
+    run_arguments,
+)
+from hermes_jobs.tools.environment import filtered_environment
+from hermes_jobs.tools.folder_guard import Guard, undone_note
+from hermes_jobs.tools.guarded_files import Found
+from hermes_jobs.tools.key_environment import applied
+from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.process import start_result
+from hermes_jobs.tools.process_files import Lifetime
+from hermes_jobs.tools.processes import MAX_OUTPUT_BYTES, Completed, run
+from hermes_jobs.tools.sandbox import Enclosure, Sandbox
+from hermes_jobs.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
+
+MAX_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalOptions:
+    """`environ` is the worker's environment, unfiltered; `secrets` are values that no command may inherit.
+
+    `granted` are variables that every command on this host gets, secrets that the user has granted.
+    `timeout` is the default of a call. With `docker` each command runs in its own container.
+    `background` starts background processes.
+    """
+
+    policy: CommandPolicy
+    sandbox: Sandbox
+    environ: Mapping[str, str] = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    granted: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout: float = 120.0
+    max_bytes: int = MAX_OUTPUT_BYTES
+    docker: DockerOptions | None = None
+    background: BackgroundProcesses | None = None
+
+
+class CommandRules(CallRules):
+    """Rules for commands: the whole text, or each program of a line by its words."""
+
+    def __init__(self, policy: CommandPolicy) -> None:
+        self._policy = policy
+
+    def only_reads(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.only_reads`."""
+        return self._policy.line(arguments["command"], context).only_reads()
+
+    def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_named`. An unparsable command matches every pattern."""
+        if _is_exactly(calls, arguments):
+            return True
+        line = self._policy.line(arguments["command"], context)
+        return bool(line.unreadable) or line.is_named_by(calls)
+
+    def allowed_by(
+        self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
+    ) -> tuple[CallPattern, ...]:
+        """See `CallRules.allowed_by`."""
+        line = self._policy.line(arguments["command"], context)
+        if line.shows_keys:
+            return ()
+        here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
+        exactly = tuple(
+            pattern
+            for pattern in patterns
+            if _is_exactly(pattern, arguments)
+            and (not pattern.folder or os.path.realpath(pattern.folder) == here)
+        )[:1]
+        others = [pattern for pattern in patterns if not pattern.exact]
+        if exactly or not others:
+            return exactly
+        return line.allowed_by(others)
+
+    def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.is_always_asked`."""
+        return self._policy.line(arguments["command"], context).is_always_asked
+
+    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
+        """See `CallRules.offer`."""
+        command: str = arguments["command"]
+        return self._policy.line(command, context).offer(command, context.workdir)
+
+
+def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:
+    command: str = arguments["command"]
+    return calls.exact and calls.pattern == command.strip()
+
+
+class Terminal:
+    """Runs commands on this host, or in containers of it."""
+
+    def __init__(self, options: TerminalOptions) -> None:
+        self._options = options
+        self._environment = {**filtered_environment(options.environ, options.secrets), **options.granted}
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The family's tools."""
+        guard = self._options.policy.verdict
+        made_tool = tool(
+            toolset="terminal",
+            effect="write",
+            name="terminal",
+            guard=lambda arguments, context: guard(arguments["command"], context),
+            rules=CommandRules(self._options.policy),
+        )(self.run)
+        docker = self._options.docker
+        return (
+            replace(made_tool, description=f"{made_tool.description}\n\n{describe(docker)}")
+            if docker
+            else made_tool,
+        )
+
+    def run(
+        self,
+        context: ToolContext,
+        cancel: Cancel,
+        command: Annotated[str, Meta(min_length=1, description="The command, run by `bash -c`.")],
+        timeout: Annotated[
+            Annotated[float, Meta(ge=1, le=MAX_TIMEOUT)] | None,
+            "Seconds after which it is killed. Default: the configured limit, usually 120.",
+        ] = None,
+        background: Annotated[
+            bool, "Return immediately, for servers, watchers and long builds. Read the output with `process`."
+        ] = False,
+        name: Annotated[
+            Annotated[str, Meta(pattern=PROCESS_NAME)] | None,
+            "With background: a name; the process then continues after this conversation has ended.",
+        ] = None,
+    ) -> ToolOutcome:
+        """Run a shell command in the working folder and return its output (both streams) and exit code.
+
+        Every call is a new shell: `cd` and variables do not carry over. There is no terminal and no input:
+        use options that avoid questions. Child processes end with the command, so do not use `&` or nohup for
+        what should continue: set background. The result is then an id, immediately; such a command has no
+        time limit, and ends with this conversation unless it has a name. Kill what you no longer need.
+
+        Commands of one message run in order, unless configured otherwise. A sandbox hides keys, credentials
+        and the home of hermes-jobs: files there may exist although they look missing or empty. Do not try to
+        get around it: tell the user.
+        """
+        check_workdir(context.workdir)
+        if background:
+            return self._start(command, name or "", context, cancel)
+        if name is not None:
+            raise ToolFailed("a name is for commands with background. Nothing was run.")
+        seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
+        reach, keys = self._options.policy.reach(command, context)
+        undone = self._check_guards(context)
+        found = self._options.sandbox.guarded(context.workdir)
+        enclosure = self._enclosure(command, context, reach, keys, found)
+        guard = self._options.sandbox.guard(context.workdir, found, command)
+        with self._held(guard):
+            try:
+                completed = run(
+                    self._command(command, context, reach),
+                    cwd=context.workdir,
+                    env=enclosure.environment,
+                    timeout=seconds,
+                    cancel=cancel,
+                    max_bytes=self._options.max_bytes,
+                    afterwards=self._afterwards(context),
+                    sandbox=enclosure.plan,
+                )
+            except ValueError as error:
+                raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
+            if reach.approved:
+                guard.accept()
+            else:
+                undone += guard.restore()
+        note = keys.note or _agent_note(completed)
+        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
+        return with_undone(ended, undone)
+
+    def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
+        """Start the command in the background; returns the answer after its start or its early end."""
+        processes = self._options.background
+        if processes is None:
+            raise ToolFailed("there are no background processes here. Nothing was run.")
+        reach, keys = self._options.policy.reach(command, context)
+        life: Lifetime = "named" if name else "session" if context.attended else "turn"
+        record = processes.record(
+            self._command(command, context, reach, background=True),
+            context,
+            life=life,
+            name=name,
+            shown_command=command,
+        )
+        undone = self._check_guards(context)
+        found = self._options.sandbox.guarded(context.workdir)
+        enclosure = self._enclosure(command, context, reach, keys, found, background=True)
+        in_container = self._options.docker is not None
+        guard = self._options.sandbox.guard(
+            context.workdir, found, command, background=True, in_container=in_container
+        )
+        try:
+            process = processes.start(
+                record,
+                enclosure.environment,
+                cancel,
+                sandbox=enclosure.plan,
+                afterwards=self._afterwards(context),
+                guard=None if reach.approved else guard,
+            )
+        except ValueError as error:
+            raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
+        except OSError as error:
+            raise ToolFailed(f"the process could not be started: {error.strerror}.") from error
+        started = ToolOutcome(content=start_result(processes, processes.settled(process)))
+        return with_undone(started, undone)
+
+    def _command(
+        self, command: str, context: ToolContext, reach: SandboxReach, *, background: bool = False
+    ) -> str:
+        docker = self._options.docker
+        if docker is None:
+            return command
+        if shutil.which(PROGRAM, path=self._environment.get("PATH")) is None:
+            raise ToolFailed(
+                f"terminal.backend is docker, but there is no `{PROGRAM}` on this host "
+                f"({socket.gethostname()}). Nothing was run. Tell the user."
+            )
+        user = f"{os.getuid()}:{os.getgid()}"
+        name = container_name(context.call)
+        shown = reach if reach.visible is None else SandboxReach()
+        hidden = self._options.sandbox.hidden_in(context.workdir, shown)
+        arguments = run_arguments(
+            docker,
+            command,
+            name=name,
+            workdir=context.workdir,
+            user=user,
+            hidden=hidden,
+            locked=self._options.sandbox.locked_in(
+                context.workdir, reach, self._environment, command, background=background
+            ),
+        )
+        return f"exec {shlex.join(arguments)}"
+
+    def _enclosure(
+        self,
+        command: str,
+        context: ToolContext,
+        reach: SandboxReach,
+        keys: Keys,
+        found: Found,
+        *,
+        background: bool = False,
+    ) -> Enclosure:
+        """The sandbox and environment of the command; a container is a sandbox itself."""
+        if self._options.docker is not None:
+            return Enclosure(plan="", environment=self._environment)
+        environ = applied(self._environment, keys.variables)
+        scratch = context.lineage or context.session
+        return self._options.sandbox.enclose(
+            context.workdir,
+            reach,
+            environ,
+            scratch=scratch,
+            command=command,
+            background=background,
+            found=found,
+        )
+
+    def _check_guards(self, context: ToolContext) -> tuple[str, ...]:
+        """Undo what earlier commands and background processes have left, before this one finds it."""
+        processes = self._options.background
+        if processes is None:
+            return ()
+        return processes.check_guards(self._options.sandbox.guarded_roots(context.workdir))
+
+    def _held(self, guard: Guard) -> AbstractContextManager[None]:
+        """The guard on disk, in case this worker is killed."""
+        processes = self._options.background
+        return nullcontext() if processes is None else processes.guards.held(guard)
+
+    def _afterwards(self, context: ToolContext) -> str:
+        return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
+
+
+def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
+    """The outcome, with a note on files that were moved away."""
+    if not undone:
+        return ended
+    content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
+    return msgspec.structs.replace(ended, content=content, ok=False)
+
+
+_NO_AGENT = re.compile(r"can't connect to the (?:gpg-)?agent|No agent running|gpg failed to sign the data")
+
+
+def _agent_note(completed: Completed) -> str:
+    """What to do where gpg did not find its agent; empty if it did not look for it."""
+    if not _NO_AGENT.search(completed.output):
+        return ""
+    return (
+        "[gpg did not reach gpg-agent: the sandbox shows the one that runs, and starts none. Tell the user "
+        "to start it (`gpgconf --launch gpg-agent`); if its socket (`gpgconf --list-dirs agent-socket`) "
+        "is elsewhere, `terminal.sandbox_visible` can name that and ~/.gnupg.]"
+    )
+
+
+def check_workdir(workdir: str) -> None:
+    """Raise `ToolRefused` if the session has no working folder, or it is not on this host."""
+    if not workdir:
+        raise ToolRefused(
+            "this session has no working folder: schedules and chats work in the one that `agent.workdir` "
+            "names, and none is configured. Nothing was done. Tell the user."
+        )
+    if not os.path.isdir(workdir):
+        raise ToolRefused(
+            f"the working folder {workdir} does not exist on this host ({socket.gethostname()}). "
+            "Nothing was run. Tell the user; the session works in that folder only."
+        )
+
+
+def outcome(
+    completed: Completed, timeout: float, *, in_container: bool = False, note: str = ""
+) -> ToolOutcome:
+    """The result as text: the output, then lines with further information for the model; `note` is added
+    where the command failed."""
+    notes = list(_notes(completed, timeout))
+    if in_container and completed.exit_code == DOCKER_FAILED:
+        notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")
+    if note and completed.exit_code:
+        notes.append(note)
+    output = (
+        completed.output
+        if not completed.output or completed.output.endswith("\n")
+        else f"{completed.output}\n"
+    )
+    content = output + "\n".join(notes) if notes else completed.output or "(no output)"
+    return ToolOutcome(content=content, ok=completed.exit_code == 0, interrupted=completed.interrupted)
+
+
+def _notes(completed: Completed, timeout: float) -> list[str]:
+    notes = []
+    if completed.interrupted:
+        notes.append("[The command was interrupted and killed; what it had done until then stays done.]")
+    elif completed.timed_out:
+        notes.append(
+            f"[The command was killed after {timeout:g} s with all that it had started. "
+            f"A longer timeout (up to {MAX_TIMEOUT:g}) can be asked for.]"
+        )
+    elif completed.lost:
+        notes.append(
+            "[The command killed the process that supervised it; it was stopped, its exit code is unknown.]"
+        )
+    elif completed.exit_code:
+        notes.append(f"[exit code {completed.exit_code}{_signal_note(completed.exit_code)}]")
+    if completed.num_left:
+        notes.append(f"[{completed.num_left} of its processes could not be killed and may still run.]")
+    return notes
+
+
+def _signal_note(code: int) -> str:
+    signals = {
+        130: "interrupted",
+        134: "aborted",
+        137: "killed",
+        139: "segmentation fault",
+        143: "terminated",
+    }
+    return f": {signals[code]}" if code in signals else ""
