@@ -61,12 +61,9 @@ class LogWaiter:
         until = None if seconds is None else clock.monotonic() + seconds
         looked_at = float("-inf")
         while True:
-            last = log.last_position()
-            batch = log.tail(self._position, stream=stream)
-            # Other streams' events are skipped.
-            self._position = batch[-1].position if batch else max(self._position, last)
-            self._news(batch)
+            self._read(stream)
             if is_done():
+                self._read(stream)  # what was appended between the two
                 return True
             now = clock.monotonic()
             if until is not None and now >= until:
@@ -75,6 +72,13 @@ class LogWaiter:
                 looked_at = now
                 self._require_workers()
             log.wait(self._position, POLL_SECONDS if until is None else min(POLL_SECONDS, until - now))
+
+    def _read(self, stream: str | None) -> None:
+        last = self.engine.log.last_position()
+        batch = self.engine.log.tail(self._position, stream=stream)
+        # Other streams' events are skipped.
+        self._position = batch[-1].position if batch else max(self._position, last)
+        self._news(batch)
 
     def remaining_steps(self) -> int:
         """Zero: due steps are left to the workers."""

@@ -99,6 +99,7 @@ class InlineWorker:
             while True:
                 self._poll()
                 if done():
+                    self._news(self._follower.poll())  # what was appended between the two
                     return True
                 remaining = POLL_SECONDS if until is None else min(POLL_SECONDS, until - clock.monotonic())
                 if remaining <= 0:
