@@ -197,4 +197,4 @@ class TurnWait:
         remaining = turn.waits_until - self._application.clock.now()
         if self.runs_here and not turn.running and remaining > MAX_INLINE_WAIT:
             return True
-        return waits_for_person(self._engine.sessions.load, session, turn)
+        return waits_for_person(self._engine.sessions.load, session, turn, self._application.clock.now())

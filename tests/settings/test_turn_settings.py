@@ -41,7 +41,7 @@ BRAVE = {"HERMES_JOBS_WEB__SEARCH__PROVIDER": "brave"}
 SEARCH_AT = "HERMES_JOBS_WEB__SEARCH__BASE_URL"
 SAMPLES: tuple[object, ...] = (
     *WORDS,
-    *(7, 0.3, True, False, "http://h.example/v1", "UTC", "apply", "cheap"),
+    *(7, 0.3, True, False, "http://h.example/v1", "UTC", "apply", "cheap", "wait"),
     *(
         ["one", "two"],
         [1],

@@ -11,13 +11,14 @@ LoadSession = Callable[[str], Session]
 """Gives the session of a stream as it is now."""
 
 
-def waits_for_person(load: LoadSession, session: Session, turn: Turn) -> bool:
-    """Whether the turn and its sub-agents are blocked until a user answers."""
+def waits_for_person(load: LoadSession, session: Session, turn: Turn, now: float) -> bool:
+    """Whether the turn and its sub-agents are blocked until a user answers: no call's wait has expired."""
     if not turn.is_idle:
         return False
     open_calls = [call for call in turn.calls if call.result is None]
     return bool(open_calls) and all(
-        call.waits_for_person or (call.waits_for_children and _all_wait(load, session, call.id))
+        (call.waits_for_person and call.due_at > now)
+        or (call.waits_for_children and _all_wait(load, session, call.id, now))
         for call in open_calls
     )
 
@@ -30,7 +31,7 @@ def waits_for_answer(turn: Turn) -> bool:
     )
 
 
-def _all_wait(load: LoadSession, session: Session, call: str) -> bool:
+def _all_wait(load: LoadSession, session: Session, call: str, now: float) -> bool:
     for child in session.children:
         if child.call != call:
             continue
@@ -38,7 +39,7 @@ def _all_wait(load: LoadSession, session: Session, call: str) -> bool:
         turn = below.current
         if turn is None or turn.id != child.ref.turn:
             return False
-        if not turn.held and not waits_for_person(load, below, turn):
+        if not turn.held and not waits_for_person(load, below, turn, now):
             return False
     return True
 

@@ -290,7 +290,7 @@ def _approval_ended(connection: Connection, call: str, outcome: Outcome, by: str
 
 
 def _input_requested(connection: Connection, event: e.InputRequested) -> None:
-    text = f"{event.server or 'the agent'} asks: {' / '.join(request.message for request in event.requests)}"
+    text = f"{event.asker} asks: {' / '.join(request.message for request in event.requests)}"
     connection.execute(
         f"UPDATE steps SET outcome = 'waiting', message = ?, asks = ? WHERE position = ({OPEN_ROW})",
         (text, msgspec.json.encode(event).decode(), event.call),

@@ -57,7 +57,7 @@ class WatchedTurn:
             is_over=turn in session.ended,
             is_held=current is not None
             and current.id == turn
-            and waits_for_person(self._engine.sessions.load, session, current),
+            and waits_for_person(self._engine.sessions.load, session, current, self._clock.now()),
             questions=tuple(self._questions(turn)),
             progress=self._new_lines(),
         )

@@ -272,7 +272,7 @@ class TurnWaiter:
         if self._asks or turn is None or turn.id != last:
             return False
         ends = self._until_asked or (self._leaves and waits_for_answer(turn))
-        return ends and waits_for_person(engine.sessions.load, session, turn)
+        return ends and waits_for_person(engine.sessions.load, session, turn, self._application.clock.now())
 
     def _requires(self, engine: Engine) -> Mapping[str, str]:
         """The turn's requirements for workers."""

@@ -68,7 +68,7 @@ class InputRequested(Event, frozen=True, kw_only=True):
     @property
     def asker(self) -> str:
         """Who asks, in words."""
-        return f"the server {self.server}" if self.server else "the agent"
+        return self.server or "the agent"
 
     def without(self, key: str) -> InputRequested | None:
         """The event without an answered request; None if that was the last one."""
