@@ -13,9 +13,9 @@ from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import (
     CompressionFailed,
     Event,
+    HelperCallFailed,
     ModelCallFailed,
     ReferenceFailed,
-    TitleEnded,
     TurnFailed,
 )
 from hermes_jobs.kernel.streams.stream_kind import StreamState
@@ -111,11 +111,12 @@ def _model(session: Session, turn: Turn | None) -> str:
 
 def _failure(event: Event, turn: str, step_id: str) -> str:
     match event:
-        case ModelCallFailed(step=step) | ReferenceFailed(step=step) | CompressionFailed(step=step) if (
-            step == step_id
-        ):
-            return f"{event.kind}: {_first_line(event.message)}"
-        case TitleEnded(step=step) if step == step_id and event.kind:
+        case (
+            ModelCallFailed(step=step)
+            | ReferenceFailed(step=step)
+            | CompressionFailed(step=step)
+            | HelperCallFailed(step=step)
+        ) if step == step_id:
             return f"{event.kind}: {_first_line(event.message)}"
         case TurnFailed(turn=failed) if failed == turn:
             return f"{event.kind}: {_first_line(event.message)}"

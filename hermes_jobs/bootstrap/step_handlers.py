@@ -29,6 +29,7 @@ from hermes_jobs.features.reviews.begin_review import BeginCuration, BeginReview
 from hermes_jobs.features.schedules.steps import FireSchedule
 from hermes_jobs.features.titles.session_titles import is_free, next_title
 from hermes_jobs.features.titles.steps import MakeTitle
+from hermes_jobs.features.titles.titles import title_keys
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.handlers import (
     CallModel,
@@ -162,7 +163,6 @@ class StepHandlers:
             summariser=self._by_purpose.summary_prices,
             flusher=(flusher.name, flusher.pricing) if flusher.name else None,
             reviews=self._models.review.pricing,
-            titler=(self._titler.name, self._titler.pricing),
             asking=self._parts.asking,
             of_turn=set_by_turn(self._settings),
         )
@@ -256,7 +256,13 @@ class StepHandlers:
         return {
             **parts.of_features,
             "schedule.fire": FireSchedule(self._clock, self._ids),
-            "session.title": MakeTitle(self._titler, partial(is_free, parts.engine), self._retries),
+            "session.title": MakeTitle(
+                retries=self._retries,
+                chosen=self._titler,
+                reserve_for=self.budget_guard.approve_title,
+                is_free=partial(is_free, parts.engine),
+                keys_of=partial(title_keys, parts.engine.log),
+            ),
             "replay.call": AskAgain(
                 requests=replayed_requests(parts.engine.sessions, self.build_request),
                 at=self._models.turn,
@@ -286,7 +292,7 @@ class StepHandlers:
         return Embed(
             embedder=embedder,
             texts=self._parts.embedded_texts,
-            reserve=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
+            reserve_for=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
             retries=self._retries,
         )
 
@@ -298,14 +304,12 @@ class StepHandlers:
             own_model=self._by_purpose.model_of,
             turns=parts.consolidations.turns,
             known_entries=parts.consolidations.known_entries,
-            reserve=lambda request: self.budget_guard.approve_consolidation(
+            reserve_for=lambda request: self.budget_guard.approve_consolidation(
                 request, chosen.pricing, settings.consolidate_day_usd
             ),
             limit=settings.memory_chars,
             by_clock=settings.consolidate,
-            retry=delay,
-            clock=self._clock,
-            ids=self._ids,
+            retries=self._retries,
         )
 
     def _rules(self) -> tuple[ApprovalRule, ...]:

@@ -263,10 +263,7 @@ def embed_all(log: EventLog, views: Views, embedder: Embedder) -> None:
             model=embedder.model,
             texts=tuple(recall_events.EmbeddedText(each.stream, each.digest) for each in waiting),
         )
-        dimensions = len(vectors[0]) // 4  # bytes of a number
-        ended = recall_events.EmbeddingEnded(
-            step=f"{name}-1", attempt=1, model=embedder.model, dimensions=dimensions
-        )
+        ended = e.HelperCallEnded(step=f"{name}-1", attempt=1, model=embedder.model)
         stream = stream_of(name)
         lines = [b64encode(vector).decode() for vector in vectors]
         log.append(

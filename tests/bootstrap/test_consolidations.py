@@ -12,9 +12,10 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
-from hermes_jobs.features.consolidation.rules import Consolidation, failed, failure, stream_of
+from hermes_jobs.features.consolidation.rules import Consolidation, stream_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.portion import CHARS, portion
+from hermes_jobs.kernel.helper_calls import fail, failure
 from hermes_jobs.kernel.log.log import Append, EventMeta, RecordedEvent, StreamWrite
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
@@ -64,7 +65,9 @@ class Planner:
     def fail(self, lineage: str, kind: str) -> None:
         state = self.application.engine().state(stream_of(lineage))
         assert isinstance(state, Consolidation)
-        self.application.engine().change(failed(state.stream, failure(state, kind, "It is down.")), "test")
+        assert state.call is not None
+        failed = fail(state.stream, failure(state.call, kind, "It is down."))
+        self.application.engine().change(failed, "test")
 
 
 @contextmanager

@@ -21,10 +21,7 @@ from hermes_jobs.features.consolidation.rules import (
     charges,
     ended,
     evolve,
-    failed,
-    failure,
     next_steps,
-    record_start,
     request,
     stream_of,
 )
@@ -32,7 +29,9 @@ from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.memory.rules.memory import Memory
 from hermes_jobs.features.memory.rules.observations import Observation
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.helper_calls import fail, failure, record_start, required
 from hermes_jobs.kernel.streams.accounts import Amount
+from hermes_jobs.kernel.streams.budgets import charged
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
 from hermes_jobs.kernel.streams.usage import Reservation, Usage
@@ -44,11 +43,9 @@ ASKED = consolidation_events.ConsolidationRequested(
     review="o1", after=0, until=9, by="clock", reason="1 turn"
 )
 RESERVED = Reservation(model="m", input_tokens=100, output_tokens=20, day="2026-11-22", cost_usd=0.5)
-STARTED = consolidation_events.ConsolidationStarted(review="o1", step=STEP, attempt=1, reserved=RESERVED)
+STARTED = e.HelperCallStarted(step=STEP, attempt=1, reserved=RESERVED)
 ENDED = consolidation_events.ConsolidationEnded(review="o1", step=STEP, attempt=1, model="m")
-FAILED = consolidation_events.ConsolidationFailed(
-    review="o1", step=STEP, attempt=1, kind="server", message="Down."
-)
+FAILED = e.HelperCallFailed(step=STEP, attempt=1, kind="server", message="Down.")
 BOOKED = e.ResponseBooked(
     turn=None, step=STEP, purpose="consolidate", model="m", usage=Usage(90, 10), cost_usd=0.25
 )
@@ -162,13 +159,13 @@ def test_nothing_is_written_of_a_conversation_that_was_deleted_meanwhile() -> No
 
 @pytest.mark.parametrize("state", [after(), after(ASKED, ENDED), after(ASKED, FAILED)])
 def test_an_outcome_that_comes_too_late_is_lost(state: Consolidation) -> None:
-    for decision in (record_start(STREAM, STEP, RESERVED), ended(STREAM, ENDED), failed(STREAM, FAILED)):
+    for decision in (record_start(STREAM, STEP, RESERVED), ended(STREAM, ENDED), fail(STREAM, FAILED)):
         with pytest.raises(StepLost):
             decided(state, decision)
 
 
 def test_a_failure_with_a_time_keeps_the_step_due_at_it() -> None:
-    later = failure(after(ASKED, STARTED), "rate_limit", "Wait.", retry_at=1_800_000_000.5)
+    later = failure(required(after(ASKED, STARTED), STEP), "rate_limit", "Wait.", retry_at=1_800_000_000.5)
     (step,) = next_steps(after(ASKED, STARTED, later))
     assert (step.id, step.attempt, step.not_before) == (STEP, 2, 1_800_000_000.5)
     assert next_steps(after(ASKED, STARTED, FAILED)) == ()
@@ -186,7 +183,7 @@ def test_a_failed_consolidation_is_retried_as_another_step() -> None:
 
 def test_one_that_waits_is_cancelled_and_one_that_runs_is_not() -> None:
     (told,) = decided(after(ASKED), cancel("s1", "o1", "user"))
-    assert isinstance(told, consolidation_events.ConsolidationFailed)
+    assert isinstance(told, e.HelperCallFailed)
     assert told.kind == "cancelled"
     for state, review in ((after(ASKED, STARTED), "o1"), (after(ASKED), "o9"), (after(ASKED, ENDED), "o1")):
         with pytest.raises(Rejected):
@@ -213,6 +210,6 @@ def test_its_cost_is_charged_to_its_stream_the_day_and_the_days_consolidations()
 
 def test_a_call_of_a_dead_worker_counts_as_its_reservation() -> None:
     taken_over = replace(STARTED, lost=RESERVED)
-    lost = replace(FAILED, lost=RESERVED)
+    lost = charged(FAILED, RESERVED)
     accounts = spent(ASKED, STARTED, taken_over, lost)
     assert set(accounts.values()) == {(Amount(240, 1_000_000_000), Amount(0, 0))}

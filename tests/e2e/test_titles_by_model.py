@@ -97,6 +97,6 @@ def test_it_is_not_asked_for_where_no_budget_is_left(
     (ended,) = [
         each["data"]
         for each in map(json.loads, home.run("events", "--json").out.splitlines())
-        if each["type"] == "TitleEnded"
+        if each["type"] == "HelperCallFailed"
     ]
     assert ended["kind"] == "budget"

@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.features.recall import events as e
+from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import PREFIX
+from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.runtime.housekeeping import plan_embeddings
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -55,9 +56,9 @@ def assert_each_is_asked_once(log: EventLog) -> None:
     for head in log.streams(PREFIX):
         events = [each.event for each in log.read(head.stream)]
         for event in events:
-            if isinstance(event, e.EmbeddingPlanned):
+            if isinstance(event, recall_events.EmbeddingPlanned):
                 planned.update(each.digest for each in event.texts)
-        assert sum(isinstance(event, e.EmbeddingEnded) for event in events) == 1, head.stream
+        assert sum(isinstance(event, e.HelperCallEnded) for event in events) == 1, head.stream
         assert log.result(f"vectors:{head.stream.removeprefix(PREFIX)}")
         assert log.account(head.stream).reserved.tokens == 0
     assert set(planned.values()) <= {1}

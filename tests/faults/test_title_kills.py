@@ -31,7 +31,7 @@ def test_a_session_gets_its_title_whatever_append_is_the_last_of_its_worker(
         facts = facts_of(application.log)
         titled = [fact for fact in facts if isinstance(fact, e.SessionTitled)]
         assert len({fact.session for fact in titled}) == len(titled) == at
-        assert any(isinstance(fact, e.StepAbandoned) and fact.step.endswith("-title") for fact in facts)
+        assert any(isinstance(fact, e.HelperCallStarted) and fact.lost is not None for fact in facts)
         assert_all_is_done_once(application.log, [])
         assert_views_agree(application.log, home.path / "views")
     finally:

@@ -64,7 +64,7 @@ def test_a_text_waits_until_it_has_a_vector_or_again_where_that_failed(tmp_path:
     assert waiting(views) == []
     assert views.embedding_counts("v") == (0, 1)
     assert views.without_vectors("other", [digest]) == {digest}
-    failed = recall_events.EmbeddingFailed(step="e1-1", attempt=1, kind="auth", message="No.", model="v")
+    failed = e.HelperCallFailed(step="e1-1", attempt=1, kind="auth", message="No.", model="v")
     write(log, "e1", failed)
     assert waiting(views) == [("Where is it?", "In Ghent.")]
     views.close()

@@ -104,5 +104,4 @@ def test_a_failed_attempt_is_a_failure_also_when_it_is_tried_again() -> None:
     failed = e.ModelCallFailed(turn="t1", step="t1-1", attempt=1, kind="timeout", message="No answer.")
     for outcome in (failed, replace(failed, retry_at=7.0)):
         assert is_failure(c.FinishModelCall(step="t1-1", outcome=outcome))
-    assert is_failure(c.FinishTitle(step="s1-title", title=None, kind="timeout", retry_at=7.0))
     assert not is_failure(c.FinishModelCall(step="t1-1", outcome=replace(failed, kind="cancelled")))

@@ -7,8 +7,8 @@ from __future__ import annotations
 import msgspec
 
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.events.helper_calls import HelperCallEvent
 from hermes_jobs.kernel.events.session.model_call import ResponseBooked
-from hermes_jobs.kernel.streams.usage import Reservation
 
 
 class ConsolidationRequested(Event, frozen=True, kw_only=True):
@@ -25,16 +25,6 @@ class ConsolidationRequested(Event, frozen=True, kw_only=True):
     run: int = 1
 
 
-class ConsolidationStarted(Event, frozen=True, kw_only=True):
-    """A worker started the call. `lost`: the reservation of an earlier start that had no outcome."""
-
-    review: str
-    step: str
-    attempt: int
-    reserved: Reservation | None = None
-    lost: Reservation | None = None
-
-
 class RefusedObservation(msgspec.Struct, frozen=True):
     """An observation that was not written: its number in the model's answer, from 1, and the reason. Its text
     is not stored: it may be a secret."""
@@ -45,8 +35,8 @@ class RefusedObservation(msgspec.Struct, frozen=True):
 
 
 class ConsolidationEnded(Event, frozen=True, kw_only=True):
-    """The turns are read, and will not be read again. `saved`: observations that were written, `known`: those
-    that the memory had. `model` is empty if there was nothing to read."""
+    """The call is done: the turns are read, and will not be read again. `saved`: observations that were
+    written, `known`: those that the memory had. `model` is empty if there was nothing to read."""
 
     review: str
     step: str
@@ -57,19 +47,4 @@ class ConsolidationEnded(Event, frozen=True, kw_only=True):
     refused: tuple[RefusedObservation, ...] = ()
 
 
-class ConsolidationFailed(Event, frozen=True, kw_only=True):
-    """The attempt failed; it is retried at `retry_at` (seconds since the epoch) if that is set. `lost`: the
-    reservation of a call with an unknown outcome counts as spent."""
-
-    review: str
-    step: str
-    attempt: int
-    kind: str
-    message: str
-    retry_at: float | None = None
-    lost: Reservation | None = None
-
-
-ConsolidationEvent = (
-    ConsolidationRequested | ConsolidationStarted | ConsolidationEnded | ConsolidationFailed | ResponseBooked
-)
+ConsolidationEvent = ConsolidationRequested | ConsolidationEnded | HelperCallEvent | ResponseBooked

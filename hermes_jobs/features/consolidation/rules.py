@@ -1,6 +1,6 @@
 """Consolidation: a model reads the unread turns of a conversation and returns observations.
 
-ConsolidationRequested ─▶ ConsolidationStarted ─▶ ConsolidationEnded, ConsolidationFailed (or again later)
+ConsolidationRequested ─▶ a helper call, which ends with ConsolidationEnded or fails
 
 One stream per lineage records up to which version the conversation's stream is read. So a turn is read once,
 and one part is read at a time.
@@ -14,18 +14,18 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.errors import Rejected, StepLost
+from hermes_jobs.errors import Rejected
 from hermes_jobs.features.consolidation import events as consolidation_events
 from hermes_jobs.features.memory.rules.observations import Observation, written
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.accounts import NOTHING, Charge, by_account
-from hermes_jobs.kernel.streams.budgets import DAY, amount_of, charges_of_start, on_day, reserved
+from hermes_jobs.kernel.helper_calls import HelperCall, failure, required
+from hermes_jobs.kernel.streams.accounts import Charge, by_account
+from hermes_jobs.kernel.streams.budgets import DAY, amount_of, charges_outside, on_day
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
-from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.session import stream_of as session_stream_of
-from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.steps import Step, helper_step
 
 PREFIX = "consolidation-"
 DAILY = "consolidation-of-"
@@ -39,34 +39,27 @@ FAILURES = 3
 """Failures in a row after which a part is no longer read automatically, only on request."""
 NOT_COUNTED = {"budget": 0, "off": 0, "cancelled": FAILURES}
 """The weight of some kinds of failures; all others count as one."""
-MAX_STARTS = 5
-"""Starts without an outcome after which it fails for good: its workers died."""
 
 
 class Consolidation(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one stream. `requested` is the open request, `last` the newest one, `done` the version up
-    to which turns are read, `reserved` the reservation of a start that has no outcome."""
+    to which turns are read, `call` that of the open request."""
 
     stream: str
     version: int = 0
     requested: consolidation_events.ConsolidationRequested | None = None
     last: consolidation_events.ConsolidationRequested | None = None
     done: int = 0
-    starts: int = 0
-    attempt: int = 1
-    retry_at: float = 0.0
-    reserved: Reservation | None = None
+    call: HelperCall | None = None
 
     @property
     def lineage(self) -> str:
         """The lineage of the conversation."""
         return lineage_of(self.stream)
 
-    @property
-    def step_id(self) -> str:
-        """The id of the due step. Requires an open request."""
-        assert self.requested is not None, f"{self.stream} has no request"
-        return f"{self.requested.review}-{self.requested.run}"
+    def helper_call(self, step: str) -> HelperCall | None:
+        """The open call with that id."""
+        return self.call if self.call is not None and self.call.id == step else None
 
 
 def stream_of(lineage: str) -> str:
@@ -86,16 +79,7 @@ def review_of(step: str) -> str:
 
 def next_steps(state: Consolidation) -> tuple[Step, ...]:
     """Its one step, until it has its outcome."""
-    if state.requested is None:
-        return ()
-    step = Step(
-        id=state.step_id,
-        stream=state.stream,
-        kind="review.consolidate",
-        attempt=state.attempt,
-        not_before=state.retry_at,
-    )
-    return (step,)
+    return () if state.call is None else (helper_step(state.call, state.stream, "review.consolidate"),)
 
 
 def evolve(state: Consolidation, event: consolidation_events.ConsolidationEvent) -> Consolidation:
@@ -106,16 +90,14 @@ def evolve(state: Consolidation, event: consolidation_events.ConsolidationEvent)
 def _apply(state: Consolidation, event: consolidation_events.ConsolidationEvent) -> Consolidation:
     match event:
         case consolidation_events.ConsolidationRequested():
-            return replace(state, requested=event, last=event, starts=0, attempt=1, retry_at=0.0)
-        case consolidation_events.ConsolidationStarted():
-            return replace(state, starts=state.starts + 1, reserved=event.reserved)
-        case consolidation_events.ConsolidationFailed(retry_at=float() as retry_at):
-            return replace(state, starts=0, attempt=state.attempt + 1, retry_at=retry_at, reserved=None)
-        case consolidation_events.ConsolidationFailed():
-            return replace(state, requested=None, reserved=None)
+            call = HelperCall(id=f"{event.review}-{event.run}")
+            return replace(state, requested=event, last=event, call=call)
+        case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
+            open_call = state.call.after(event) if state.call is not None else None
+            return replace(state, call=open_call, requested=state.requested if open_call else None)
         case consolidation_events.ConsolidationEnded():
             until = state.requested.until if state.requested is not None else state.done
-            return replace(state, requested=None, done=max(state.done, until), reserved=None)
+            return replace(state, requested=None, done=max(state.done, until), call=None)
         case e.ResponseBooked():
             return state
         case _:
@@ -158,39 +140,14 @@ def cancel(lineage: str, review: str, by: str) -> Decision:
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream_of(lineage))
-        if state.requested is None or state.requested.review != review:
+        call = state.call
+        if call is None or review_of(call.id) != review:
             raise Rejected(f"Review {review} has ended.", kind="not_waiting")
-        if state.reserved is not None:
+        if call.reserved is not None:
             hint = "It is one model call: wait for it."
             raise Rejected(f"Review {review} has begun.", kind="not_waiting", hint=hint)
-        failed = failure(state, "cancelled", f"Cancelled by {by}.")
+        failed = failure(call, "cancelled", f"Cancelled by {by}.")
         return DecisionResult(writes=(StreamEvents(state.stream, (failed,)),))
-
-    return change
-
-
-def record_start(stream: str, step: str, reserved: Reservation | None) -> Decision:
-    """Record that a worker starts the call. Raises `StepLost`."""
-
-    def change(load: StateLoader) -> DecisionResult:
-        state: Consolidation = load(stream)
-        requested = _required(state, step)
-        event = consolidation_events.ConsolidationStarted(
-            review=requested.review, step=step, attempt=state.attempt, reserved=reserved, lost=state.reserved
-        )
-        return DecisionResult(writes=(StreamEvents(stream, (event,)),))
-
-    return change
-
-
-def failed(
-    stream: str, event: consolidation_events.ConsolidationFailed, responses: Sequence[e.ResponseBooked] = ()
-) -> Decision:
-    """Append the failure of an attempt, with its cost. Raises `StepLost`."""
-
-    def change(load: StateLoader) -> DecisionResult:
-        _required(load(stream), event.step)
-        return DecisionResult(writes=(StreamEvents(stream, (*responses, event)),), failed=True)
 
     return change
 
@@ -209,7 +166,7 @@ def ended(
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream)
-        _required(state, event.step)
+        required(state, event.step)
         session: Session = load(session_stream_of(state.lineage))
         observations = () if session.ended_because == ENDED_BECAUSE else new_observations
         outcome = written(load, observations, limit, event.review)
@@ -225,27 +182,6 @@ def ended(
     return change
 
 
-def failure(
-    state: Consolidation, kind: str, message: str, *, retry_at: float | None = None
-) -> consolidation_events.ConsolidationFailed:
-    """The failure of the due attempt; set `lost` if a call may have been made."""
-    assert state.requested is not None, f"{state.stream} has no request"
-    return consolidation_events.ConsolidationFailed(
-        review=state.requested.review,
-        step=state.step_id,
-        attempt=state.attempt,
-        kind=kind,
-        message=message,
-        retry_at=retry_at,
-    )
-
-
-def _required(state: Consolidation, step: str) -> consolidation_events.ConsolidationRequested:
-    if state.requested is None or state.step_id != step:
-        raise StepLost(f"step {step} is not due in {state.stream}")
-    return state.requested
-
-
 # --- costs ------------------------------------------------------------------------------
 
 
@@ -256,16 +192,13 @@ def charges(state: Consolidation, events: Iterable[e.Event], today: str) -> tupl
 
 
 def _charges(state: Consolidation, event: e.Event, today: str) -> Iterator[Charge]:
-    day = state.reserved.day if state.reserved is not None else today
+    reservation = state.call.reserved if state.call is not None else None
     match event:
-        case consolidation_events.ConsolidationStarted():
-            yield from charges_of_start(state.stream, event, DAYS)
         case e.ResponseBooked():
+            day = reservation.day if reservation is not None else today
             yield from on_day(state.stream, day, DAYS, spent=amount_of(event, None))
-        case consolidation_events.ConsolidationEnded() | consolidation_events.ConsolidationFailed():
-            reservation = reserved(state.reserved) if state.reserved is not None else NOTHING
-            lost = event.lost if isinstance(event, consolidation_events.ConsolidationFailed) else None
-            spent = reserved(lost) if lost is not None else NOTHING
-            yield from on_day(state.stream, day, DAYS, spent=spent, reserved_amount=-reservation)
+        case consolidation_events.ConsolidationEnded():
+            end = e.HelperCallEnded(step=event.step, attempt=event.attempt)
+            yield from charges_outside(state.stream, end, reservation, today, DAYS)
         case _:
-            pass
+            yield from charges_outside(state.stream, event, reservation, today, DAYS)

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
-import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.errors import Rejected
-from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.features.consolidation import events as e
-from hermes_jobs.features.consolidation.rules import (
-    MAX_STARTS,
-    PURPOSE,
-    Consolidation,
-    ended,
-    failed,
-    failure,
-    record_start,
-)
+from hermes_jobs.features.consolidation.rules import PURPOSE, Consolidation, ended, review_of
 from hermes_jobs.features.memory.rules.observations import LONGEST, MOST, PortionTurn, observations
-from hermes_jobs.kernel.engine.ports import (
-    CANCELLED,
-    Cancel,
-    Clock,
-    ConfiguredModel,
-    Ids,
-    ModelError,
-    ModelRequest,
-    RetryPlan,
-    SpendingApproval,
-    StepInterrupted,
-)
+from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
+from hermes_jobs.kernel.engine.ports import ModelRequest, SpendingApproval
+from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
 from hermes_jobs.kernel.streams.decision import Decision
-from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.messages import UserMessage
-from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.text.json_objects import json_objects
 
 CONSOLIDATION_PROMPT = f"""\
@@ -65,19 +44,23 @@ def consolidation_request(
     turns: Sequence[PortionTurn], known_entries: Sequence[str], *, model: str, lineage: str
 ) -> ModelRequest:
     """The request about these turns; `known_entries` are those that may state the same."""
-    conversation = "\n".join(
-        f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.prompt}\n</person>\n'
-        f"<assistant>\n{turn.answer}\n</assistant>\n</turn>"
-        for turn in turns
-    )
     quoted = "\n".join(f"- {' '.join(entry.split())}" for entry in known_entries)
     before = f"<known>\n{quoted}\n</known>\n" if quoted else ""
     return ModelRequest(
         model=model,
         system_prompt=CONSOLIDATION_PROMPT,
-        messages=(UserMessage(before + conversation),),
+        messages=(UserMessage(before + conversation_of(turns)),),
         max_tokens=ANSWER,
         session=lineage,
+    )
+
+
+def conversation_of(turns: Sequence[PortionTurn]) -> str:
+    """The end of the request: the turns."""
+    return "\n".join(
+        f'<turn id="{turn.id}" date="{turn.day}">\n<person>\n{turn.prompt}\n</person>\n'
+        f"<assistant>\n{turn.answer}\n</assistant>\n</turn>"
+        for turn in turns
     )
 
 
@@ -97,101 +80,71 @@ KnownEntries = Callable[[str], Sequence[str]]
 Approve = Callable[[ModelRequest], SpendingApproval]
 
 
-class Consolidate(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A `PaidStepHandler`. `own_model(lineage)` names the model where `chosen` names none; `limit` is that of
-    an entry, in characters; `by_clock`: whether automatic consolidation is on."""
+class Consolidate(TextCalls[Consolidation], frozen=True, kw_only=True, eq=False):
+    """`own_model(lineage)` names the model where `chosen` names none; `limit` is that of an entry, in
+    characters; `by_clock`: whether automatic consolidation is on."""
 
-    chosen: ConfiguredModel
+    purpose: ClassVar[str] = PURPOSE
     own_model: Callable[[str], str]
     turns: Turns
     known_entries: KnownEntries
-    reserve: Approve
+    reserve_for: Approve
     limit: int
     by_clock: bool
-    retry: RetryPlan
-    clock: Clock
-    ids: Ids
 
-    def approve(self, state: Consolidation, step: Step) -> SpendingApproval | Decision:
-        """See `PaidStepHandler`. A request that is turned off by now, or whose workers died, fails for good;
-        without anything left to read it is complete."""
-        request = _request_of(state)
-        if request.by == "clock" and not self.by_clock:
-            return self._give_up(state, "off", "memory.consolidate is off.")
-        if state.starts >= MAX_STARTS:
-            return self._give_up(state, "worker_lost", f"{state.starts} workers in a row died with it.")
-        turns = self.turns(state)
-        if not turns:
-            return ended(state.stream, _end(state, ""))
-        return self.reserve(self._request(state, turns))
+    def unwanted(self, state: Consolidation) -> tuple[str, str] | None:
+        """See `HelperCalls.unwanted`."""
+        assert state.requested is not None, f"{state.stream} has a step and no request"
+        is_off = state.requested.by == "clock" and not self.by_clock
+        return ("off", "memory.consolidate is off.") if is_off else None
 
-    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
-        """See `PaidStepHandler`."""
-        return record_start(step.stream, step.id, reserved)
-
-    def refused(self, step: Step, refused: Rejected) -> Decision:
-        """See `PaidStepHandler`: another day has another budget."""
-        review = step.id.rpartition("-")[0]
-        event = e.ConsolidationFailed(
-            review=review, step=step.id, attempt=step.attempt, kind=refused.kind, message=refused.message
-        )
-        return failed(step.stream, event)
-
-    def run(self, state: Consolidation, step: Step, cancel: Cancel) -> Decision:
-        """Ask. Raises `StepInterrupted`."""
-        turns = self.turns(state)
-        if not turns:
-            return ended(state.stream, _end(state, ""))
-        request = self._request(state, turns)
-        ask = Summariser(
-            self.chosen.model, request.model, self.chosen.pricing, PURPOSE, cancel, state.lineage
-        )
-        try:
-            content = ask(request.system_prompt, request.messages[0].content, ANSWER)
-        except ModelError as error:
-            if error.kind == CANCELLED:
-                raise StepInterrupted from error
-            return failed(state.stream, self._failed(state, error), ask.usage_events(None, step.id))
-        usage = ask.usage_events(None, step.id)
-        if tuple(self.turns(state)) != tuple(turns):  # texts of it were removed meanwhile
-            return failed(state.stream, self._soon(state, "changed", "The conversation has changed."), usage)
-        answers = answers_of(content)
-        if answers is None:
-            return failed(state.stream, self._nonsense(state), usage)
-        valid, refused = observations(answers, turns)
-        outcome = replace(_end(state, usage[-1].model), refused=refused)
-        return ended(state.stream, outcome, valid, usage, self.limit)
-
-    def _request(self, state: Consolidation, turns: Sequence[PortionTurn]) -> ModelRequest:
+    def request(self, state: Consolidation, call: HelperCall) -> ModelRequest | None:
+        """See `HelperCalls.request`."""
+        if not (turns := self.turns(state)):
+            return None
         text = "\n".join(f"{turn.prompt}\n{turn.answer}" for turn in turns)
         model = self.chosen.name or self.own_model(state.lineage)
         return consolidation_request(turns, self.known_entries(text), model=model, lineage=state.lineage)
 
-    def _failed(self, state: Consolidation, error: ModelError) -> e.ConsolidationFailed:
-        wait = self.retry(error.kind, state.attempt - 1, error.retry_after, self.ids.fraction())
-        at = self.clock.now() + wait if error.retryable and wait is not None else None
-        return failure(state, error.kind, error.message, retry_at=at)
+    def reserve(self, state: Consolidation, request: ModelRequest) -> SpendingApproval:
+        """See `HelperCalls.reserve`."""
+        return self.reserve_for(request)
 
-    def _nonsense(self, state: Consolidation) -> e.ConsolidationFailed:
-        message = "The model answered no list of observations."
-        if state.attempt < MAX_NONSENSE:
-            return self._soon(state, "no_list", message)
-        return failure(state, "no_list", message)
+    def nothing_left(self, state: Consolidation, call: HelperCall) -> Decision:
+        """See `HelperCalls.nothing_left`."""
+        return ended(state.stream, _end(call, ""))
 
-    def _soon(self, state: Consolidation, kind: str, message: str) -> e.ConsolidationFailed:
-        return failure(state, kind, message, retry_at=self.clock.now())
+    def on_reply(self, state: Consolidation, asked: Asked[ModelRequest, str]) -> Decision:
+        """See `HelperCalls.on_reply`."""
+        turns, call = self.turns(state), asked.call
+        if not asked.request.messages[0].content.endswith(conversation_of(turns)) or not turns:
+            return self._again(state, asked, "changed", "The conversation has changed.")  # texts were removed
+        answers = answers_of(asked.answer)
+        if answers is None:
+            return self._again(
+                state,
+                asked,
+                "no_list",
+                "The model answered no list of observations.",
+                is_last=call.attempt >= MAX_NONSENSE,
+            )
+        valid, refused = observations(answers, turns)
+        outcome = replace(_end(call, asked.responses[-1].model), refused=refused)
+        return ended(state.stream, outcome, valid, asked.responses, self.limit)
 
-    def _give_up(self, state: Consolidation, kind: str, message: str) -> Decision:
-        """No further attempt; what was reserved for the last one counts as its usage."""
-        return failed(state.stream, replace(failure(state, kind, message), lost=state.reserved))
+    def _again(
+        self,
+        state: Consolidation,
+        asked: Asked[ModelRequest, str],
+        kind: str,
+        message: str,
+        *,
+        is_last: bool = False,
+    ) -> Decision:
+        """A failure after which it is asked again at once."""
+        retry_at = None if is_last else self.retries.clock.now()
+        return fail(state.stream, failure(asked.call, kind, message, retry_at=retry_at), *asked.responses)
 
 
-def _request_of(state: Consolidation) -> e.ConsolidationRequested:
-    assert state.requested is not None, f"{state.stream} has a step and is asked for nothing"
-    return state.requested
-
-
-def _end(state: Consolidation, model: str) -> e.ConsolidationEnded:
-    return e.ConsolidationEnded(
-        review=_request_of(state).review, step=state.step_id, attempt=state.attempt, model=model
-    )
+def _end(call: HelperCall, model: str) -> e.ConsolidationEnded:
+    return e.ConsolidationEnded(review=review_of(call.id), step=call.id, attempt=call.attempt, model=model)

@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Final, NamedTuple
 
 from hermes_jobs.features.consolidation import events as consolidation_events
-from hermes_jobs.features.consolidation.rules import NOT_COUNTED
+from hermes_jobs.features.consolidation.rules import NOT_COUNTED, PREFIX
 from hermes_jobs.features.consolidation.rules import lineage_of as consolidated_lineage
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
@@ -46,14 +46,16 @@ class Consolidations:
         e.SessionEnded,
         consolidation_events.ConsolidationRequested,
         consolidation_events.ConsolidationEnded,
-        consolidation_events.ConsolidationFailed,
+        e.HelperCallFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
-            change, values = _change(recorded)
             stream = recorded.stream
+            if isinstance(recorded.event, e.HelperCallFailed) and not stream.startswith(PREFIX):
+                continue
+            change, values = _change(recorded)
             lineage = lineage_of(stream) if is_session(stream) else consolidated_lineage(stream)
             connection.execute("INSERT OR IGNORE INTO consolidations (lineage) VALUES (?)", (lineage,))
             connection.execute(f"UPDATE consolidations SET {change} WHERE lineage = ?", (*values, lineage))
@@ -72,7 +74,7 @@ def _change(recorded: RecordedEvent) -> tuple[str, tuple[object, ...]]:
             return "asked = ?", (until,)
         case consolidation_events.ConsolidationEnded():
             return "done = max(done, asked), asked = 0, failures = 0, failed_at = ''", ()
-        case consolidation_events.ConsolidationFailed(retry_at=None, kind=kind):
+        case e.HelperCallFailed(retry_at=None, kind=kind):
             counts = NOT_COUNTED.get(kind, 1)
             return "asked = 0, failures = failures + ?, failed_at = ?", (counts, recorded.recorded_at)
         case _:

@@ -16,7 +16,7 @@ from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.features.recall.events import EmbeddingFailed
+    from hermes_jobs.kernel.events import HelperCallFailed
 
 
 @click.command("embed", epilog=example("hermes-jobs memory embed", "hermes-jobs memory embed --json"))
@@ -48,10 +48,10 @@ def embed(context: CliContext, as_json: bool) -> int:
     return 1 if failed is not None else 0
 
 
-def _embed(context: CliContext, model: str) -> EmbeddingFailed | None:
+def _embed(context: CliContext, model: str) -> HelperCallFailed | None:
     """Plan and embed until nothing is left, or a permanent failure."""
-    from hermes_jobs.features.recall.events import EmbeddingFailed
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
+    from hermes_jobs.kernel.events import HelperCallFailed
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
     application = context.application
@@ -66,7 +66,7 @@ def _embed(context: CliContext, model: str) -> EmbeddingFailed | None:
             for stream in streams:
                 worker.work(partial(_is_done, application, stream), stream=stream)
                 outcome = _outcome(application, stream)
-                if isinstance(outcome, EmbeddingFailed):
+                if isinstance(outcome, HelperCallFailed):
                     return outcome
             streams = plans.add(engine, model, quiet=0.0, again=again)
     return None
@@ -84,7 +84,7 @@ def _outcome(application: Application, stream: str) -> object:
     return state.outcome
 
 
-def _print_outcome(result: dict[str, object], failed: EmbeddingFailed | None) -> None:
+def _print_outcome(result: dict[str, object], failed: HelperCallFailed | None) -> None:
     there = result["vectors"]
     assert isinstance(there, int), f"{there} is not a count"
     note(

@@ -10,7 +10,9 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.consolidation import events as consolidation_events
+from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
 from hermes_jobs.features.consolidation.rules import lineage_of as consolidated_lineage
+from hermes_jobs.features.consolidation.rules import review_of
 from hermes_jobs.features.gateway.rules.news import stood_in
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
@@ -67,9 +69,9 @@ class Reviews:
         e.ReviewCompleted,
         e.ReviewFailed,
         consolidation_events.ConsolidationRequested,
-        consolidation_events.ConsolidationStarted,
         consolidation_events.ConsolidationEnded,
-        consolidation_events.ConsolidationFailed,
+        e.HelperCallStarted,
+        e.HelperCallFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -80,16 +82,13 @@ class Reviews:
                 _request(connection, recorded, event)
             elif isinstance(event, _Change):
                 update(connection, "reviews", _changes(event, recorded.recorded_at), review=event.review)
+            elif isinstance(event, _Call) and recorded.stream.startswith(CONSOLIDATIONS):
+                columns = _after_call(event, recorded.recorded_at)
+                update(connection, "reviews", columns, review=review_of(event.step))
 
 
-_Change = (
-    e.ReviewStarted
-    | e.ReviewCompleted
-    | e.ReviewFailed
-    | consolidation_events.ConsolidationStarted
-    | consolidation_events.ConsolidationEnded
-    | consolidation_events.ConsolidationFailed
-)
+_Change = e.ReviewStarted | e.ReviewCompleted | e.ReviewFailed | consolidation_events.ConsolidationEnded
+_Call = e.HelperCallStarted | e.HelperCallFailed
 
 
 def _request(
@@ -115,12 +114,8 @@ def _request(
 
 def _changes(event: _Change, at: str) -> dict[str, str | None]:
     """The columns that the event gives new values."""
-    if isinstance(event, consolidation_events.ConsolidationStarted):
-        return {"status": "running", "message": "", "ended_at": None}
     if isinstance(event, consolidation_events.ConsolidationEnded):
         return {"status": "completed", "saved": _observed(event), "message": _refused(event), "ended_at": at}
-    if isinstance(event, consolidation_events.ConsolidationFailed) and event.retry_at is not None:
-        return {"status": "waiting", "message": event.message}
     if isinstance(event, e.ReviewStarted):
         return {"status": "running", "work": event.turn, "message": "", "ended_at": None}
     if isinstance(event, e.ReviewCompleted):
@@ -130,6 +125,18 @@ def _changes(event: _Change, at: str) -> dict[str, str | None]:
             "message": stood_in(event.failures),
             "ended_at": at,
         }
+    return _failed(event, at)
+
+
+def _after_call(event: _Call, at: str) -> dict[str, str | None]:
+    if isinstance(event, e.HelperCallStarted):
+        return {"status": "running", "message": "", "ended_at": None}
+    if event.retry_at is not None:
+        return {"status": "waiting", "message": event.message}
+    return _failed(event, at)
+
+
+def _failed(event: e.ReviewFailed | e.HelperCallFailed, at: str) -> dict[str, str | None]:
     status = "cancelled" if event.kind == "cancelled" else "failed"
     return {"status": status, "message": event.message, "ended_at": at}
 

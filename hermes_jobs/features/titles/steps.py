@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-
-import msgspec
+from typing import ClassVar
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.compression.steps.summariser import Summariser
-from hermes_jobs.features.titles.titles import TITLE_ANSWER, title_request
-from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
-from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, ConfiguredModel, ModelError, StepInterrupted
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.features.titles.titles import title_request
+from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
+from hermes_jobs.kernel.engine.ports import ModelRequest, Pricing, SpendingApproval
+from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
+from hermes_jobs.kernel.streams.decision import Decision, UniqueKey
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.title_step import MAX_ATTEMPTS, give
 from hermes_jobs.kernel.turns.titles import clean_title, numbered
 
 LONGEST = 60
@@ -25,40 +24,38 @@ _LABEL = re.compile(r"(?:\*\*)?(?:title|titel|titre|título|标题)(?:\*\*)?\s*[
 _AROUND = " \t\"'`*_#“”„‟«»‹›「」『』."
 
 
-class MakeTitle(msgspec.Struct, frozen=True, eq=False):
-    """A `StepHandler`: one small request; its answer becomes the title.
+class MakeTitle(TextCalls[Session], frozen=True, kw_only=True, eq=False):
+    """One small request; its answer becomes the title.
 
-    `is_free(session, title)` says whether no other lineage has that title. A failed call is retried by
-    `retries`, like one of a turn.
+    `reserve_for(session, request, pricing)` is the approval to spend. `is_free(session, title)` says whether
+    no other lineage has that title, `keys_of(lineage, title)` are the keys that reserve it.
     """
 
-    chosen: ConfiguredModel
+    purpose: ClassVar[str] = "title"
+    max_attempts: ClassVar[int | None] = MAX_ATTEMPTS
+    reserve_for: Callable[[Session, ModelRequest, Pricing], SpendingApproval]
     is_free: Callable[[Session, str], bool]
-    retries: Retries
+    keys_of: Callable[[str, str], tuple[UniqueKey, ...]]
 
-    def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        """Ask for the title. Raises `StepInterrupted`."""
-        request = title_request(session, self.chosen.name)
-        ask = Summariser(
-            self.chosen.model, request.model, self.chosen.pricing, "title", cancel, session.lineage
-        )
-        try:
-            reply = ask(request.system_prompt, request.messages[0].content, TITLE_ANSWER)
-        except ModelError as error:
-            if error.kind == CANCELLED:
-                raise StepInterrupted from error
-            return c.FinishTitle(
-                step=step.id,
-                responses=ask.usage_events(None, step.id),
-                kind=error.kind,
-                message=error.message,
-                retry_at=self.retries.at(error, step.attempt - 1),
-            )
-        title = self._free(session, title_of(reply))
-        kind = "" if title else "no_title"
-        return c.FinishTitle(
-            step=step.id, title=title, responses=ask.usage_events(None, step.id), kind=kind, message=""
-        )
+    def unwanted(self, state: Session) -> tuple[str, str] | None:
+        """See `HelperCalls.unwanted`."""
+        return None if state.needs_title else ("not_needed", "The session needs no title any more.")
+
+    def request(self, state: Session, call: HelperCall) -> ModelRequest:
+        """See `HelperCalls.request`."""
+        return title_request(state, self.chosen.name)
+
+    def reserve(self, state: Session, request: ModelRequest) -> SpendingApproval:
+        """See `HelperCalls.reserve`."""
+        return self.reserve_for(state, request, self.chosen.pricing)
+
+    def on_reply(self, state: Session, asked: Asked[ModelRequest, str]) -> Decision:
+        """See `HelperCalls.on_reply`."""
+        title = self._free(state, title_of(asked.answer))
+        if title is None:
+            failed = failure(asked.call, "no_title", "The answer holds no title.")
+            return fail(state.stream, failed, *asked.responses)
+        return give(state, asked.call, title, self.keys_of(state.lineage, title), asked.responses)
 
     def _free(self, session: Session, title: str) -> str | None:
         if not title:

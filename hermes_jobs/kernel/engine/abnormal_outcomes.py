@@ -18,7 +18,6 @@ from hermes_jobs.kernel.events import (
     ReferenceFailed,
     ReferenceStarted,
     ResponseBooked,
-    TitleStarted,
     ToolFinished,
     ToolStarted,
 )
@@ -26,19 +25,18 @@ from hermes_jobs.kernel.log.log import RecordedEvent, StepRow
 from hermes_jobs.kernel.streams.budgets import charged, reservation_for
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns import title_step
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
 
-_STARTS = (CompressionStarted, ModelCallStarted, ReferenceStarted, TitleStarted, ToolStarted)
+_STARTS = (CompressionStarted, ModelCallStarted, ReferenceStarted, ToolStarted)
 
 
 def failed_step(
     session: Session, step: Step, kind: str, message: str, hint: str = ""
-) -> c.FinishCompression | c.FinishTitle | c.FinishReference | c.FinishToolCall | c.FailTurn:
+) -> c.FinishCompression | c.FinishReference | c.FinishToolCall | c.FailTurn:
     """The command that ends the step for good with that error, at no cost.
 
-    The compression, the title or the tool call fails, a member is left out, or else the turn fails.
+    The compression or the tool call fails, a member is left out, or else the turn fails.
     """
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step.id:
@@ -46,8 +44,6 @@ def failed_step(
             turn=job.turn, step=step.id, attempt=step.attempt, kind=kind, message=message
         )
         return c.FinishCompression(step=step.id, outcome=failed)
-    if title_step.is_step(session, step.id):
-        return c.FinishTitle(step=step.id, kind=kind, message=message)
     reference = turn.reference(step.id) if turn is not None else None
     if turn is not None and reference is not None:
         left_out = ReferenceFailed(
@@ -101,8 +97,6 @@ def is_failure(command: c.SessionCommand) -> bool:
             return kind != CANCELLED
         case c.FinishCompression(outcome=CompressionFailed(kind=kind)):
             return kind != CANCELLED
-        case c.FinishTitle(title=None, kind=kind):
-            return kind not in {"", CANCELLED}
         case _:
             return False
 
@@ -144,7 +138,7 @@ def discarded_events(
         case c.FinishModelCall(outcome=outcome, responses=responses):
             failed = (_with_usage_of(response, event) for response in responses if response.usage != NO_USAGE)
             return (_discarded_call(event, outcome, reserved), *failed)
-        case c.FinishFlush() | c.FinishCompression() | c.FinishTitle():
+        case c.FinishFlush() | c.FinishCompression():
             paid_for = [response for response in command.responses if response.usage != NO_USAGE]
         case c.FinishToolCall():
             paid_for = [response for response in command.events if isinstance(response, ResponseBooked)]

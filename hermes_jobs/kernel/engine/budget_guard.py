@@ -19,7 +19,6 @@ from hermes_jobs.features.consolidation.rules import DAILY
 from hermes_jobs.features.recall.rules import Embedding
 from hermes_jobs.features.replay.rules.replay import Replay
 from hermes_jobs.features.replay.rules.replay import limits_of as limits_of_replay
-from hermes_jobs.features.titles.titles import title_request
 from hermes_jobs.kernel.engine.clock_and_ids import day_end, day_of
 from hermes_jobs.kernel.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.kernel.log.log import EventLog
@@ -75,10 +74,10 @@ class BudgetGuard:
     `request` gives a turn's next request, `reference` that to a member of its ensemble, `estimate` the
     approximate number of tokens of one. `summariser` gives the name and the prices of the model that
     summarises, `flusher` those of the one that flushes (None: the session's own); without a summariser,
-    compressions reserve nothing. `reviews` are the prices of the model of reviews. `titler` is the model of
-    titles with its prices (None: the session's own, and `pricing`). `asking(call)` are the model calls of a
-    tool call, None for none: their cost is reserved, so that it is recorded if the worker dies, and they are
-    refused only if they are `limited`. `of_turn` are the settings that the turn itself carries.
+    compressions reserve nothing. `reviews` are the prices of the model of reviews. `asking(call)` are the
+    model calls of a tool call, None for none: their cost is reserved, so that it is recorded if the worker
+    dies, and they are refused only if they are `limited`. `of_turn` are the settings that the turn itself
+    carries.
     """
 
     def __init__(  # noqa: PLR0913 - the ports it needs
@@ -94,7 +93,6 @@ class BudgetGuard:
         summariser: Callable[[], tuple[str, Pricing]] | None = None,
         flusher: tuple[str, Pricing] | None = None,
         reviews: Pricing | None = None,
-        titler: tuple[str | None, Pricing | None] = (None, None),
         asking: Callable[[ToolCall], Asking | None] | None = None,
         of_turn: Collection[str] = (),
     ) -> None:
@@ -108,7 +106,6 @@ class BudgetGuard:
         self._summariser = summariser
         self._flusher = flusher
         self._reviews = reviews or pricing
-        self._titler = titler
         self._asking = asking
         self._of_turn = of_turn
 
@@ -141,12 +138,6 @@ class BudgetGuard:
             return SpendingApproval(
                 reservation=reservation, limits=limits, pricing=asking.pricing, fixed=True
             )
-        if act == "session.title":
-            titler, prices = self._titler
-            terms = self._terms(
-                session, None, title_request(session, titler), self._pricing if prices is None else prices
-            )
-            return replace(terms, fixed=True)
         if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
             return None
         (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER
@@ -171,6 +162,10 @@ class BudgetGuard:
         if terms.reservation.cost_usd is None and self._budgets.turn_tokens is None:
             _refuse_unpriced(limits, request.model)
         return terms
+
+    def approve_title(self, session: Session, request: ModelRequest, pricing: Pricing) -> SpendingApproval:
+        """The approval for a title, which no turn is charged for. Raises `Rejected` as `approve` does."""
+        return replace(self._terms(session, None, request, pricing), fixed=True)
 
     def approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
         """The approval for repeating a recorded call. Raises `Rejected` as `approve` does."""

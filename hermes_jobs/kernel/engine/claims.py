@@ -94,9 +94,19 @@ class StepClaims:
                 else:
                     return None
         except Rejected as refused:
-            apply(handler.refused(step, refused), step.id, guard=guard)
-            return "failed"
+            return self.refuse_paid(handler, step, guard, refused)
         return "held_up"
+
+    def refuse_paid(
+        self, handler: PaidStepHandler, step: Step, guard: StepGuard, refused: Rejected
+    ) -> StepResult:
+        """Fail such a step that may not run. Raises `LogUnavailable`."""
+        decision = handler.refused(step, refused)
+        try:
+            self._command_handler.apply(decision, step.id, guard=guard, turns_on=step.stream)
+        except StepLost:
+            return "not_due"
+        return "failed"
 
     def refuse(self, session: Session, step: Step, guard: StepGuard, refused: Rejected) -> StepResult:
         """Fail a step that may not run. A tool call that exceeds a budget gets the error as its result; after

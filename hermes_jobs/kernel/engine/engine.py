@@ -37,7 +37,6 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, Unique
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.streams.streams import due_steps, secret_of
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns import title_step
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import Step, find_step
 from hermes_jobs.kernel.turns.turn import Turn
@@ -189,7 +188,10 @@ class Engine:
         if admission == "other_worker" or self._parts.is_elsewhere(secret_of(state)):
             return "other_worker"
         if admission == "no_worker" and isinstance(state, Session) and turn is not None:
-            return self._claims.refuse(state, step, guard, unmet(turn))
+            refused, handler = unmet(turn), _handler(parts, step)
+            if isinstance(handler, PaidStepHandler):
+                return self._claims.refuse_paid(handler, step, guard, refused)
+            return self._claims.refuse(state, step, guard, refused)
         if first is not None:
             self.execute(stream, first)
             return "done"
@@ -312,8 +314,8 @@ def _turn_of(state: StreamState, step: Step) -> Turn | None:
     """The running turn of the step; for a title, the turn that made it due."""
     if not isinstance(state, Session):
         return None
-    if state.titling is not None and title_step.is_step(state, step.id):
-        return state.titling.turn
+    if (job := state.helper_call(step.id)) is not None:
+        return job.turn
     turn = state.current
     return turn if turn is not None and turn.id == step.turn else None
 

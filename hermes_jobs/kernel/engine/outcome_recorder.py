@@ -16,7 +16,6 @@ from typing import TypeVar
 import msgspec
 
 from hermes_jobs.errors import KeyTaken, LogUnavailable, NewerSchema, StepLost
-from hermes_jobs.features.titles.titles import title_keys
 from hermes_jobs.kernel.engine.abnormal_outcomes import discarded_events, is_failure, is_recorded
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.claims import StepResult
@@ -28,7 +27,7 @@ from hermes_jobs.kernel.streams.budgets import reservation_for, warning_key
 from hermes_jobs.kernel.streams.decision import Decision, UniqueKey
 from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.session import Session, is_session, lineage_of
+from hermes_jobs.kernel.turns.session import Session, is_session
 from hermes_jobs.kernel.turns.steps import Step, find_step
 
 logger = logging.getLogger(__name__)
@@ -140,17 +139,11 @@ class OutcomeRecorder:
         keys: tuple[UniqueKey, ...] = ()
         if isinstance(command, c.FinishModelCall | c.FinishReference):
             keys = tuple(warning_key(warning) for warning in command.warnings)
-        elif isinstance(command, c.FinishTitle) and command.title is not None:
-            keys = title_keys(self._log, lineage_of(step.stream), command.title)
         try:
             self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
-        except KeyTaken:  # another call has already warned of the limit, or another session has the title
-            if isinstance(command, c.FinishTitle):
-                without = msgspec.structs.replace(command, title=None, kind="title_taken")
-                self._record(step, without, guard)
-            else:
-                assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
-                self._record(step, msgspec.structs.replace(command, warnings=()), guard)
+        except KeyTaken:  # another call has already warned of the limit
+            assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
+            self._record(step, msgspec.structs.replace(command, warnings=()), guard)
 
     def _record_discarded(
         self, row: StepRow, command: c.SessionCommand, reserved: Reservation | None

@@ -13,6 +13,7 @@ from hermes_jobs.kernel.events.approval import *
 from hermes_jobs.kernel.events.child_slots import *
 from hermes_jobs.kernel.events.event import *
 from hermes_jobs.kernel.events.forgetting import *
+from hermes_jobs.kernel.events.helper_calls import *
 from hermes_jobs.kernel.events.models import *
 from hermes_jobs.kernel.events.paid import *
 from hermes_jobs.kernel.events.session import CallEvent, SessionEvent

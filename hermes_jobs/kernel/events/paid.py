@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from hermes_jobs.features.consolidation.events import ConsolidationStarted
-from hermes_jobs.features.recall.events import EmbeddingEnded, EmbeddingFailed, EmbeddingStarted
 from hermes_jobs.features.replay.events import ReplayCallEnded, ReplayCallFailed, ReplayCallStarted
+from hermes_jobs.kernel.events.helper_calls import HelperCallEnded, HelperCallFailed, HelperCallStarted
 from hermes_jobs.kernel.events.session.model_call import ModelCallFailed, ModelReplied, ResponseBooked
 from hermes_jobs.kernel.events.session.reference import ReferenceFailed, ReferenceReplied
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 
-PaidStart = ReplayCallStarted | EmbeddingStarted | ConsolidationStarted
-"""Starts of model calls outside of sessions."""
-PaidFailure = ModelCallFailed | ReferenceFailed | ReplayCallFailed | EmbeddingFailed
+PaidStart = HelperCallStarted | ReplayCallStarted
+"""Starts of helper calls."""
+PaidFailure = ModelCallFailed | ReferenceFailed | HelperCallFailed | ReplayCallFailed
 CallOutcome = ModelReplied | ModelCallFailed | ReferenceReplied | ReferenceFailed
 PaidOutcome = (
-    CallOutcome | ResponseBooked | ReplayCallEnded | ReplayCallFailed | EmbeddingEnded | EmbeddingFailed
+    CallOutcome | ResponseBooked | HelperCallEnded | HelperCallFailed | ReplayCallEnded | ReplayCallFailed
 )
 
 

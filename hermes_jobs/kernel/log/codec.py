@@ -26,6 +26,39 @@ UPCASTS: UpcastTable = {}
 """Converters of the stored form of old events: (type, schema) → a function from that schema's fields to the
 next schema's, so that each knows two neighbouring forms only. Fields added with a default need no entry."""
 
+Replace = Callable[[Fields], tuple[str, Fields]]
+
+
+def _helper_call(fields: Fields) -> tuple[str, Fields]:
+    return "HelperCallFailed" if fields.get("kind") else "HelperCallEnded", fields
+
+
+def _embedded(fields: Fields) -> tuple[str, Fields]:
+    made_no_call = fields.get("dimensions") == 0
+    return "HelperCallEnded", {**fields, "model": ""} if made_no_call else fields
+
+
+def _consolidation_failed(fields: Fields) -> tuple[str, Fields]:
+    lost = fields.get("lost")
+    if lost is None:
+        return "HelperCallFailed", fields
+    used = {name: lost[name] for name in ("input_tokens", "output_tokens")}
+    estimate = {"model": lost["model"], "estimated": used, "estimated_cost_usd": lost.get("cost_usd")}
+    return "HelperCallFailed", {**fields, **estimate}
+
+
+REPLACED: Mapping[str, Replace] = {
+    "TitleStarted": lambda fields: ("HelperCallStarted", fields),
+    "TitleEnded": _helper_call,
+    "ConsolidationStarted": lambda fields: ("HelperCallStarted", fields),
+    "ConsolidationFailed": _consolidation_failed,
+    "EmbeddingStarted": lambda fields: ("HelperCallStarted", fields),
+    "EmbeddingEnded": _embedded,
+    "EmbeddingFailed": lambda fields: ("HelperCallFailed", fields),
+}
+"""Types that are not written any more: a function from the stored fields to the type that took its place, and
+its fields. A removal of texts stores the new fields under the old type: they are taken as they are."""
+
 _json = msgspec.json.Encoder()
 _string = msgspec.json.Decoder(str)
 _meta = msgspec.json.Decoder(described(EventMeta))
@@ -101,6 +134,8 @@ class Codec:
         Raises `NewerSchema` where the type, or its form, is newer than this build; `Corrupt` where the text
         does not hold what the type needs.
         """
+        if (replaced := REPLACED.get(kind)) is not None:
+            return self._replaced(kind, data, replaced)
         schema_known = self._schemas.get(kind)
         if schema_known is None or schema > schema_known:
             form = kind if schema_known is None else f"{kind} in form {schema}"
@@ -112,6 +147,13 @@ class Codec:
             return msgspec.convert(fields, described(self._types[kind]))
         except (msgspec.MsgspecError, ValueError, KeyError) as error:
             raise Corrupt(f"A stored {kind} (form {schema}) cannot be read: {error}.") from error
+
+    def _replaced(self, kind: str, data: str, replaced: Replace) -> Event:
+        try:
+            name, fields = replaced(msgspec.json.decode(data))
+            return msgspec.convert(fields, described(self._types[name]))
+        except (msgspec.MsgspecError, ValueError, KeyError) as error:
+            raise Corrupt(f"A stored {kind} cannot be read: {error}.") from error
 
 
 def to_json(value: object) -> str:

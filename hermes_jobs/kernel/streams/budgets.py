@@ -15,10 +15,10 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.helper_calls import HelperState
 from hermes_jobs.kernel.streams.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account, usd_limits
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
-from hermes_jobs.kernel.turns import title_step
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.text.figures import money
@@ -116,8 +116,8 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     job, turn = session.compression, session.current
     if job is not None and job.step_id == step:
         return job.reserved
-    if session.titling is not None and title_step.is_step(session, step):
-        return session.titling.reserved
+    if (helper := session.helper_call(step)) is not None:
+        return helper.reserved
     if turn is None or turn.step_id == step:
         return turn.reserved if turn is not None else None
     call = turn.call(step) or turn.reference(step)
@@ -153,10 +153,8 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
             if event.reserved is not None:
                 reserved_now = reserved(event.reserved)
                 yield from _on_all(session, event.turn, event.reserved.day, reserved_amount=reserved_now)
-        case e.TitleStarted(reserved=Reservation() as reservation):
-            yield from _on_all(session, None, reservation.day, reserved_amount=reserved(reservation))
-        case e.TitleEnded():
-            yield from _released(session, None, event.step, NOTHING)  # its response is separate
+        case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
+            yield from charges_outside(session.stream, event, reservation_for(session, event.step), today)
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
             yield from _released(session, event.turn, event.step, billed(session, event))
         case e.ContextFlushed() | e.ContextCompressed() | e.CompressionFailed():
@@ -178,20 +176,39 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
 
 
 def charges_outside(
-    stream: str, event: e.Event, reservation: Reservation | None, today: str
+    stream: str,
+    event: e.Event,
+    reservation: Reservation | None,
+    today: str,
+    days: Sequence[str] = (DAY,),
 ) -> Iterator[Charge]:
-    """The account changes of an event of a model call outside of sessions: of its stream, and of the day.
+    """The account changes of an event of a helper call: of its stream, and of the day.
 
-    `reservation` is that of the call before the event.
+    `reservation` is that of the call before the event; `days` are the prefixes of the day's accounts.
     """
     if isinstance(event, e.PaidStart):
-        yield from charges_of_start(stream, event)
+        yield from _charges_of_start(stream, event, days)
     elif isinstance(event, e.PaidOutcome):
-        day, reserved_amount = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
-        yield from on_day(stream, day, spent=amount_of(event, reservation), reserved_amount=-reserved_amount)
+        day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
+        spent = amount_of(event, reservation)
+        yield from on_day(stream, day, days, spent=spent, reserved_amount=-held)
 
 
-def charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str] = (DAY,)) -> Iterator[Charge]:
+def helper_charges(state: HelperState, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+    """The account changes of those events of a stream outside of sessions. See `charges`."""
+
+    def reserved_for(event: e.Event) -> Reservation | None:
+        call = state.helper_call(event.step) if isinstance(event, e.PaidOutcome) else None
+        return call.reserved if call is not None else None
+
+    return by_account(
+        charge
+        for event in events
+        for charge in charges_outside(state.stream, event, reserved_for(event), today)
+    )
+
+
+def _charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str]) -> Iterator[Charge]:
     """The reservation of a start; that of an earlier one without an outcome counts as spent."""
     if event.lost is not None:
         lost = reserved(event.lost)

@@ -36,6 +36,10 @@ def _no_secret(_state: Any) -> str | None:
     return None
 
 
+def _no_purpose(_stream: str) -> str:
+    return ""
+
+
 def _no_labels(_state: Any) -> Mapping[str, str]:
     return {}
 
@@ -46,7 +50,8 @@ class StreamKind(msgspec.Struct, frozen=True):
     `fold` does what `evolve` does event by event, where one pass over many is cheaper.
 
     `secret` is the one that a process must have for the due steps; None: any process can run them. `labels`
-    are what Flower shows of them: ids and names, never texts.
+    are what Flower shows of them: ids and names, never texts. `purpose` is what `usage` calls the helper
+    calls of a stream with that name.
     """
 
     prefix: str
@@ -57,3 +62,4 @@ class StreamKind(msgspec.Struct, frozen=True):
     fold: Callable[[Any, Iterable[Any]], StreamState] | None = None
     secret: Callable[[Any], str | None] = _no_secret
     labels: Callable[[Any], Mapping[str, str]] = _no_labels
+    purpose: Callable[[str], str] = _no_purpose

@@ -70,7 +70,9 @@ SESSIONS = PREFIX
 
 
 _KINDS = (
-    StreamKind(SESSIONS, Session, sessions.evolve, next_steps, budgets.charges),
+    StreamKind(
+        SESSIONS, Session, sessions.evolve, next_steps, budgets.charges, purpose=lambda _stream: "title"
+    ),
     StreamKind(memories.STREAM, memories.Memory, memories.evolve, fold=memories.fold),
     StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
     StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
@@ -93,7 +95,12 @@ _KINDS = (
         replays.charges,
     ),
     StreamKind(
-        embedding.PREFIX, embedding.Embedding, embedding.evolve, embedding.next_steps, embedding.charges
+        embedding.PREFIX,
+        embedding.Embedding,
+        embedding.evolve,
+        embedding.next_steps,
+        budgets.helper_charges,
+        purpose=lambda _stream: "embedding",
     ),
     StreamKind(
         consolidation.PREFIX,
@@ -101,6 +108,7 @@ _KINDS = (
         consolidation.evolve,
         consolidation.next_steps,
         consolidation.charges,
+        purpose=lambda _stream: consolidation.PURPOSE,
     ),
 )
 
@@ -177,6 +185,11 @@ def secret_of(state: StreamState) -> str | None:
 def labels_of(state: StreamState) -> Mapping[str, str]:
     """What Flower shows of the stream's due steps besides their ids; empty for most."""
     return _kind_of(state.stream).labels(state)
+
+
+def purpose_of(stream: str) -> str:
+    """The purpose of the stream's helper calls, as `usage` names it."""
+    return _kind_of(stream).purpose(stream)
 
 
 def _kind_of(stream: str) -> StreamKind:

@@ -423,19 +423,6 @@ class FinishCompression(Command, frozen=True, kw_only=True):
     mcp_search: bool = False
 
 
-class FinishTitle(Command, frozen=True, kw_only=True):
-    """The attempt at a title is over. Without a `title`, `kind` and `message` say why; `retry_at` is the time
-    of the next attempt, None for none.
-    """
-
-    step: str
-    title: str | None = None
-    responses: tuple[ResponseBooked, ...] = ()
-    kind: str = ""
-    message: str = ""
-    retry_at: float | None = None
-
-
 class FinishTurn(Command, frozen=True, kw_only=True):
     """Complete the turn: all its steps are done."""
 
@@ -475,7 +462,6 @@ StepOutcome = (
     | FailTurn
     | FinishFlush
     | FinishCompression
-    | FinishTitle
 )
 UserCommand = (
     SubmitTurn

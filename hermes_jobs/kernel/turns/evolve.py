@@ -90,7 +90,7 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return _with_response(session, event)
         case e.ReviewRequested() | e.ReviewStarted() | e.ReviewCompleted() | e.ReviewFailed():
             return review_rules.evolve(session, event)
-        case e.TitleStarted() | e.TitleEnded():
+        case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
             return title_step.evolve(session, event)
         case e.FilesRestored():
             return _restored(session, event)
@@ -120,8 +120,8 @@ def _mode_changed(session: Session, event: e.ModeChanged) -> Session:
 def _abandoned(session: Session, event: e.StepAbandoned) -> Session:
     if session.compression is not None and session.compression.step_id == event.step:
         return compression_rules.abandoned(session, event)
-    if title_step.is_step(session, event.step):
-        return title_step.abandoned(session, event)
+    if (job := session.helper_call(event.step)) is not None:
+        return title_step.abandoned(session, job, event)
     died = event.reason == "died"
     turn = running_turn(session)
     turn = replace(turn, tally=turn.tally.with_estimate(event.estimated, event.estimated_cost_usd))

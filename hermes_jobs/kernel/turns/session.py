@@ -20,11 +20,11 @@ from hermes_jobs.kernel.events import (
     TurnRated,
     UsageRecorded,
 )
+from hermes_jobs.kernel.helper_calls import HelperCall
 from hermes_jobs.kernel.streams.subscriptions import Subscription
 from hermes_jobs.kernel.turns.compression import Compression
 from hermes_jobs.kernel.turns.messages import Message
 from hermes_jobs.kernel.turns.reviews import Review, ReviewCounters
-from hermes_jobs.kernel.turns.step_state import StepState
 from hermes_jobs.kernel.turns.turn import Turn
 
 PREFIX = "session-"
@@ -63,8 +63,8 @@ class OpenChild(msgspec.Struct, frozen=True, kw_only=True):
     waits: bool
 
 
-class Titling(StepState, frozen=True, kw_only=True):
-    """The title that a model has to make. `turn` requested it; its settings apply to the call, too."""
+class Titling(HelperCall, frozen=True, kw_only=True):
+    """The call for a title. `turn` requested it; its settings apply to the call, too."""
 
     turn: Turn
 
@@ -157,6 +157,17 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def waits_for_others(self) -> bool:
         """Whether its children are running, or it is a child that waits for a slot."""
         return bool(self.children) or (self.current is not None and self.current.held)
+
+    @property
+    def needs_title(self) -> bool:
+        """Whether it has no title, and was neither ended nor undone."""
+        return self.named is None and self.ended_because is None and self.undone_into is None
+
+    def helper_call(self, step: str) -> Titling | None:
+        """The call for a title with that id, if it is due or running."""
+        job = self.titling
+        is_due = job is not None and job.id == step and (job.running or self.needs_title)
+        return job if is_due else None
 
     def find(self, turn: str) -> Turn | None:
         """The running or waiting turn with that id."""

@@ -19,7 +19,6 @@ from hermes_jobs.kernel.turns import (
     inputs,
     reviews,
     server_tasks,
-    title_step,
 )
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.evolve import fold
@@ -42,8 +41,6 @@ def decide(command: c.StepCommand, session: Session) -> Iterator[e.SessionEvent]
             yield from compression_rules.finish_flush(command, session)
         case c.FinishCompression():
             yield from compression_rules.finish(command, session)
-        case c.FinishTitle():
-            yield from title_step.finish(command, session)
         case c.FinishModelCall():
             yield from _called(command, session)
         case c.FinishReference():
@@ -81,9 +78,6 @@ def decide(command: c.StepCommand, session: Session) -> Iterator[e.SessionEvent]
 def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iterator[e.SessionEvent]:
     if session.compression is not None and session.compression.step_id == step_id:
         yield from compression_rules.begin(session, step_id, reserved)
-        return
-    if title_step.is_step(session, step_id):
-        yield from title_step.begin(session, step_id, reserved)
         return
     step, turn = require_due(session, step_id)
     if step.operation == "turn.call_model":
@@ -188,9 +182,6 @@ def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEven
     if job is not None and job.step_id == command.step:
         compression_rules.due(session, command.step)
         yield _abandoned(command, session, job.turn or "", job.attempt)
-        return
-    if session.titling is not None and title_step.is_step(session, command.step):
-        yield _abandoned(command, session, "", session.titling.attempt)
         return
     step, turn = require_due(session, command.step)
     yield _abandoned(command, session, turn.id, step.attempt)

@@ -11,7 +11,7 @@ from hermes_jobs.kernel.streams.usage import Reservation
 
 
 class StepState(msgspec.Struct, frozen=True, kw_only=True):
-    """The common base of a turn, a tool call, a reference, a compression and a title.
+    """The common base of a turn, a tool call, a reference, and a compression.
 
     `attempt` counts from 1; `worker_crashes` counts workers in a row that died while they ran the step;
     `retry_at` is in seconds since the epoch; `reserved` is the reservation of the running call of a model.

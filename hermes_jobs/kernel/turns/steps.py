@@ -28,7 +28,8 @@ import msgspec
 
 from hermes_jobs.errors import StepLost
 from hermes_jobs.kernel.feature import queues as feature_queues
-from hermes_jobs.kernel.turns import reviews, title_step
+from hermes_jobs.kernel.helper_calls import HelperCall
+from hermes_jobs.kernel.turns import reviews
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.compression_rules import is_at_rest
 from hermes_jobs.kernel.turns.references import Reference
@@ -70,7 +71,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One due piece of work. `kind` is its Celery task; `not_before` is seconds since the epoch, 0 for at
     once.
 
-    `operation`: what a turn, a compression or a title does with it, whose start and end are events of the
+    `operation`: what a turn or a compression does with it, whose start and end are events of the
     session; None for other steps, of which the log has the outcome alone. `turn`: the turn it works for; for
     a compression between turns its session. Both follow from the stream's state: a step read from its row has
     neither.
@@ -164,18 +165,14 @@ def _review(session: Session) -> tuple[Step, ...]:
 
 def _title(session: Session) -> tuple[Step, ...]:
     job = session.titling
-    if job is None or not title_step.is_due(session):
+    if job is None or session.helper_call(job.id) is None:
         return ()
-    return (
-        Step(
-            id=title_step.step_id(session),
-            stream=session.stream,
-            kind="session.title",
-            attempt=job.attempt,
-            not_before=job.retry_at,
-            operation="session.title",
-        ),
-    )
+    return (helper_step(job, session.stream, "session.title"),)
+
+
+def helper_step(call: HelperCall, stream: str, kind: StepKind) -> Step:
+    """The step of a helper call."""
+    return Step(id=call.id, stream=stream, kind=kind, attempt=call.attempt, not_before=call.retry_at)
 
 
 def _listeners(session: Session) -> tuple[Step, ...]:

@@ -9,10 +9,11 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from hermes_jobs.features.recall import events as e
-from hermes_jobs.features.recall.rules import vectors_of
+from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.features.recall.rules import PREFIX, vectors_of
 from hermes_jobs.features.recall.tables.exchanges import LINEAGES, Exchange, positions_of
 from hermes_jobs.features.search.tables.search_index import LargeResults
+from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.views.children import CHAIN
@@ -44,7 +45,7 @@ class Embeddings:
         );
         CREATE INDEX embeddings_by_stream ON embeddings (stream, place);
     """
-    event_types: Final = (e.EmbeddingPlanned, e.EmbeddingEnded, e.EmbeddingFailed)
+    event_types: Final = (recall_events.EmbeddingPlanned, e.HelperCallEnded, e.HelperCallFailed)
 
     def __init__(self, large_results: LargeResults) -> None:
         self._large_results = large_results
@@ -52,8 +53,10 @@ class Embeddings:
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the table."""
         for recorded in events:
+            if not recorded.stream.startswith(PREFIX):
+                continue  # another helper call
             match recorded.event:
-                case e.EmbeddingPlanned() as plan:
+                case recall_events.EmbeddingPlanned() as plan:
                     connection.executemany(
                         "INSERT OR IGNORE INTO embeddings (model, digest, stream, place) VALUES (?, ?, ?, ?)",
                         [
@@ -61,9 +64,9 @@ class Embeddings:
                             for at, each in enumerate(plan.texts)
                         ],
                     )
-                case e.EmbeddingEnded():
+                case e.HelperCallEnded():
                     self._take(connection, recorded.stream)
-                case e.EmbeddingFailed(retry_at=None):
+                case e.HelperCallFailed(retry_at=None):
                     connection.execute("DELETE FROM embeddings WHERE stream = ?", (recorded.stream,))
                 case _:
                     pass

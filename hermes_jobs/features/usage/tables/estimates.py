@@ -12,22 +12,16 @@ from typing import Final, get_args
 
 import msgspec
 
-from hermes_jobs.features.consolidation import events as consolidation_events
-from hermes_jobs.features.consolidation.rules import PURPOSE as CONSOLIDATE
-from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.replay.rules.verification import purpose_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.references import is_reference
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.rows import fetched, insert, value_of
 
-Started = e.PaidStart | consolidation_events.ConsolidationFailed
-"""Events with the estimated usage of an earlier attempt, whose worker crashed."""
-ONCE = e.ResponseBooked | consolidation_events.ConsolidationStarted | consolidation_events.ConsolidationFailed
-"""Events whose estimates count no attempts."""
 Estimated = e.StepAbandoned | e.PaidOutcome
 """Events that may hold an estimate."""
 
@@ -66,7 +60,7 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
-    event_types: Final = (*get_args(Estimated), *get_args(Started), e.OutcomeDiscarded)
+    event_types: Final = (*get_args(Estimated), *get_args(e.PaidStart), e.OutcomeDiscarded)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
@@ -75,7 +69,7 @@ class Estimates:
             if isinstance(event, e.OutcomeDiscarded) and event.reserved is not None:
                 query = "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?"
                 connection.execute(query, (event.step, event.attempt, event.worker))
-            elif isinstance(event, Started) and event.lost is not None:
+            elif isinstance(event, e.PaidStart) and event.lost is not None:
                 lost = event.lost
                 used = {"model": lost.model, **_tokens(lost.usage), "cost_usd": lost.cost_usd}
                 insert(connection, "estimates", _row(recorded, event, _ABANDON_REASONS["died"]) | used)
@@ -85,7 +79,7 @@ class Estimates:
                 insert(connection, "estimates", row | {"cost_usd": event.estimated_cost_usd})
 
 
-def _row(recorded: RecordedEvent, event: Estimated | Started, reason: str) -> dict[str, object]:
+def _row(recorded: RecordedEvent, event: Estimated | e.PaidStart, reason: str) -> dict[str, object]:
     """The row without what was used."""
     return {
         "position": recorded.position,
@@ -93,7 +87,7 @@ def _row(recorded: RecordedEvent, event: Estimated | Started, reason: str) -> di
         "lineage": lineage_of(recorded.stream),
         "turn": getattr(event, "turn", None) or "",
         "step": event.step,
-        "attempt": 1 if isinstance(event, ONCE) else event.attempt,
+        "attempt": 1 if isinstance(event, e.ResponseBooked) else event.attempt,
         "worker": event.worker if isinstance(event, e.StepAbandoned) else recorded.meta.worker,
         "purpose": _purpose(recorded.stream, event),
         "reason": reason,
@@ -104,24 +98,18 @@ def _tokens(usage: Usage) -> dict[str, int]:
     return {"input_tokens": usage.prompt_tokens, "output_tokens": usage.output_tokens}
 
 
-def _purpose(stream: str, event: Estimated | Started) -> str:
+def _purpose(stream: str, event: Estimated | e.PaidStart) -> str:
     match event:
         case e.StepAbandoned():
             return "reference" if is_reference(event.step) else "turn"
+        case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
+            return streams.purpose_of(stream)
         case (
             replay_events.ReplayCallStarted()
             | replay_events.ReplayCallEnded()
             | replay_events.ReplayCallFailed()
         ):
             return purpose_of(stream)
-        case (
-            recall_events.EmbeddingStarted()
-            | recall_events.EmbeddingEnded()
-            | recall_events.EmbeddingFailed()
-        ):
-            return "embedding"
-        case consolidation_events.ConsolidationStarted() | consolidation_events.ConsolidationFailed():
-            return CONSOLIDATE
         case _:
             return event.purpose
 
@@ -130,6 +118,8 @@ def _reason(event: Estimated) -> str:
     match event:
         case e.StepAbandoned():
             return _ABANDON_REASONS[event.reason]
+        case e.HelperCallFailed():
+            return _FAILED.get(event.kind, _ABANDON_REASONS["died"])
         case e.ModelCallFailed() | e.ReferenceFailed():
             return _FAILED.get(event.kind, "its answer broke off")
         case _:

@@ -11,13 +11,13 @@ import msgspec
 
 from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
 from hermes_jobs.features.consolidation.rules import review_of
-from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.replay.rules.verification import purpose_of
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules.schedule import stream_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.queries import OF_SCHEDULE, TOKENS
@@ -46,10 +46,10 @@ class Responses:
         e.OutcomeDiscarded,
         e.ResponseBooked,
         schedules_events.ScheduleWorded,
+        e.HelperCallEnded,
+        e.HelperCallFailed,
         replay_events.ReplayCallEnded,
         replay_events.ReplayCallFailed,
-        recall_events.EmbeddingEnded,
-        recall_events.EmbeddingFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -61,13 +61,9 @@ class Responses:
 def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
-        case (
-            e.ReferenceFailed(model="")
-            | replay_events.ReplayCallFailed(model="")
-            | recall_events.EmbeddingFailed(model="")
-        ):
+        case e.ReferenceFailed(model="") | replay_events.ReplayCallFailed(model=""):
             return None  # no model call
-        case recall_events.EmbeddingEnded(dimensions=0):
+        case e.HelperCallEnded(model="") | e.HelperCallFailed(model=""):
             return None
         case e.OutcomeDiscarded() if event.model:
             purpose = "discarded"
@@ -75,8 +71,8 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
             purpose = "schedule"
         case replay_events.ReplayCallEnded() | replay_events.ReplayCallFailed():
             purpose = purpose_of(recorded.stream)
-        case recall_events.EmbeddingEnded() | recall_events.EmbeddingFailed():
-            purpose = "embedding"
+        case e.HelperCallEnded() | e.HelperCallFailed():
+            purpose = streams.purpose_of(recorded.stream)
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
             purpose = event.purpose
         case e.ResponseBooked():

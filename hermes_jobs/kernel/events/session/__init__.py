@@ -3,6 +3,7 @@
 Times inside an event (`retry_at`, `expires_at`) are seconds since the epoch, UTC.
 """
 
+from hermes_jobs.kernel.events.helper_calls import HelperCallEvent
 from hermes_jobs.kernel.events.session.compression import *
 from hermes_jobs.kernel.events.session.delegation import *
 from hermes_jobs.kernel.events.session.files import *
@@ -19,7 +20,7 @@ CallEvent = ModelCallStarted | ModelReplied | ModelCallFailed | AnswerRejected |
 SessionEvent = (
     SessionStarted
     | SessionTitled
-    | TitleEvent
+    | HelperCallEvent
     | SessionEnded
     | SessionUndone
     | ModelChanged

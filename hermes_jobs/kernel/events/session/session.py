@@ -11,7 +11,6 @@ from hermes_jobs.kernel.events.approval import Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.delegation import Delegation
 from hermes_jobs.kernel.events.session.review import VerifyMode
-from hermes_jobs.kernel.streams.usage import Reservation
 
 SessionKind = Literal["conversation", "review", "scheduled", "child", "subagent"]
 """`subagent`: never started here; imported logs may have it."""
@@ -126,27 +125,3 @@ class ListenerTold(Event, frozen=True, kw_only=True):
     attempt: int = 1
     message: str = ""
     retry_at: float | None = None
-
-
-class TitleStarted(Event, frozen=True, kw_only=True):
-    """A worker started to ask a model for the session's title. `reserved`: the reservation for the call."""
-
-    step: str
-    attempt: int
-    reserved: Reservation | None = None
-
-
-class TitleEnded(Event, frozen=True, kw_only=True):
-    """The attempt is over; where it gave a title, `SessionTitled` stands before this.
-
-    Otherwise `kind` and `message` say why not; `retry_at`: the time of the next attempt, None for none.
-    """
-
-    step: str
-    attempt: int
-    kind: str = ""
-    message: str = ""
-    retry_at: float | None = None
-
-
-TitleEvent = TitleStarted | TitleEnded
