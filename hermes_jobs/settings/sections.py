@@ -484,6 +484,9 @@ class Telegram(Section, frozen=True, kw_only=True):
     """The Telegram gateway; its token is the secret TELEGRAM_BOT_TOKEN."""
 
     allowed_users: Annotated[tuple[int, ...], about("Telegram user ids that may write.")] = ()
+    approvers: Annotated[
+        tuple[int, ...], about("Telegram user ids that may answer questions of others, in groups and /inbox.")
+    ] = ()
     base_url: Annotated[WebUrl | None, about("Bot API server; null: Telegram's own.")] = None
 
 

@@ -48,6 +48,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "LOG_RETRY_SECONDS", 0.01)
     monkeypatch.setattr(service, "STANDBY_SECONDS", 0.05)
     monkeypatch.setattr(service, "TYPING_EVERY", 0.05)
+    monkeypatch.setattr(service, "LOOK_EVERY", 0.05)
 
 
 def answers(bot: BotServer, *expected: str, chat: int = ANNA) -> None:
@@ -68,7 +69,7 @@ def test_a_message_is_a_turn_and_its_answer_comes_back(environ: Mapping[str, str
         answers(bot, "You said: Hello", "You said: And now?")
         bot.wait_until(lambda: bot.unconfirmed() == 0, "Telegram's giving up of the messages")
         turns = of_type(served.application.log, e.TurnSubmitted)
-        assert [(turn.source, turn.attended) for turn in turns] == [("telegram", False)] * 2  # type: ignore[attr-defined]
+        assert [(turn.source, turn.attended) for turn in turns] == [("telegram", True)] * 2  # type: ignore[attr-defined]
         assert len({turn.session for turn in turns}) == 1  # type: ignore[attr-defined]
     assert "Listening as @hermes_test_bot." in served.told
 

@@ -13,12 +13,13 @@ from hermes_jobs.features.deliveries.channel import (
     PlaceholderSent,
 )
 from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, stream_of
-from hermes_jobs.features.deliveries.rules import Delivery, read
+from hermes_jobs.features.deliveries.rules import Delivery, read, revised
 from hermes_jobs.features.deliveries.tables import (
     DeliveryView,
     count_unread,
     select_deliveries,
     select_delivery,
+    select_open_questions,
 )
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 
@@ -35,6 +36,8 @@ __all__ = [
     "deliveries",
     "delivery",
     "mark_as_read",
+    "open_questions",
+    "revised",
     "unread",
 ]
 
@@ -57,6 +60,11 @@ def delivery(application: Application, name: str) -> DeliveryView:
 def unread(application: Application) -> int:
     """The number of deliveries in the inbox."""
     return application.views.read(count_unread)
+
+
+def open_questions(application: Application) -> tuple[str, ...]:
+    """The ids of the deliveries whose questions are not over, oldest first."""
+    return application.views.read(select_open_questions)
 
 
 def mark_as_read(application: Application, deliveries: Iterable[DeliveryView]) -> None:

@@ -26,13 +26,29 @@ SILENT = "[SILENT]"
 """An answer with exactly this text is not delivered."""
 
 
+class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """The question that a delivery puts to people in a chat: `call` of `turn`, in the session of `stream`.
+
+    `choices` are the answers offered as buttons; `prompt` stands above them. `users` may answer in a group;
+    in a private chat its user may. `expires_at`: seconds since the epoch.
+    """
+
+    stream: str
+    turn: str
+    call: str
+    choices: tuple[str, ...]
+    prompt: str
+    expires_at: float
+    users: tuple[str, ...] = ()
+
+
 class DeliveryRequested(Event, frozen=True, kw_only=True):
     """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL` or `telegram:CHAT`; `ok` is
     false where the turn failed.
 
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
-    `lineage`: that of the turn; the user can rate the answer there.
+    `lineage`: that of the turn; the user can rate the answer there. `question`: what it asks.
     """
 
     delivery: str
@@ -44,6 +60,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
     ok: bool = True
     workdir: str | None = None
     lineage: str | None = None
+    question: DeliveryQuestion | None = None
 
 
 class DeliveryPlaced(Event, frozen=True, kw_only=True):
@@ -55,11 +72,14 @@ class DeliveryPlaced(Event, frozen=True, kw_only=True):
 
 
 class DeliverySent(Event, frozen=True, kw_only=True):
-    """The delivery has arrived; `receipt` is the target's id for it. For `cli`: a user has read it."""
+    """The delivery has arrived; `receipt` is the target's id for it. For `cli`: a user has read it.
+    `revised`: its question was decided before, and that is what it shows.
+    """
 
     delivery: str
     attempt: int
     receipt: str = ""
+    revised: bool = False
 
 
 class DeliveryFailed(Event, frozen=True, kw_only=True):
@@ -79,7 +99,16 @@ class DeliveryMoved(Event, frozen=True, kw_only=True):
     message: str
 
 
-DeliveryEvent = DeliveryRequested | DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved
+class DeliveryRevised(Event, frozen=True, kw_only=True):
+    """The question of the delivery is over: its message shows `text` in the place of the buttons."""
+
+    delivery: str
+    text: str
+
+
+DeliveryEvent = (
+    DeliveryRequested | DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved | DeliveryRevised
+)
 
 
 # --- targets --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A delivery: its target, its state as folded from a stream `delivery-ID`, and its retry times.
 
-requested ─▶ (placed ─▶ placed …) ─▶ sent
-    │  ▲          │  ▲
+requested ─▶ (placed ─▶ placed …) ─▶ sent ─▶ (revised ─▶ sent)
+    │  ▲          │  ▲                          └ a question that is over: its last message is changed
     ▼  └ waiting ◀┘  └ a placeholder for each part, changed into it by the attempt that follows
   failed
 """
@@ -25,6 +25,7 @@ from hermes_jobs.features.deliveries.events import (
     DeliveryMoved,
     DeliveryPlaced,
     DeliveryRequested,
+    DeliveryRevised,
     DeliverySent,
     requests,
 )
@@ -53,7 +54,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     `receipts` are the placeholder messages at the target, one per part; all but the last one have been
     replaced by their parts. `placements` counts all placeholders ever sent, `failures` failed attempts in a
-    row; `message` says why the last attempt failed.
+    row; `message` says why the last attempt failed. `revision`: how its question ended; None: it is open.
+    `progress` is the version at which the next attempt became due: a revision during an attempt does not
+    take the step from its worker.
     """
 
     stream: str
@@ -65,6 +68,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     receipts: tuple[str, ...] = ()
     placements: int = 0
     message: str = ""
+    revision: str | None = None
+    progress: int = 0
 
     @property
     def id(self) -> str:
@@ -90,7 +95,7 @@ def next_steps(delivery: Delivery) -> tuple[Step, ...]:
     if requested is None or delivery.status != "waiting" or requested.target == INBOX:
         return ()
     step = Step(
-        id=f"{delivery.id}-{delivery.version}",
+        id=f"{delivery.id}-{delivery.progress}",
         stream=delivery.stream,
         kind="delivery.send",
         attempt=delivery.attempt,
@@ -101,10 +106,14 @@ def next_steps(delivery: Delivery) -> tuple[Step, ...]:
 
 def evolve(delivery: Delivery, event: DeliveryEvent) -> Delivery:
     """The delivery after one more event."""
-    return replace(_apply(delivery, event), version=delivery.version + 1)
+    version = delivery.version + 1
+    under_way = isinstance(event, DeliveryRevised) and delivery.status == "waiting"
+    progress = delivery.progress if under_way else version
+    return replace(_apply(delivery, event), version=version, progress=progress)
 
 
 def _apply(delivery: Delivery, event: DeliveryEvent) -> Delivery:
+    status: DeliveryStatus
     match event:
         case DeliveryRequested():
             return replace(delivery, requested=event)
@@ -120,9 +129,13 @@ def _apply(delivery: Delivery, event: DeliveryEvent) -> Delivery:
                 message="",
             )
         case DeliverySent():
-            return replace(delivery, status="sent", retry_at=0.0)
+            is_shown = event.revised or delivery.revision is None
+            return replace(delivery, status="sent" if is_shown else "waiting", failures=0, retry_at=0.0)
+        case DeliveryRevised():
+            status = "failed" if delivery.status == "failed" else "waiting"
+            return replace(delivery, status=status, revision=event.text)
         case DeliveryFailed():
-            status: DeliveryStatus = "failed" if event.retry_at is None else "waiting"
+            status = "failed" if event.retry_at is None else "waiting"
             return replace(
                 delivery,
                 status=status,
@@ -139,6 +152,7 @@ def _apply(delivery: Delivery, event: DeliveryEvent) -> Delivery:
                 requested=requested,
                 placements=delivery.placements,
                 message=event.message,
+                revision=delivery.revision,
             )
         case _:
             assert_never(event)
@@ -160,6 +174,14 @@ def failed(
     wait = max(wait, min(retry_after or 0.0, LONGEST_RETRY_AFTER))
     retry_at = None if attempt >= MAX_ATTEMPTS else now + wait
     return DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
+
+
+def revised(delivery: Delivery, text: str) -> tuple[DeliveryRevised, ...]:
+    """The end of the delivery's question; no event where it asks nothing, or has ended."""
+    requested = delivery.requested
+    if requested is None or requested.question is None or delivery.revision is not None:
+        return ()
+    return (DeliveryRevised(delivery=delivery.id, text=text),)
 
 
 def read(delivery: Delivery) -> tuple[DeliverySent, ...]:

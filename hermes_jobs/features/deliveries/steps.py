@@ -79,7 +79,12 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
             return DeliveryMoved(delivery=delivery.id, target=moved, message=outcome.why)
         if isinstance(outcome, PlaceholderSent):
             return DeliveryPlaced(delivery=delivery.id, part=outcome.part, receipt=outcome.receipt)
-        return DeliverySent(delivery=delivery.id, attempt=delivery.attempt, receipt=outcome.receipt)
+        return DeliverySent(
+            delivery=delivery.id,
+            attempt=delivery.attempt,
+            receipt=outcome.receipt,
+            revised=delivery.revision is not None,
+        )
 
     def _failed(self, delivery: Delivery, error: DeliveryError) -> DeliveryFailed:
         message = self.redact(error.message)

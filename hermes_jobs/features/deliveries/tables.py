@@ -14,6 +14,7 @@ from hermes_jobs.features.deliveries.events import (
     DeliveryMoved,
     DeliveryPlaced,
     DeliveryRequested,
+    DeliveryRevised,
     DeliverySent,
 )
 from hermes_jobs.kernel.log.log import RecordedEvent
@@ -62,13 +63,14 @@ class Deliveries:
             delivery TEXT PRIMARY KEY, target TEXT NOT NULL, status TEXT NOT NULL, turn TEXT, session TEXT,
             source TEXT NOT NULL, ok INTEGER NOT NULL, text TEXT NOT NULL,
             attempts INTEGER NOT NULL DEFAULT 0, message TEXT NOT NULL DEFAULT '', retry_at REAL,
-            receipt TEXT NOT NULL DEFAULT '',
+            receipt TEXT NOT NULL DEFAULT '', asks TEXT NOT NULL DEFAULT '',
             requested_at TEXT NOT NULL, changed_at TEXT NOT NULL, position INTEGER NOT NULL
         ) WITHOUT ROWID;
         CREATE INDEX deliveries_by_position ON deliveries (position);
         CREATE INDEX deliveries_by_status ON deliveries (status, position);
         CREATE INDEX deliveries_by_turn ON deliveries (turn, position);
         CREATE INDEX deliveries_by_source ON deliveries (source, position);
+        CREATE INDEX deliveries_that_ask ON deliveries (asks) WHERE asks != '';
     """
 
     event_types: Final = (
@@ -77,6 +79,7 @@ class Deliveries:
         DeliverySent,
         DeliveryFailed,
         DeliveryMoved,
+        DeliveryRevised,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -85,6 +88,8 @@ class Deliveries:
             event = recorded.event
             if isinstance(event, DeliveryRequested):
                 _request(connection, recorded, event)
+            elif isinstance(event, DeliveryRevised):
+                update(connection, "deliveries", {"asks": ""}, delivery=event.delivery)
             elif isinstance(event, DeliveryPlaced | DeliverySent | DeliveryFailed | DeliveryMoved):
                 changes = {**_changes(event), "changed_at": recorded.recorded_at}
                 update(connection, "deliveries", changes, delivery=event.delivery)
@@ -97,6 +102,7 @@ def _request(connection: Connection, recorded: RecordedEvent, event: DeliveryReq
         "requested_at": recorded.recorded_at,
         "changed_at": recorded.recorded_at,
         "position": recorded.position,
+        "asks": "" if event.question is None else event.question.call,
     }
     insert(connection, "deliveries", same | own)
 
@@ -148,6 +154,12 @@ def select_delivery(connection: Connection, name: str) -> DeliveryView:
     delivery = find_by_prefix(connection, "delivery", name, "deliveries", "hermes-jobs inbox list --all")
     (row,) = fetched(connection, "SELECT * FROM deliveries WHERE delivery = ?", (delivery,))
     return _delivery(row)
+
+
+def select_open_questions(connection: Connection) -> tuple[str, ...]:
+    """The deliveries whose questions are not over."""
+    rows = connection.execute("SELECT delivery FROM deliveries WHERE asks != '' ORDER BY position")
+    return tuple(delivery for (delivery,) in rows)
 
 
 def count_unread(connection: Connection) -> int:

@@ -33,12 +33,15 @@ class MessageReceiver:
         house: GatewayPolicy,
         allowed: Collection[str],
         news: Callable[[str], Sequence[str]] = lambda _session: (),
+        press: Callable[[ButtonPress], PressAnswer | None] = lambda _press: None,
     ) -> None:
-        """`news(session)`: notices for its user since its newest turn."""
+        """`news(session)`: notices for its user since its newest turn. `press` takes the presses of its own
+        buttons, and returns None for others."""
         self._engine = engine
         self._policy = house
         self._allowed = frozenset(allowed)
         self._news = news
+        self._press = press
         self._ignored: set[str] = set()
 
     def accept(self, message: IncomingMessage) -> None:
@@ -63,6 +66,8 @@ class MessageReceiver:
         if press.user not in self._allowed:
             self._ignore(press.user)
             return None
+        if (answer := self._press(press)) is not None:
+            return answer
         try:
             try:
                 self._engine.change(handle_press(press), f"gateway {press.key}")

@@ -23,6 +23,7 @@ LOG_RETRY_SECONDS = 1.0  # seconds before the retry of an unreachable log
 FIRST_WAIT = 1.0  # seconds before the next poll of the platform, doubled with every failure
 MAX_WAIT = 30.0
 TYPING_EVERY = 4.0  # seconds; platforms show it for about five
+LOOK_EVERY = 1.0  # seconds between looks at the questions of turns
 TRIES = 3  # attempts at a message that causes unexpected errors
 
 
@@ -42,12 +43,15 @@ class GatewayService:
         post: GatewayLeader,
         notify: Callable[[str], None],
         reach: PlatformReach,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
+        """`look` is called again and again while this process is the leader: it asks what turns ask."""
         self._platform = platform
         self._receiver = reception
         self._leader = post
         self._notify = notify
         self._reach = reach
+        self._look = look
         self._last_report = ""
         self._is_leader = False
         self._last = 0
@@ -58,14 +62,15 @@ class GatewayService:
     async def run(self) -> None:
         """Serve until cancelled. Raises `Rejected` if the platform refuses the credentials at the start."""
         await self._platform.open()
-        typing = asyncio.create_task(self._show_typing())
+        tasks = [asyncio.create_task(self._show_typing()), asyncio.create_task(self._keep_looking())]
         try:
             while True:
                 await self._round()
         finally:
-            typing.cancel()
-            with suppress(asyncio.CancelledError):
-                await typing
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await self._platform.close()
 
     async def _round(self) -> None:
@@ -140,6 +145,17 @@ class GatewayService:
             except Exception:
                 logger.exception("no typing is shown")
             await asyncio.sleep(TYPING_EVERY)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            try:
+                if self._is_leader:
+                    await asyncio.to_thread(self._look)
+            except LogUnavailable as error:
+                logger.debug("questions are looked for later: %s", error)
+            except Exception:
+                logger.exception("the questions of turns could not be looked for")
+            await asyncio.sleep(LOOK_EVERY)
 
     def _wait_after(self, error: PlatformUnavailable) -> float:
         wait = max(min(FIRST_WAIT * 2.0**self._failures, MAX_WAIT), error.retry_after or 0.0)

@@ -30,6 +30,7 @@ def has_telegram(settings: Settings) -> bool:
 def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
     """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
     try:
+        from hermes_jobs.features.telegram.asking import QuestionDesk
         from hermes_jobs.features.telegram.bot import bot_id_of
         from hermes_jobs.features.telegram.platform import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
@@ -53,7 +54,10 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         workdir=settings.agent.workdir,
     )
     engine = application.engine()
-    reception = MessageReceiver(engine, house, allowed, lambda session: _news(application, session))
+    desk = QuestionDesk(application, [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers])
+    reception = MessageReceiver(
+        engine, house, allowed, lambda session: _news(application, session), desk.press
+    )
     reach = PlatformReach()
     post = GatewayLeader(
         engine,
@@ -62,7 +66,7 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         application.workers.failure_detector(),
     )
     try:
-        yield GatewayService(platform, reception, post, notify, reach)
+        yield GatewayService(platform, reception, post, notify, reach, desk.look)
     finally:
         post.close()
 

@@ -69,9 +69,9 @@ def _trust() -> SSLContext:
 
 
 def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
-    """The buttons in one row below a message; None for no buttons."""
+    """The buttons in rows of two below a message; None for no buttons."""
     row = [InlineKeyboardButton(button.label, callback_data=button.data) for button in buttons]
-    return InlineKeyboardMarkup([row]) if row else None
+    return InlineKeyboardMarkup([row[at : at + 2] for at in range(0, len(row), 2)]) if row else None
 
 
 def retry_after_seconds(error: RetryAfter) -> float:

@@ -22,10 +22,11 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Re
 
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
-from hermes_jobs.features.gateway.rules.rating_buttons import can_be_rated, rating_buttons
+from hermes_jobs.features.gateway.rules.rating_buttons import Button, can_be_rated, rating_buttons
 from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
 from hermes_jobs.features.telegram.markdown import blocks, text_block
 from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
+from hermes_jobs.features.telegram.questions import buttons_of, question_parts
 from hermes_jobs.features.telegram.rich_text import Entity
 from hermes_jobs.kernel.engine.coroutine import waited_for
 from hermes_jobs.kernel.engine.ports import Cancel
@@ -68,7 +69,7 @@ class TelegramChannel:
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         if not self._token:
             raise DeliveryError(f"The worker started without a {TOKEN}.")
-        parts = parts_of(delivery.requested)
+        parts = parts_of(delivery.requested, delivery.revision)
         if delivery.placements >= len(parts) + MORE_PLACEMENTS:
             raise DeliveryError("Its messages vanish from the chat before they can be written.", lasting=True)
         try:
@@ -90,8 +91,13 @@ class TelegramChannel:
             if part:
                 receipt = delivery.receipts[-1]
                 is_last = part >= len(parts)
-                buttons = rating_buttons(delivery.id) if is_last and can_be_rated(delivery) else ()
-                if not await _write(bot, chat, receipt, parts[min(part, len(parts)) - 1], keyboard(buttons)):
+                buttons = _buttons(delivery) if is_last else ()
+                is_written = await _write(
+                    bot, chat, receipt, parts[min(part, len(parts)) - 1], keyboard(buttons)
+                )
+                if not is_written and is_last and delivery.revision is not None:
+                    return Delivered(receipt)  # a decided question that was deleted is not shown again
+                if not is_written:
                     part -= 1  # a user has deleted it
                 elif is_last:
                     return Delivered(receipt)
@@ -99,10 +105,16 @@ class TelegramChannel:
             return PlaceholderSent(part, str(placed.message_id))
 
 
-def parts_of(requested: DeliveryRequested) -> Sequence[Part]:
+def parts_of(requested: DeliveryRequested, revision: str | None = None) -> Sequence[Part]:
     """The messages of a delivery: an answer is Markdown, and a gateway's own message plain text."""
+    if requested.question is not None:
+        return question_parts(requested, revision)
     read = [text_block(requested.text)] if requested.turn is None else blocks(requested.text)
     return packed(read) or [TextPart(NO_TEXT)]
+
+
+def _buttons(delivery: Delivery) -> Sequence[Button]:
+    return rating_buttons(delivery.id) if can_be_rated(delivery) else buttons_of(delivery)
 
 
 async def _write(

@@ -121,6 +121,7 @@ class TelegramPlatform:
             target=f"{PLATFORM}:{query.message.chat.id}",
             data=query.data or "",
             query=query.id,
+            name=query.from_user.first_name,
             message=query.message.message_id,
         )
 

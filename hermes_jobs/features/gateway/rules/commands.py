@@ -220,7 +220,6 @@ class _MessageHandler:
             source=self._message.platform,
             key=self._message.key,
             if_busy=self._policy.if_busy,
-            attended=False,
             opening=e.Opening(workdir=self._policy.workdir) if session.version == 0 else None,
             deliver=(self._message.target,),
             wants_title=self._policy.titles,

@@ -45,6 +45,7 @@ class Button(msgspec.Struct, frozen=True):
 class ButtonPress(msgspec.Struct, frozen=True, kw_only=True):
     """A pressed button. `key` is unique among all messages and presses of all platforms, `user` is the
     sender, `target` the chat. `query` is the platform's id of the press, `message` that of the message above.
+    `name`: what the user is called there.
     """
 
     key: str
@@ -53,6 +54,7 @@ class ButtonPress(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     query: str
     message: int
+    name: str = ""
 
 
 def rating_buttons(delivery: str, rating: e.Rating = "none") -> Sequence[Button]:
@@ -72,6 +74,7 @@ def can_be_rated(delivery: Delivery) -> bool:
     return (
         request is not None
         and request.ok
+        and request.question is None
         and None not in {request.turn, request.lineage}
         and parse_target(request.target).kind == request.source
     )

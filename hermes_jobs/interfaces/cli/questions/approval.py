@@ -7,13 +7,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Literal
 
 import click
 import msgspec
 
-from hermes_jobs.errors import Rejected
 from hermes_jobs.features.snapshots.cli.diff_format import colour
 from hermes_jobs.interfaces.cli.moments import to_local
 from hermes_jobs.interfaces.cli.output import (
@@ -25,17 +23,14 @@ from hermes_jobs.interfaces.cli.output import (
     terminal_width,
     whole_lines,
 )
+from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.approval_rules import COMMANDS, pattern_text
+from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.titles import printable
-from hermes_jobs.text.diff import file_diff
-from hermes_jobs.text.patch import patched
-
-MAX_READ = 4 * 1024 * 1024  # bytes of a file in a diff
 
 Key = Literal["y", "s", "a", "n", "r"]
 SCOPES: dict[str, e.ApprovalScope] = {"y": "once", "s": "session", "a": "always"}
@@ -84,7 +79,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def lines(self, width: int | None) -> list[str]:
         """The whole question; the sentence above it in lines of `width` columns."""
-        command = _command(self.tool_call)
+        command = command_of(self.tool_call)
         text = "to run a command" if command else f"to use {printable(self.tool_call.name)}"
         asker = "A sub-agent" if self.asker else "The agent"
         first = click.style(f"? {asker} asks {text}", fg=COLOURS["waiting"], bold=True)
@@ -99,20 +94,10 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         if command:
             limit = None if width is None else width - 4
             return [click.style(line, fg="cyan") for line in whole_lines(printable(command), limit)]
-        return self._diff() or call_details(self.tool_call.name, self.tool_call.arguments).splitlines()
-
-    def _diff(self) -> list[str]:
-        """The diff of an edit, if this process can read the file; else none."""
-        arguments = _arguments(self.tool_call)
-        path = arguments.get("path")
-        if self.tool_call.name not in {"write_file", "patch_file"} or not isinstance(path, str):
-            return []
-        before = _content(Path(self.folder, path).expanduser())
-        try:
-            after = _after(before, arguments)
-        except Rejected:
-            return []
-        return colour(file_diff(path, before, after)) if after is not None else []
+        return (
+            colour(diff_of(self.tool_call, self.folder))
+            or call_details(self.tool_call.name, self.tool_call.arguments).splitlines()
+        )
 
     def answers(self) -> list[tuple[Key, str]]:
         """The possible answers by their keys."""
@@ -190,33 +175,3 @@ def answer_effect(command: c.ApproveCall | c.DenyCall) -> str:
     if isinstance(command, c.ApproveCall):
         return ANSWERED_TEXTS[command.scope]
     return "Refused; the agent gets your reason." if command.reason else "Refused."
-
-
-def _command(call: ToolCall) -> str:
-    command = _arguments(call).get("command")
-    return command if call.name == COMMANDS and isinstance(command, str) else ""
-
-
-def _arguments(call: ToolCall) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(call.arguments, type=dict[str, object])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return {}
-
-
-def _content(path: Path) -> str | None:
-    """The text of a file; None if it is missing or cannot be shown."""
-    try:
-        return path.read_text() if path.is_file() and path.stat().st_size <= MAX_READ else None
-    except (OSError, ValueError):
-        return None
-
-
-def _after(before: str | None, arguments: dict[str, object]) -> str | None:
-    """The text after the edit; None if unknown. Raises `Rejected`."""
-    content, old, new = (arguments.get(name) for name in ("content", "old_string", "new_string"))
-    if isinstance(content, str):
-        return content
-    if before is None or not isinstance(old, str) or not isinstance(new, str):
-        return None
-    return patched(before, old, new, replace_all=arguments.get("replace_all") is True).text
