@@ -14,10 +14,10 @@ OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-slow test-all faults simulate replays nightly soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all faults simulate replays other-python nightly soak bench docs pictures constraints clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/dev ## Create .venv with everything for development
 
@@ -57,7 +57,10 @@ simulate: .venv/dev ## Try 4,000 random examples of workers that die, stop and l
 replays: .venv/dev ## Run ten thousand random replays and check that none runs a writing tool
 	REPLAYS=10000 $(PYTEST) --timeout=3600 tests/replays/test_harmless.py
 
-nightly: faults simulate replays ## Run what CI has a sample of: every kill, 4,000 simulations, ten thousand replays
+other-python: ## Run the kernel's tests on the newest other Python of this machine
+	.ci/other_python
+
+nightly: faults simulate replays other-python ## Run what CI has a sample of: every kill, simulations, replays, Python
 
 soak: .venv/dev ## Run everything at once for half an hour, with kills (SOAK=5: five minutes)
 	$(BIN)/python -m tests.soak $(SOAK)

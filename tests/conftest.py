@@ -15,13 +15,14 @@ from hypothesis import settings
 
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from hermes_jobs.kernel.log.sql import SqlEventLog
+from tests.examples import IN_CI
 from tests.model_server import ModelServer
 from tests.services import postgres_schema
 
 # An example may take its time on a busy machine: no test measures time.
-settings.register_profile("patient", deadline=None)
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
+settings.register_profile("quick", deadline=None, max_examples=IN_CI // 4)
+settings.register_profile("repeatable", deadline=None, max_examples=IN_CI, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and processes hand that down.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -29,12 +30,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # So does nohup with the end of a terminal.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options with which a second run does what a first one has left out, as CI does."""
-    parser.addoption("--write-passed", type=Path, help="write the tests that pass into this file")
-    parser.addoption("--skip-passed", type=Path, help="leave out the tests that this file names")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,37 +55,6 @@ def pytest_runtest_setup() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Collect what passes where that is to be written: in the process that hears from all others."""
-    path = config.getoption("--write-passed")
-    if path and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(PassedTests(path))
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what has passed elsewhere."""
-    path = config.getoption("--skip-passed")
-    if path:
-        passed = set(path.read_text().splitlines())
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
-        items[:] = [item for item in items if item.nodeid not in passed]
-
-
-class PassedTests:
-    """Writes the names of the tests that passed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._names: list[str] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" and report.passed:
-            self._names.append(report.nodeid)
-
-    def pytest_sessionfinish(self) -> None:
-        self._path.write_text("".join(f"{name}\n" for name in self._names))
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -33,6 +33,11 @@ def each_row(rows: Sequence[Any]) -> Callable[[Callable[..., None]], Callable[[]
 def slow(*rows: Any) -> list[pytest.ParameterSet]:
     """Rows for `parametrize` that `make test` leaves out; beside them stands a sample which it runs."""
     return [pytest.param(*(row if type(row) is tuple else (row,)), marks=pytest.mark.slow) for row in rows]
+
+
+def sampled(rows: Iterable[Any], every: int) -> list[pytest.ParameterSet]:
+    """Rows for `parametrize`: `make test` runs the first and every so-manieth, CI runs all."""
+    return [row if at % every == 0 else made for at, row in enumerate(rows) for made in slow(row)]
 
 
 def _failure(test: Callable[..., None], row: Any) -> Exception | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import fmean
 
+import pytest
+
 from hermes_jobs.interfaces.bench.people import holds
 from hermes_jobs.interfaces.bench.retention import FORMS, RetentionRow, retained, work
 from tests.benchmarks.summarisers import Copyist
@@ -24,6 +26,7 @@ def test_a_summariser_that_forgets_nothing_loses_nothing_but_by_a_plain_cut() ->
         assert row.found == 1
 
 
+@pytest.mark.slow
 def test_lines_that_are_not_rewritten_survive_lossy_rewriting() -> None:
     runs = [table(5, seed) for seed in range(5)]
 

@@ -19,6 +19,7 @@ from hermes_jobs.interfaces.cli.markdown import blocks, render
 from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE, LiveDisplay, TerminalSurface
 from hermes_jobs.kernel.engine.live import DeltaStream, TextDelta
 from hermes_jobs.kernel.turns.titles import printable
+from tests.examples import examples
 
 COLUMNS, LINES = 40, 12
 PARTS = (
@@ -85,7 +86,7 @@ def tell(
         assert len(paper.below) <= LINES
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(TEXTS, st.randoms(use_true_random=False))
 def test_a_text_that_comes_in_pieces_ends_up_as_if_it_had_come_at_once(text: str, random: Random) -> None:
     paper = Paper()
@@ -120,7 +121,7 @@ def test_nothing_that_was_said_is_left_out(text: str, shown: str) -> None:
     assert " ".join(click.unstyle(" ".join(whole(text))).split()) == shown
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(TEXTS)
 def test_no_line_is_wider_than_the_terminal(text: str) -> None:
     shown = blocks(printable(text))

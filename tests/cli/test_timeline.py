@@ -13,13 +13,14 @@ from hermes_jobs.interfaces.cli.turns.timeline_format import lines
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.timeline import timeline, tracks
+from tests.examples import examples
 from tests.views.histories import random_history
 from tests.views.test_timeline import PREFETCHED, STARTED, SUBMITTED, TWO_CALLS, recorded, tool
 from tests.written_home import WrittenHome
 
 
 @given(seed=st.integers(0, 2**32), width=st.integers(60, 120))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 def test_any_turn_fits_the_width_a_line_an_attempt(seed: int, width: int) -> None:
     random = Random(seed)
     facts = [fact for _, fact in random_history(random, 80, ("aa",)).facts]

@@ -11,6 +11,7 @@ from hermes_jobs.features.compression.message_groups import message_groups, newe
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from tests.context.conversation import Conversation
+from tests.examples import examples
 
 PLAIN = st.tuples(st.floats(0.001, 0.2), st.just(()), st.floats(0.001, 0.1))
 WORKING = st.tuples(
@@ -41,7 +42,7 @@ def test_a_conversation_is_summarised_now_and_then_and_not_at_every_turn(
     assert all(each.tokens_after < each.tokens_before for each in compressions(conversation))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from([4_096, 8_192, 12_000, 16_000, 32_768]),
     st.floats(0.02, 0.7),

@@ -19,6 +19,7 @@ from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.synthetic_messages import ACKNOWLEDGED
 from tests.domain.test_session_properties import AnyHistory
 from tests.domain.world import World
+from tests.examples import examples
 
 WINDOW = 40  # tokens: a few of these short messages
 REASONS = st.sampled_from(["manual", "manual", "threshold", "overflow"])
@@ -148,7 +149,7 @@ class AnyCompressedHistory(AnyHistory):
 
 def test_every_history_with_compressions_keeps_the_rules_and_ends() -> None:
     run_state_machine_as_test(
-        AnyCompressedHistory, settings=settings(max_examples=80, stateful_step_count=40, deadline=None)
+        AnyCompressedHistory, settings=settings(max_examples=examples(80), stateful_step_count=40)
     )
 
 

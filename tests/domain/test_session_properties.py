@@ -18,6 +18,7 @@ from hermes_jobs.kernel.turns.evolve import fold
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step, find_step, next_steps
 from tests.domain.world import World, complaints, turn_of
+from tests.examples import examples
 
 EFFECTS = st.sampled_from(["read", "idempotent", "write"])
 POLICIES = st.sampled_from(["queue", "collect", "steer", "interrupt", "reject"])
@@ -273,12 +274,12 @@ class AnyHistory(RuleBasedStateMachine):
 
 def test_every_history_keeps_the_rules_and_ends() -> None:
     run_state_machine_as_test(
-        AnyHistory, settings=settings(max_examples=200, stateful_step_count=40, deadline=None)
+        AnyHistory, settings=settings(max_examples=examples(200), stateful_step_count=40)
     )
 
 
 @given(calls=st.lists(st.tuples(st.sampled_from("abc"), EFFECTS), min_size=2, max_size=4), data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_every_interleaving_of_tool_results_ends_in_the_same_state(
     calls: list[tuple[str, e.Effect]], data: st.DataObject
 ) -> None:

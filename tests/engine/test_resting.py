@@ -31,6 +31,7 @@ from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session
 from tests.eventlog.moving import live
+from tests.examples import examples
 
 BY = "import"
 
@@ -58,7 +59,7 @@ def waiting_for_others(engine: Engine) -> list[str]:
 
 @given(seed=st.integers(0, 2**32))
 @example(seed=19373)  # a server has made a task of a call
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
     with TemporaryDirectory() as folder:
         log = open_log(sqlite_url(Path(folder) / "events.db"))

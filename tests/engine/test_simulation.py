@@ -38,6 +38,7 @@ from tests.engine.simulation import (
     Wakes,
     simulated_engine,
 )
+from tests.examples import examples
 
 REFERENCES = (e.ReferenceReplied, e.ReferenceFailed)
 BOOKED = (e.ModelReplied, e.ReferenceReplied, e.ResponseBooked, e.OutcomeDiscarded)
@@ -365,7 +366,7 @@ def state_machine(
 
 def examples_on(log_url: str, on_sqlite: int) -> int:
     """How many examples to try: on PostgreSQL, where each takes four times as long, a quarter."""
-    wanted = int(os.environ.get("SIMULATIONS", on_sqlite))
+    wanted = int(os.environ.get("SIMULATIONS", examples(on_sqlite)))
     return wanted if log_url.startswith("sqlite") else wanted // 4
 
 

@@ -28,6 +28,7 @@ from hermes_jobs.kernel.streams.streams import fold, initial_state
 from tests.eventlog.changes import META, MOMENT, append, claim, due, key, step, titles, write
 from tests.eventlog.moving import bring_in, lines_of, live
 from tests.eventlog.test_verify import change
+from tests.examples import examples
 
 FACT = e.TextsForgotten(forgetting="f1", cause="pattern", by="user", why="A test.")
 
@@ -244,7 +245,7 @@ def _bytes(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(seed=st.integers(0, 2**32), times=st.integers(1, 80), wanted=st.lists(st.integers(0, 12), max_size=3))
 def test_whatever_is_redacted_the_rest_is_as_it_was(seed: int, times: int, wanted: list[int]) -> None:
     with TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hermes_jobs.errors import Conflict
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
+from tests.examples import examples
 
 title = st.text(max_size=20)
 stream_write = st.tuples(
@@ -18,7 +19,7 @@ stream_write = st.tuples(
 change = st.tuples(st.lists(stream_write, min_size=1, max_size=3), st.booleans())
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(change, max_size=8))
 def test_reading_returns_the_appended_events(
     log: SqlEventLog, changes: list[tuple[list[tuple[str, list[str], int | None]], bool]]

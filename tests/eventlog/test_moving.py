@@ -29,6 +29,7 @@ from hermes_jobs.kernel.views.views import Views
 from tests.e2e.invariants import history
 from tests.eventlog.changes import append, write
 from tests.eventlog.moving import bring_in, lines_of, live, looked_at
+from tests.examples import examples
 from tests.home import Home
 from tests.services import postgres_schema
 from tests.views.test_rows_follow_the_log import rows_of
@@ -54,7 +55,7 @@ def all_rows(log: SqlEventLog, folder: Path) -> object:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8))
 def test_an_import_equals_its_export(seed: int) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)

@@ -19,6 +19,8 @@ from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 
 FULL = os.environ.get("FAULTS") == "full"
+ON_SQLITE = ("test_delegation_kills.py",)
+"""Every append of a turn and its children. On PostgreSQL CI has those of a turn, by `test_kills_inline`."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -30,12 +32,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_for_full(item: pytest.Item) -> bool:
-    """Kills within an append run on both databases always, those before or after one on one of them."""
+    """Kills within an append run on both databases, but for `ON_SQLITE`; others on one of them."""
     parameters = (
         item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     )
     case = (parameters.get("moment"), parameters.get("log_url"))
-    return bool(item.get_closest_marker("minutes")) or case in {("before", "postgres"), ("after", "sqlite")}
+    return (
+        bool(item.get_closest_marker("minutes"))
+        or case in {("before", "postgres"), ("after", "sqlite")}
+        or (item.path.name in ON_SQLITE and parameters.get("log_url") == "postgres")
+    )
 
 
 @pytest.fixture

@@ -193,8 +193,8 @@ def called(name, given, number=0):
                 sys.stdout.buffer.write(file.read().replace(b"ID", str(number).encode()) + b"\n")
                 sys.stdout.flush()
             raise AnsweredAlready
-        case "result":
-            with open(path("result")) as file:
+        case _ if name.startswith("result"):
+            with open(path(name)) as file:
                 return json.load(file)
         case "try":
             return text(json.dumps({each: reached(each) for each in given["paths"]}))

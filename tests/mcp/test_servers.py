@@ -217,57 +217,59 @@ STATE = {"type": "object", "properties": {"state": {"enum": ["on", "off"]}}, "re
 SAID = [{"type": "text", "text": "all is well"}]
 
 
-@pytest.mark.parametrize(
-    ("output", "result", "note"),
-    [
-        (STATE, {"structuredContent": {"state": "standby"}}, "$.state: 'standby' is not one of"),
-        (STATE, {}, "it has no structured content"),
-        (STATE, {"structuredContent": {"state": "on"}}, ""),
-        (STATE, {"isError": True}, ""),
-        ({"$ref": "#/$defs/gone"}, {"structuredContent": {}}, "its reference '#/$defs/gone' leads nowhere"),
-        ({"type": "objekt"}, {"structuredContent": {}}, "its schema cannot be used"),
-        ("rubbish", {"structuredContent": {"state": "on"}}, ""),
-        ({"type": "array"}, {"structuredContent": [1, 2]}, ""),
-        ({"type": "object"}, {"structuredContent": [1, 2]}, "$: [1, 2] is not of type 'object'"),
-        (None, {"structuredContent": 7}, ""),
-    ],
-)
-def test_a_result_against_its_schema_is_passed_on_with_a_note(
-    server: TestServer, output: object, result: dict[str, object], note: str
-) -> None:
-    tool = {"name": "result", "inputSchema": {"type": "object"}, "outputSchema": output}
-    (server.folder / "tools.json").write_text(json.dumps([tool]))
-    (server.folder / "result").write_text(json.dumps({"content": SAID, **result}))
-    reply = server.call("result")
-    assert isinstance(reply, Result), reply
-    texts = [each["text"] for each in decode_response(reply.content)["content"]]
-    assert texts[0] == "all is well"
-    if note:
-        assert texts[-1].startswith("[Note of hermes-jobs:")
-        assert note in texts[-1]
-    else:
-        assert not any("hermes-jobs" in each for each in texts)
+RESULTS: list[tuple[object, dict[str, object], str]] = [
+    (STATE, {"structuredContent": {"state": "standby"}}, "$.state: 'standby' is not one of"),
+    (STATE, {}, "it has no structured content"),
+    (STATE, {"structuredContent": {"state": "on"}}, ""),
+    (STATE, {"isError": True}, ""),
+    ({"$ref": "#/$defs/gone"}, {"structuredContent": {}}, "its reference '#/$defs/gone' leads nowhere"),
+    ({"type": "objekt"}, {"structuredContent": {}}, "its schema cannot be used"),
+    ("rubbish", {"structuredContent": {"state": "on"}}, ""),
+    ({"type": "array"}, {"structuredContent": [1, 2]}, ""),
+    ({"type": "object"}, {"structuredContent": [1, 2]}, "$: [1, 2] is not of type 'object'"),
+    (None, {"structuredContent": 7}, ""),
+]
+"""The schema of a tool's results, a result, and what the note beside it says; without a note, nothing."""
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "caf\xe9"}]}}',
-        b'{"jsonrpc": "2.0", "result": {"content": "caf\xe9", "id": 999}, "id": ID}',
-        b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [], "structuredContent": %s}}'
-        % (b'{"a":' * 5_000 + b"1" + b"}" * 5_000),
-        b'{"jsonrpc": "2.0", "id": ID}',
-        b'{"jsonrpc": "2.0", "id": ID, "result": {"content": []',
-    ],
-)
-def test_an_answer_that_cannot_be_read_fails_its_call_at_once(server: TestServer, raw: bytes) -> None:
+def test_a_result_against_its_schema_is_passed_on_with_a_note(server: TestServer) -> None:
+    names = [f"result {number}" for number in range(len(RESULTS))]
+    tools = [
+        {"name": name, "inputSchema": {"type": "object"}, "outputSchema": output}
+        for name, (output, _, _) in zip(names, RESULTS, strict=True)
+    ]
+    (server.folder / "tools.json").write_text(json.dumps(tools))
+    for name, (output, result, note) in zip(names, RESULTS, strict=True):
+        (server.folder / name).write_text(json.dumps({"content": SAID, **result}))
+        reply = server.call(name)
+        assert isinstance(reply, Result), reply
+        texts = [each["text"] for each in decode_response(reply.content)["content"]]
+        assert texts[0] == "all is well"
+        assert any("hermes-jobs" in each for each in texts) == bool(note), (output, result)
+        if note:
+            assert texts[-1].startswith("[Note of hermes-jobs:")
+            assert note in texts[-1]
+
+
+UNREADABLE = [
+    b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "caf\xe9"}]}}',
+    b'{"jsonrpc": "2.0", "result": {"content": "caf\xe9", "id": 999}, "id": ID}',
+    b'{"jsonrpc": "2.0", "id": ID, "result": {"content": [], "structuredContent": %s}}'
+    % (b'{"a":' * 5_000 + b"1" + b"}" * 5_000),
+    b'{"jsonrpc": "2.0", "id": ID}',
+    b'{"jsonrpc": "2.0", "id": ID, "result": {"content": []',
+]
+
+
+def test_an_answer_that_cannot_be_read_fails_its_call_at_once(server: TestServer) -> None:
     tool = {"name": "raw", "inputSchema": {"type": "object"}}
     (server.folder / "tools.json").write_text(json.dumps([tool, {**tool, "name": "echo"}]))
-    (server.folder / "raw").write_bytes(raw)
-    why = failed(server.call("raw", timeout=100_000.0))
-    assert (why.kind, why.sent) == ("bad_result", True)
-    assert "not JSON in UTF-8, or nested too deep" in why.message
-    assert server.text(server.call("echo", b'{"text": "still here"}')) == "still here"
+    for raw in UNREADABLE:
+        (server.folder / "raw").write_bytes(raw)
+        why = failed(server.call("raw", timeout=100_000.0))
+        assert (why.kind, why.sent) == ("bad_result", True)
+        assert "not JSON in UTF-8, or nested too deep" in why.message
+        assert server.text(server.call("echo", b'{"text": "still here"}')) == "still here"
     assert len(server.starts) == 1
 
 

@@ -18,7 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from hermes_jobs.features.memory import events as e
 from hermes_jobs.features.memory.memory_files import SyncedMemory
 from hermes_jobs.features.memory.rules.memory import entries_of, text_of
+from tests.examples import examples
 from tests.memory.homes import remembering, write
+from tests.tables import sampled
 
 TEA, GRAZ, MAKE = "Likes tea", "Lives in Graz", "Builds with make, tests with pytest"
 BASE = (TEA, GRAZ, MAKE)
@@ -93,7 +95,7 @@ def merged(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> s
 
 
 @pytest.mark.parametrize("save", SAVES)
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3), ids=EDITS)
 def test_without_other_writers_the_file_stays_as_saved(
     home: SyncedMemory, file: Path, edit: Edit, save: Callable[[Path, str], None]
 ):
@@ -125,7 +127,7 @@ AGENT = [agent_adds, agent_replaces, agent_extends_the_first, agent_removes]
 
 @pytest.mark.parametrize("save", SAVES[:3])
 @pytest.mark.parametrize("agent", AGENT)
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 4), ids=EDITS)
 def test_a_file_opened_before_an_agents_write_and_saved_after_keeps_both_changes(
     home: SyncedMemory,
     file: Path,
@@ -144,7 +146,7 @@ def test_a_file_opened_before_an_agents_write_and_saved_after_keeps_both_changes
 
 
 @pytest.mark.parametrize("agent", AGENT)
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3), ids=EDITS)
 def test_a_file_opened_after_the_agent_wrote_reads_as_the_person_left_it(
     home: SyncedMemory, file: Path, edit: Edit, agent: Callable[[SyncedMemory], None]
 ):
@@ -329,7 +331,7 @@ class PersonAndWriters(RuleBasedStateMachine):
 
 TestPersonAndWriters = PersonAndWriters.TestCase
 TestPersonAndWriters.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=12,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

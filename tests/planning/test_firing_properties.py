@@ -12,6 +12,7 @@ from hermes_jobs.features.schedules.events import Plan
 from hermes_jobs.features.schedules.rules.runs import LATEST, ON_TIME
 from hermes_jobs.features.schedules.rules.timing import TimingInZone
 from hermes_jobs.kernel import events as e
+from tests.examples import examples
 from tests.planning.world import DAY, HOUR, MINUTE, PLAN, World
 
 SPRING = 1_774_720_800.0
@@ -57,7 +58,7 @@ moves = st.lists(
 
 
 @given(plans, moves, st.sampled_from([SPRING, AUTUMN]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_each_due_time_is_fired_or_missed_or_waits_and_only_once(
     plan: Plan, steps: list[tuple[str, float]], start: float
 ) -> None:
@@ -88,7 +89,7 @@ def _all_dues(rule: TimingInZone, start: float) -> Iterator[float]:
 
 
 @given(plans, st.lists(st.floats(1, 3 * DAY), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_a_run_that_the_policy_forbids_is_never_begun(plan: Plan, absences: list[float]) -> None:
     world = World(plan, now=SPRING)
     for seconds in absences:
@@ -109,7 +110,7 @@ def test_a_run_that_the_policy_forbids_is_never_begun(plan: Plan, absences: list
 
 
 @given(plans, st.permutations(range(6)), st.floats(0, DAY))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_many_processes_at_the_same_due_time_make_one_run(plan: Plan, order: list[int], late: float) -> None:
     world = World(plan, now=SPRING)
     (step,) = world.schedule_steps

@@ -23,6 +23,7 @@ from tests.providers.families import DeepSeek, Gemini, Local, Mistral, Moonshot,
 from tests.providers.person import Person
 from tests.providers.responses import Responses
 from tests.providers.rules import ChatRules
+from tests.tables import sampled
 
 Family = ChatRules | Anthropic
 FAMILIES: list[type[Family]] = [
@@ -88,7 +89,9 @@ class Place:
         return self.rules.environ(self.server.base_url)
 
 
-@pytest.fixture(params=[*FAMILIES, AdaptiveClaude, BindingClaude], ids=lambda rules: rules.__name__.lower())
+@pytest.fixture(
+    params=sampled([*FAMILIES, AdaptiveClaude, BindingClaude], 4), ids=lambda rules: rules.__name__.lower()
+)
 def place(request: Any) -> Iterator[Place]:
     made = Place(request.param())
     yield made

@@ -35,9 +35,10 @@ from hermes_jobs.settings import load
 from hermes_jobs.tools.tool import Tool
 from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import LIMITS
+from tests.examples import examples
 from tests.written_home import WrittenHome
 
-REPLAYS = int(os.environ.get("REPLAYS", "100"))
+REPLAYS = int(os.environ.get("REPLAYS", examples(100)))
 RECORDED = '{"command": "ls"}'
 
 

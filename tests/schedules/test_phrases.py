@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schedules.phrases import Reason, Refused, Understood, parse
 from schedules.timing import next_due, written
+from tests.examples import examples
 from tests.schedules.tables import BERLIN, NOW, Meaning, bare, read, refused, understood
 from tests.tables import each_row
 
@@ -135,7 +136,7 @@ time check my mail please remind me , . ? ( ) - : 'noon' 0 * */5 @daily not befo
 WORDS = st.sampled_from(TIME_TALK.split())
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(WORDS, max_size=12))
 def test_any_words_about_time_are_understood_or_refused_and_never_due_in_the_past(words: list[str]) -> None:
     found = read(" ".join(words))

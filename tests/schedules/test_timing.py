@@ -28,6 +28,7 @@ from schedules.timing import (
     upcoming,
     written,
 )
+from tests.examples import examples
 from tests.schedules.oracle import dues, is_day, transitions
 from tests.schedules.timings import (
     FIRST_YEAR,
@@ -98,7 +99,7 @@ def spans(draw: st.DrawFn) -> tuple[str, datetime]:
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(st.one_of(calendars(), crons()), spans())
 def test_every_due_time_is_the_one_that_looking_at_every_minute_finds(
     timing: Calendar | Cron, span: tuple[str, datetime]
@@ -113,7 +114,7 @@ def test_every_due_time_is_the_one_that_looking_at_every_minute_finds(
     assert found == dues(timing, zone, begin, end)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(calendars(), moments, zones)
 def test_no_day_of_a_long_wait_is_passed_over(calendar: Calendar, after: datetime, name: str) -> None:
     zone = ZoneInfo(name)
@@ -124,7 +125,7 @@ def test_no_day_of_a_long_wait_is_passed_over(calendar: Calendar, after: datetim
     assert not any(is_day(calendar, each) for each in between)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.one_of(calendars(), crons(), intervals), moments, zones, st.integers(1, 3 * 86_400))
 def test_it_does_not_matter_from_where_the_next_due_time_is_asked(
     timing: Timing, after: datetime, name: str, seconds: int

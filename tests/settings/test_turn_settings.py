@@ -19,6 +19,7 @@ from hermes_jobs.settings.turn_settings import (
     travels,
     unsendable,
 )
+from tests.examples import examples
 
 SALT = "log"
 KEY, OTHER = "sk-0123456789-abcdef", "sk-abcdef-0123456789"
@@ -117,7 +118,7 @@ def test_settings_of_the_files_do_not_travel(tmp_path):
     assert (travelled.values, travelled.requires) == ({}, {})
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data())
 def test_no_secret_is_ever_recorded(tmp_path_factory, data):
     home = tmp_path_factory.mktemp("home")

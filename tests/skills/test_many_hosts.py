@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
+from tests.examples import examples
 from tests.skills.hosts import Host
 
 
@@ -57,7 +58,7 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(ACTS)
 def test_no_words_are_lost_between_agent_and_people_on_two_hosts(acts):
     with TemporaryDirectory() as folder:

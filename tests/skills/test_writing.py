@@ -15,6 +15,7 @@ from skills_ref import read_properties, validate
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.skills.front_matter import read
 from hermes_jobs.features.skills.skill_md import MAX_CHARACTERS, MAX_FILE_BYTES, checked_file, strict
+from tests.examples import examples
 
 STRICT = "---\nname: tidy\ndescription: How to tidy up.\n---\n\n# Tidy\n\n1. Tidy.\n"
 
@@ -109,7 +110,7 @@ KEYS = st.sampled_from(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     description=st.text(st.sampled_from(string.printable + "äé«»😀日本-:#"), min_size=1, max_size=80),
     fields=st.dictionaries(KEYS, VALUES, max_size=5),

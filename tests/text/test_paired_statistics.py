@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_jobs.text.paired_statistics import interval, paired, sign_test
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_no_difference_has_an_interval_of_nothing_and_a_sure_one_has_no_width() 
         paired([], seed=1)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=12), st.integers(0, 2**48))
 def test_an_interval_holds_the_extremes_and_is_the_same_for_the_same_seed(
     differences: list[float], seed: int

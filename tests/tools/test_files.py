@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.path_policy import verify_opened
 from hermes_jobs.tools.tool import ToolFailed
+from tests.examples import examples
 
 from .support import Desk
 
@@ -128,7 +129,7 @@ def test_a_pipe_is_refused_without_waiting_for_a_writer(desk):
     assert "is not a regular file" in desk.read("pipe")
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1), st.integers(1, 5))
 def test_paging_through_a_file_gives_exactly_its_text(desk, text, limit):
     path = desk.work / "any.txt"

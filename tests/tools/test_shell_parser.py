@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.shell_words import UNKNOWN, Unparsable
+from tests.examples import examples
 
 BASH = shutil.which("bash")
 
@@ -35,7 +36,7 @@ PIECES = st.sampled_from(
 
 
 @pytest.mark.skipif(BASH is None or sys.platform != "linux", reason="bash reports here what it would start")
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(PIECES, st.sampled_from(["", " ", "; "])).map("".join), min_size=2, max_size=7))
 def test_every_program_that_bash_starts_is_found(tmp_path_factory, pieces):
     text = "".join(pieces)

@@ -14,6 +14,7 @@ from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import next_steps
 from hermes_jobs.kernel.views.queue_times import DueTracker, QueueWait
+from tests.examples import examples
 from tests.views.histories import random_history
 
 
@@ -32,7 +33,7 @@ def due_by_the_domain(session: Session) -> set[str]:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_due_times_equal_those_of_the_domain(seed: int) -> None:
     history = random_history(Random(seed), 90, ("aa",))
     dues = DueTracker()

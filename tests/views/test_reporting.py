@@ -25,6 +25,7 @@ from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.views import store
 from hermes_jobs.kernel.views.views import Views
+from tests.examples import examples
 from tests.html.months import BEGAN, DAYS, Months
 from tests.views.histories import new_log
 from tests.views.test_rows_follow_the_log import rows_of
@@ -142,7 +143,7 @@ def test_periods_follow_each_other_and_hold_every_day(first: date, days: int) ->
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15))
 def test_the_memory_s_fill_is_that_of_its_fold(seed: int) -> None:
     random = Random(seed)
     written = list(_memory_facts(random))

@@ -29,6 +29,7 @@ from hermes_jobs.kernel.turns.synthetic_messages import (
 from hermes_jobs.kernel.turns.synthetic_messages import STOPPED_WITHOUT_WORDS as STOPPED
 from hermes_jobs.kernel.views import store
 from hermes_jobs.kernel.views.views import Views
+from tests.examples import examples
 from tests.views.histories import History, append, new_log, random_history
 
 HEARD = 10  # the column of `messages`
@@ -49,7 +50,7 @@ def rows_of(views: Path) -> dict[str, list[tuple]]:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_rows_taken_in_piece_by_piece_equal_rebuilt_ones(seed: int) -> None:
     random = Random(seed)
     facts = random_history(random, 120).facts
@@ -71,7 +72,7 @@ def test_rows_taken_in_piece_by_piece_equal_rebuilt_ones(seed: int) -> None:
 
 @given(seed=SEEDS)
 @example(seed=32812)  # a person continues with a sub-agent whose end was told
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_rows_equal_the_folded_state(seed: int) -> None:
     history = random_history(Random(seed), 150)
     with TemporaryDirectory() as folder:

@@ -23,6 +23,7 @@ from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, parse
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.query import Expression
+from tests.examples import examples
 from tests.views.histories import append, new_log
 
 MANY = 1_000
@@ -408,7 +409,7 @@ def holds(expression: Expression, folded: str) -> bool:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 def test_the_index_finds_what_a_scan_of_every_text_finds(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder:
@@ -440,7 +441,7 @@ def test_a_text_is_found_behind_many_that_only_the_index_takes_for_one(
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 def test_the_description_of_a_search_is_true(seed: int) -> None:
     """Also where searches of the past, which repeat the words, and scheduled sessions stand behind."""
     random = Random(seed)
@@ -522,7 +523,7 @@ def test_ten_thousand_random_queries_raise_nothing(archive: Archive) -> None:
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 def test_any_text_at_all_can_be_searched_for(query: str) -> None:
     with TemporaryDirectory() as folder:
         archive = Archive(Path(folder))

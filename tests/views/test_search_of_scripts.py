@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.views.test_search import Archive
 
 SAID = (
@@ -41,7 +42,7 @@ MARKS = ".,!?:;()[]。，।"
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=examples(3))
 def test_a_text_is_found_by_any_word_phrase_and_beginning_of_it(seed: int) -> None:
     random = Random(seed)
     with TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
 from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.views.timeline import Timeline, timeline, tracks
+from tests.examples import examples
 from tests.views.histories import random_history
 
 BEGAN = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -46,7 +47,7 @@ def drawn(found: Timeline) -> list[tuple[str, str, float, float, int, str]]:
 
 
 @given(seed=st.integers(0, 2**32), backwards=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_whatever_happened_spans_lie_within_the_turn_and_never_overlap_in_a_lane(
     seed: int, backwards: bool
 ) -> None:
