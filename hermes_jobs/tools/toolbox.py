@@ -46,6 +46,9 @@ ALWAYS = ("todo", "context", "own")
 EXCLUSIVE_TOOLSETS = frozenset({"review", "memory-review", "skills-review", "curate"})
 """Toolsets without own tools."""
 
+REVIEWS_ONLY = ("curate",)
+"""Toolsets that only sessions of their own have."""
+
 FILE_TOOLSETS = frozenset({"terminal", "files"})
 """Toolsets that work on the same files: the call of a command does not name its files."""
 
@@ -158,6 +161,11 @@ class Toolbox:
     def toolsets(self) -> tuple[str, ...]:
         """All toolset names: those of the tools, and those that include others."""
         return tuple(sorted({tool.toolset for tool in self._tools.values()} | set(self._toolsets)))
+
+    def never_on(self) -> tuple[str, ...]:
+        """The toolsets with tools of their own that the settings neither enable nor disable."""
+        named = self.expand((*self._enabled, *ALWAYS, *REVIEWS_ONLY)) | self._disabled
+        return tuple(name for name in _toolsets_of(self._tools) if name not in named)
 
     def specs(self, toolsets: Sequence[str] | None) -> tuple[ToolSpec, ...]:
         """The tools of these toolsets (None: the configured ones) that are available here, by name."""

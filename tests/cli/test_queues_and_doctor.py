@@ -77,6 +77,25 @@ def test_a_mistyped_toolset_which_switches_nothing_off_is_a_warning(home: Home) 
     assert "terminal" in warning["hint"]
 
 
+def test_toolsets_that_are_nowhere_and_those_that_nothing_turns_on_are_told(home: Home) -> None:
+    environ = {
+        "HERMES_JOBS_TOOLSETS__ENABLED": "[terminal, filse]",
+        "HERMES_JOBS_TOOLSETS__DISABLED": "[web, mcp]",
+        "HERMES_JOBS_AGENTS": "{reviewer: {toolsets: [files, git]}}",
+    }
+    seen = home.run("doctor", "--json", **environ)
+
+    told = {
+        check["message"]: check["status"] for check in seen.json["checks"] if check["check"] == "toolsets"
+    }
+    assert told == {
+        "toolsets.enabled contains an unknown toolset: filse": "warn",
+        "agents.reviewer.toolsets contains an unknown toolset: git": "warn",
+        "neither in toolsets.enabled nor in toolsets.disabled, so off: consult, delegate, files, memory, "
+        "schedule, search, skills": "ok",
+    }
+
+
 def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
     home.path.mkdir(mode=0o755)
 

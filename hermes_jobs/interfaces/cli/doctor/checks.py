@@ -84,16 +84,24 @@ def home(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def toolsets(application: Application) -> Iterator[DoctorFinding]:
-    """Unknown names of toolsets in the settings, which have no effect."""
+    """Unknown names of toolsets in the settings, which have no effect; and toolsets that nothing turns on."""
     configured = application.settings.toolsets
     try:
-        all_toolsets = application.toolbox.toolsets
+        toolbox = application.toolbox
     except Misconfigured:
         return  # a memory provider or context engine that cannot be used has a check of its own
-    for key, names in (("enabled", configured.enabled), ("disabled", configured.disabled)):
-        if unknown := [name for name in names if name not in all_toolsets]:
-            message = f"toolsets.{key} contains an unknown toolset: {', '.join(unknown)}"
-            yield warn("toolsets", message, f"Known: {', '.join(all_toolsets)}.")
+    kinds = {
+        f"agents.{name}.toolsets": kind.toolsets or () for name, kind in application.settings.agents.items()
+    }
+    named = {"toolsets.enabled": configured.enabled, "toolsets.disabled": configured.disabled, **kinds}
+    for key, names in named.items():
+        if unknown := [name for name in names if name not in toolbox.toolsets]:
+            message = f"{key} contains an unknown toolset: {', '.join(unknown)}"
+            yield warn("toolsets", message, f"Known: {', '.join(toolbox.toolsets)}.")
+    if off := toolbox.never_on():
+        yield ok(
+            "toolsets", f"neither in toolsets.enabled nor in toolsets.disabled, so off: {', '.join(off)}"
+        )
 
 
 def own_tools(application: Application) -> Iterator[DoctorFinding]:
