@@ -68,7 +68,9 @@ class TelegramChannel:
         """
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         if not self._token:
-            raise DeliveryError(f"The worker started without a {TOKEN}.")
+            raise DeliveryError(
+                f"This worker has no {TOKEN}: set it in .env of its home, with what @BotFather gave you."
+            )
         parts = parts_of(delivery.requested, delivery.revision)
         if delivery.placements >= len(parts) + MORE_PLACEMENTS:
             raise DeliveryError("Its messages vanish from the chat before they can be written.", lasting=True)

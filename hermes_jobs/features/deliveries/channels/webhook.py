@@ -74,7 +74,9 @@ class WebhookChannel:
 
     def _key(self) -> bytes:
         if not self._secret:
-            raise DeliveryError(f"Webhooks are signed, and the worker started without a {SECRET}.")
+            raise DeliveryError(
+                f"Webhooks are signed, and this worker has no {SECRET}: set it in .env of its home."
+            )
         if not self._secret.startswith(_ENCODED):
             return self._secret.encode()
         try:
