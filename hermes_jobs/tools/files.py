@@ -86,17 +86,16 @@ class Files:
     def read_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
-        offset: Annotated[int, Meta(ge=1, description="First line to read, counted from 1.")] = 1,
-        limit: Annotated[int, Meta(ge=1, description="Maximum number of lines.")] = DEFAULT_LINES,
+        path: Annotated[str, "Absolute, or relative to the working folder."],
+        offset: Annotated[int, Meta(ge=1, description="First line, counted from 1.")] = 1,
+        limit: Annotated[int, Meta(ge=1, description="Most lines.")] = DEFAULT_LINES,
         column: Annotated[
-            int, Meta(ge=1, description="First character to read in the first line, for very long lines.")
+            int, Meta(ge=1, description="First character of that line, where it is very long.")
         ] = 1,
     ) -> ToolOutcome:
-        """Read a text file by pages: at most 50,000 characters per call, fewer in a small context window.
+        """Read a text file: at most 50,000 characters per call, fewer in a small context window.
 
-        The first line of the result says which lines follow and how to continue; then comes the unchanged
-        text.
+        The first line of the result says which lines follow and how to continue.
         """
         check_workdir(context.workdir)
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
@@ -120,13 +119,10 @@ class Files:
     def write_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
-        content: Annotated[str, "The complete new content."],
+        path: Annotated[str, "Absolute, or relative to the working folder."],
+        content: str,
     ) -> ToolOutcome:
-        """Write a complete file, replacing an existing one; missing folders are created.
-
-        The write is atomic: readers see the old content or the new one.
-        """
+        """Write a complete file, atomically, replacing an existing one; missing folders are created."""
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
@@ -142,14 +138,14 @@ class Files:
     def patch_file(
         self,
         context: ToolContext,
-        path: Annotated[str, "Path of the file, absolute or relative to the working folder."],
-        old_string: Annotated[str, Meta(min_length=1, description="The exact text to replace.")],
-        new_string: Annotated[str, "The replacement; empty to delete the text."],
-        replace_all: Annotated[bool, "Replace all occurrences. Default: the text must occur once."] = False,
+        path: Annotated[str, "Absolute, or relative to the working folder."],
+        old_string: Annotated[str, Meta(min_length=1, description="The exact text.")],
+        new_string: Annotated[str, "Empty deletes the text."],
+        replace_all: bool = False,
     ) -> ToolOutcome:
-        """Replace a text in a file; everything else, including line endings, stays unchanged.
+        """Replace a text in a file; all else, including line endings, stays unchanged.
 
-        old_string must occur exactly once unless replace_all is set: include enough of the surrounding text.
+        old_string must occur once unless replace_all is set: include enough of the surrounding text.
         """
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)

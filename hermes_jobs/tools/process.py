@@ -61,31 +61,28 @@ class ProcessTool:
         self,
         context: ToolContext,
         cancel: Cancel,
-        action: Annotated[Action, "What to do."],
+        action: Action,
         id: Annotated[  # noqa: A002 - the name that models expect
-            str | None, "Id or name of the process; for every action except list."
+            str | None, "Id or name; for all but list."
         ] = None,
         after: Annotated[
             Annotated[int, Meta(ge=0)] | None,
-            "read: position in the output, as returned by the last read. Default: the end of the output.",
+            "read: position in the output, from the last read. Default: its end.",
         ] = None,
         wait: Annotated[
             float,
             Meta(
                 ge=0,
                 le=MAX_WAIT,
-                description="read: seconds to wait for output, or for the end of the process.",
+                description="read: seconds to wait for output, or for the end.",
             ),
         ] = 0.0,
-        text: Annotated[
-            str | None, "write: the text to type; end it with a newline. Empty: close the input."
-        ] = None,
+        text: Annotated[str | None, "write: end it with a newline. Empty: close the input."] = None,
     ) -> str:
         """Manage commands that were started by `terminal` with background.
 
-        list: the processes of this conversation. read: status and output of one; to wait for more output,
-        give `wait` and `after` instead of reading repeatedly. write: type into it. kill: kill it and its
-        children.
+        list: those of this conversation. read: status and output of one; to wait for more, give `wait` and
+        `after` instead of reading repeatedly. write: type into it. kill: end it and its children.
         """
         if action == "list":
             return self._list(context)

@@ -52,22 +52,22 @@ class FileSearch:
         self,
         caller: ToolContext,
         cancel: Cancel,
-        pattern: Annotated[str, Meta(max_length=2_000, description="A Python regular expression.")],
+        pattern: Annotated[str, Meta(max_length=2_000, description="Python's syntax.")],
         *,
-        path: Annotated[str, "Folder to search, or one file."] = ".",
+        path: Annotated[str, "A folder or file."] = ".",
         glob: Annotated[
             Annotated[str, Meta(max_length=1_000)] | None,
-            "Only files that match: `*.py`, `src/**/*.{ts,tsx}`, `!*.md`.",
+            "Such as `*.py`, `src/**/*.{ts,tsx}`, `!*.md`.",
         ] = None,
         mode: Annotated[
             Mode,
-            "`content`: matching lines; `files`: files with a match; `count`: matches per file; "
-            "`names`: files whose path matches.",
+            "`content`: lines; `files`: files with a match; `count`: matches per file; `names`: files whose "
+            "path matches.",
         ] = "content",
-        context: Annotated[int, Meta(ge=0, le=20, description="Lines of context around a match.")] = 0,
-        ignore_case: Annotated[bool, "Ignore case."] = False,
-        offset: Annotated[int, Meta(ge=0, description="Number of results to skip.")] = 0,
-        limit: Annotated[int, Meta(ge=1, le=2_000, description="Maximum number of results.")] = RESULTS,
+        context: Annotated[int, Meta(ge=0, le=20, description="Lines around a match.")] = 0,
+        ignore_case: bool = False,
+        offset: Annotated[int, Meta(ge=0, description="Results to skip.")] = 0,
+        limit: Annotated[int, Meta(ge=1, le=2_000)] = RESULTS,
     ) -> ToolOutcome:
         """Search the lines of text files by a regular expression, or find files by path.
 

@@ -146,29 +146,29 @@ class Terminal:
         self,
         context: ToolContext,
         cancel: Cancel,
-        command: Annotated[str, Meta(min_length=1, description="The command, run by `bash -c`.")],
+        command: Annotated[str, Meta(min_length=1, description="Run by `bash -c`.")],
         timeout: Annotated[
             Annotated[float, Meta(ge=1, le=MAX_TIMEOUT)] | None,
-            "Seconds after which it is killed. Default: the configured limit, usually 120.",
+            "Seconds until it is killed. Default: usually 120.",
         ] = None,
         background: Annotated[
-            bool, "Return immediately, for servers, watchers and long builds. Read the output with `process`."
+            bool, "For servers, watchers and long builds. Read the output with `process`."
         ] = False,
         name: Annotated[
             Annotated[str, Meta(pattern=PROCESS_NAME)] | None,
-            "With background: a name; the process then continues after this conversation has ended.",
+            "With background: it then outlives this conversation.",
         ] = None,
     ) -> ToolOutcome:
-        """Run a shell command in the working folder and return its output (both streams) and exit code.
+        """Run a shell command in the working folder; returns its output (both streams) and exit code.
 
-        Every call is a new shell: `cd` and variables do not carry over. There is no terminal and no input:
-        use options that avoid questions. Child processes end with the command, so do not use `&` or nohup for
-        what should continue: set background. The result is then an id, immediately; such a command has no
-        time limit, and ends with this conversation unless it has a name. Kill what you no longer need.
+        Every call is a new shell: `cd` and variables do not carry over. There is no input: use options that
+        avoid questions. Child processes end with the command: for what should continue set background, not
+        `&` or nohup. It returns an id at once, has no time limit, and ends with this conversation unless it
+        has a name. Kill what you no longer need.
 
         Commands of one message run in order, unless configured otherwise. A sandbox hides keys, credentials
-        and the home of hermes-jobs: files there may exist although they look missing or empty. Do not try to
-        get around it: tell the user.
+        and the home of hermes-jobs: files may look missing or empty. Do not try to get around it: tell the
+        user.
         """
         check_workdir(context.workdir)
         if background:

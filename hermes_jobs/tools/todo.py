@@ -18,9 +18,9 @@ ENDED = ("completed", "cancelled")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A todo in the model's call. With `merge`, missing fields are unchanged."""
+    """A todo."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=100, description="Your id for the item.")]
+    id: Annotated[str, Meta(min_length=1, max_length=100)]
     text: Annotated[Annotated[str, Meta(min_length=1, max_length=1_000)] | None, "What to do."] = None
     status: TodoStatus | None = None
 
@@ -37,12 +37,12 @@ def todo_tools() -> tuple[Tool, ...]:
 
 def todo(
     context: ToolContext,
-    items: Annotated[Items | None, "The items, in order. Default: only read the list."] = None,
-    merge: Annotated[bool, "Change or add these items by id, and keep the others."] = False,
+    items: Annotated[Items | None, "In order. Default: only read the list."] = None,
+    merge: Annotated[bool, "Change or add these by id; other items and missing fields stay."] = False,
 ) -> ToolOutcome:
-    """Keep a to-do list of this conversation, for work of three steps or more.
+    """Keep a to-do list, for work of three steps or more.
 
-    Write it before you start, keep one item in_progress, and mark each item completed as soon as it is.
+    Write it before you start, keep one item in_progress, and mark each completed as soon as it is.
     """
     if items is None:
         return ToolOutcome(content=show(context.todos))

@@ -105,7 +105,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def delegate(
         self,
         context: ToolContext,
-        tasks: Annotated[Tasks, "The tasks, which run in parallel."],
+        tasks: Tasks,
         wait: Annotated[
             bool,
             "true: the result of this call has all answers. false: you continue, and each answer arrives "
@@ -114,9 +114,8 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     ) -> ToolOutcome:
         """Delegate tasks to sub-agents, which run in parallel with their own tools and give one answer each.
 
-        Use it for work with independent parts, or for work that would fill this conversation with details
-        that are not needed afterwards. Do not use it for what one or two calls of yours can do. Sub-agents
-        share your budget. Check the status of each answer before you rely on it.
+        For work with independent parts, or whose details this conversation does not need; not for what one or
+        two calls of yours can do. They share your budget. Check each answer's status before you rely on it.
         """
         if context.depth >= self.limits.depth:
             raise ToolFailed(

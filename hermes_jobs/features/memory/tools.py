@@ -25,7 +25,7 @@ Tags: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=MAX_TAG)], ...]
 
 
 class MemoryStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One operation of a batch; `action` and `target` default to those of the batch."""
+    """One of several operations."""
 
     action: MemoryAction | None = None
     target: MemoryTarget | None = None
@@ -55,29 +55,25 @@ class MemoryTools:
     def memory(  # noqa: PLR0913, PLR0917 - a model's arguments
         self,
         context: ToolContext,
-        action: Annotated[MemoryAction | None, "What to do, if `operations` is not given."] = None,
+        action: Annotated[MemoryAction | None, "Unless `operations` is given."] = None,
         target: Annotated[
-            MemoryTarget | None, "`user`: who the user is and what they prefer. `memory`: everything else."
+            MemoryTarget | None, "`user`: who they are and what they prefer. `memory`: all else."
         ] = None,
-        content: Annotated[str | None, "The entry, for add and replace: one fact, short."] = None,
-        old_text: Annotated[
-            str | None, "For replace and remove: a text that occurs in this entry only."
-        ] = None,
+        content: Annotated[str | None, "add, replace: one short fact."] = None,
+        old_text: Annotated[str | None, "replace, remove: a text that only this entry has."] = None,
         operations: Annotated[
-            Steps | None, "Several operations at once, all or nothing, each with `action` and `target`."
+            Steps | None, "Several, all or nothing; `action` and `target` default to the call's."
         ] = None,
         kind: Annotated[
             MemoryClass | None,
-            "`identity`: in every prompt. `episodic`: in prompts while there is room, otherwise recalled "
-            "when a message is about it. `working`: only in this conversation. Default: `identity` for "
-            "`user`, `episodic` for `memory`.",
+            "`identity`: in every prompt (default for `user`). `episodic`: in prompts while there is room, "
+            "else recalled (default for `memory`). `working`: only in this conversation.",
         ] = None,
-        tags: Annotated[Tags, "A few additional words by which it can be found."] = (),
+        tags: Annotated[Tags, "More words to find it by."] = (),
     ) -> ToolOutcome:
-        """Save what will matter in later sessions: add, replace or remove an entry.
+        """Save what will matter in later sessions: preferences, corrections, projects' context, proven facts.
 
-        Save preferences, corrections, context of projects, and what proved true; no credentials, guesses or
-        temporary facts. It is saved immediately, and is in the prompt from the next session on; entries that
+        No credentials, guesses or temporary facts. It is in the prompt from the next session on; entries that
         do not fit are recalled when a message is about them.
         """
         requested = _operations(action, target, content, old_text, operations, kind=kind, tags=tags)

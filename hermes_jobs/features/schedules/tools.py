@@ -65,26 +65,24 @@ class ScheduleTool:
     def schedule(
         self,
         context: ToolContext,
-        action: Annotated[Action, "What to do."],
+        action: Action,
         when: Annotated[
             str | None,
-            "For add: `every weekday at 9`, `in 2 hours`, `every 30 minutes`, `tomorrow at 14:00`, "
-            "`2026-12-24T18:00`, or five fields of cron.",
+            "add: `every weekday at 9`, `in 2 hours`, `tomorrow at 14:00`, `2026-12-24T18:00`, or five "
+            "fields of cron.",
         ] = None,
         task: Annotated[
             str | None,
-            "For add: the task, in full sentences; the run knows nothing of this conversation.",
+            "add: in full sentences; the run knows nothing of this conversation.",
         ] = None,
-        name: Annotated[str | None, "For add: a short name."] = None,
-        timezone: Annotated[
-            str | None, "For add: time zone, such as Europe/Berlin. Default: the user's."
-        ] = None,
-        schedule: Annotated[str | None, "For pause, resume, remove: id or name."] = None,
+        name: Annotated[str | None, "add: a short one."] = None,
+        timezone: Annotated[str | None, "add: such as Europe/Berlin. Default: the user's."] = None,
+        schedule: Annotated[str | None, "pause, resume, remove: id or name."] = None,
     ) -> ToolOutcome:
         """Schedule prompts that are sent to you at set times, once or repeatedly.
 
-        Each run is a new session in which nobody can answer questions; its answer is delivered to the user.
-        Add a schedule only when the user asks for it, and tell them when it will run.
+        Each run is a new session in which nobody can answer questions; its answer goes to the user. Add one
+        only when the user asks for it, and tell them when it will run.
         """
         now = self._clock.now()
         match action:

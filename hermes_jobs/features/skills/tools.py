@@ -59,52 +59,46 @@ class _SkillTools:
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
 
-    def skills_list(
-        self, context: ToolContext, category: Annotated[str | None, "Only skills of this category."] = None
-    ) -> str:
-        """List all skills with their descriptions.
-
-        Check it before hard or unfamiliar work, and before you write a new skill.
-        """
+    def skills_list(self, context: ToolContext, category: str | None = None) -> str:
+        """List all skills. Check it before unfamiliar work, and before you write a new skill."""
         return self._skills.listing(category, _toolsets(context))
 
     def skill_view(
         self,
         context: ToolContext,
         name: str,
-        file_path: Annotated[str, "One of its files, such as references/api.md. Default: SKILL.md."] = "",
+        file_path: Annotated[str, "Such as references/api.md. Default: SKILL.md."] = "",
     ) -> str:
-        """Read a skill, or one file of it. Read a skill completely before you follow or change it."""
+        """Read a skill, or one of its files; completely before you follow or change it."""
         return self._skills.view(name, file_path, _toolsets(context))
 
     def skill_manage(  # noqa: PLR0913, PLR0917 - what the six actions take between them
         self,
         context: ToolContext,
         action: Action,
-        name: Annotated[str, "Lower-case letters, digits and single hyphens."],
+        name: Annotated[str, "Lower-case letters, digits, single hyphens."],
         content: Annotated[
             str | None,
-            "create, edit: the complete SKILL.md, which starts with front matter between two lines of `---` "
-            "with `name` and `description` (what it does, when to use it). write_file: the complete file.",
+            "create, edit: the complete SKILL.md, with front matter between two lines of `---`: `name` and "
+            "`description` (what it does, when to use it). write_file: the complete file.",
         ] = None,
-        category: Annotated[str | None, "create, edit: category (a folder)."] = None,
+        category: Annotated[str | None, "create, edit: a folder."] = None,
         file_path: Annotated[
             str | None,
-            "write_file, remove_file, patch: a file in references/, templates/, scripts/ or assets/, or "
-            "any existing file.",
+            "write_file, remove_file, patch: in references/, templates/, scripts/ or assets/, or any "
+            "existing file.",
         ] = None,
-        file_content: Annotated[str | None, "write_file: the same as content."] = None,
-        old_string: Annotated[str | None, "patch: the exact text to replace, which must occur once."] = None,
-        new_string: Annotated[str | None, "patch: the replacement."] = None,
-        replace_all: Annotated[bool, "patch: replace all occurrences."] = False,
+        file_content: Annotated[str | None, "The same as content."] = None,
+        old_string: Annotated[str | None, "patch: the exact text, which must occur once."] = None,
+        new_string: str | None = None,
+        replace_all: bool = False,
     ) -> ToolOutcome:
         """Create and improve skills: instructions for doing a kind of task well.
 
-        Actions: create, edit (replaces SKILL.md), patch (replaces one passage; best for improving), delete,
-        write_file and remove_file (supporting files). A skill says when to use it, the steps, the pitfalls
-        and how to verify the result. Look for a skill to improve before you create one. In a conversation,
-        ask the user before you create or delete one; corrections may be patched without asking. Changes take
-        effect immediately.
+        edit replaces SKILL.md, patch one passage (best for improving); write_file and remove_file are for
+        supporting files. A skill says when to use it, the steps, the pitfalls and how to verify the result.
+        Improve one rather than create another. In a conversation, ask the user before you create or delete
+        one; corrections may be patched without asking.
         """
         fields = {
             "content": content if content is not None else file_content,

@@ -87,13 +87,12 @@ class Web:
     def web_fetch(
         self,
         cancel: Cancel,
-        url: Annotated[str, Meta(min_length=1, max_length=8_000, description="An http or https URL.")],
-        offset: Annotated[int, Meta(ge=0, description="Characters of the text to skip.")] = 0,
+        url: Annotated[str, Meta(min_length=1, max_length=8_000, description="http or https.")],
+        offset: Annotated[int, Meta(ge=0, description="Characters to skip.")] = 0,
     ) -> ToolOutcome:
         """Fetch a page of the public web as text: HTML as Markdown, JSON and plain text unchanged.
 
-        At most 50,000 characters per call; the first line of the result says how to continue. Scripts are not
-        run.
+        At most 50,000 characters per call; the first line says how to continue. Scripts are not run.
         """
         page = PageRequest(
             url=url,
