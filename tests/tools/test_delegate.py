@@ -86,24 +86,26 @@ def refusal(task: Mapping[str, Any], **more: Any) -> str:
     [
         (
             {"agent": "reviewer", "toolsets": ["terminal"]},
-            "a sub-agent of the kind `reviewer` cannot have `terminal`. It can have: context, files, todo.",
+            "a sub-agent of the kind `reviewer` cannot have `terminal`. It can have: context, files, own, "
+            "todo.",
         ),
         (
             {"agent": "research", "toolsets": ["web", "coding"]},
-            "a sub-agent of the kind `research` cannot have `files`. It can have: context, todo, web.",
+            "a sub-agent of the kind `research` cannot have `files`. It can have: context, own, todo, web.",
         ),
         (
             {"agent": "mailer", "toolsets": ["mcp"]},
-            "a sub-agent of the kind `mailer` cannot have `mcp-git`. It can have: context, mcp-mail, todo.",
+            "a sub-agent of the kind `mailer` cannot have `mcp-git`. It can have: context, mcp-mail, own, "
+            "todo.",
         ),
         (
             {"agent": "none", "toolsets": ["files"]},
-            "a sub-agent of the kind `none` cannot have `files`. It can have: context, todo.",
+            "a sub-agent of the kind `none` cannot have `files`. It can have: context, own, todo.",
         ),
         (
             {"agent": "careful", "toolsets": ["terminal"]},
             "a sub-agent of the kind `careful` cannot have `terminal`. It can have: context, delegate, "
-            "files, mcp-git, mcp-mail, memory, todo, web.",
+            "files, mcp-git, mcp-mail, memory, own, todo, web.",
         ),
         (
             {"agent": "reviewer", "model": "huge"},
@@ -125,7 +127,7 @@ def test_a_kind_gets_nothing_that_the_delegating_agent_lacks() -> None:
     assert child({"agent": "coding"}, toolsets=("delegate", "files")).toolsets == ("files",)
     assert refusal({"agent": "research"}, toolsets=("delegate", "files")) == (
         "a sub-agent of the kind `research` has web, and you have none of these. "
-        "Yours are: context, delegate, files, todo."
+        "Yours are: context, delegate, files, own, todo."
     )
 
 
