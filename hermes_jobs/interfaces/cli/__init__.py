@@ -140,6 +140,8 @@ class LazyGroup(click.Group):
         from importlib import import_module
 
         module, _, attribute = entry.target.partition(":")
+        # Events of the kernel and of features import each other, which works from this end only.
+        import_module("hermes_jobs.kernel.events")
         command = getattr(import_module(module, __name__), attribute)
         assert isinstance(command, click.Command), f"{entry.target} is not a command"
         return command
