@@ -16,6 +16,7 @@ from rich.cells import cell_len
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import cost_text, moment, money
+from tests.home import PATIENCE
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 
@@ -102,7 +103,7 @@ def test_following_shows_new_events_until_it_is_interrupted(home: WrittenHome) -
         home.prefetch("aa")
         assert "ContextPrefetched" in follower.stdout.readline()
         follower.send_signal(signal.SIGINT)
-        assert follower.wait(30) == 130
+        assert follower.wait(PATIENCE) == 130
         assert "Traceback" not in follower.stderr.read()
 
 

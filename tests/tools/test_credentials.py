@@ -17,6 +17,7 @@ from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.sandbox import Layer
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from tests.tables import slow
+from tests.tools.support import wait_until
 
 from .keys_support import KEYS, Person, Recorder, recording
 
@@ -376,7 +377,7 @@ def test_the_attacks_would_work_if_keys_were_visible(
     person = people(tmp_path.resolve(), recorder.port, mode="off")
     for command in ATTACKS[name](person):
         person.run(command, approved=True)
-    assert "ssh" in recorder.keys
+    wait_until(lambda: "ssh" in recorder.keys, "a key: git does not wait for every program that it starts")
 
 
 def test_a_person_is_asked_with_the_code_named_and_it_then_sees_the_keys_of_that_program_only(
