@@ -91,7 +91,7 @@ class Bench:
             requests=ReplayedRequests(
                 sessions, lambda session, turn, _: requests.build(session, turn), leave_out, put_in
             ),
-            at=ConfiguredModel(model=self.model, pricing=self.model),
+            chosen=ConfiguredModel(model=self.model, pricing=self.model),
             reserve=lambda replay, request: pytest.fail("nothing is reserved here"),
             read=ReadTools(toolbox, lambda call: call.name == "consult", tuple),
             retries=Retries(lambda *_: None, clock, ids),

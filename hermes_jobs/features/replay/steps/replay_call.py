@@ -81,7 +81,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A `PaidStepHandler`. `reserve` reserves the cost of a request."""
 
     requests: ReplayedRequests
-    at: ConfiguredModel
+    chosen: ConfiguredModel
     reserve: Approve
     read: Read
     retries: Retries
@@ -138,7 +138,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """The reply; with a smaller output limit if the model's is smaller than the recorded one."""
         while True:
             try:
-                return self.at.model.reply(request, cancel, lambda text: None)
+                return self.chosen.model.reply(request, cancel, lambda text: None)
             except ModelError as error:
                 shorter = shorter_answer(request.max_tokens, error.limit)
                 if error.kind != OUTPUT_LIMIT or shorter is None:
@@ -154,7 +154,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         seconds: float,
         cancel: Cancel,
     ) -> e.ReplayCallEnded:
-        billed = bill(reply, request.model, self.at.pricing)
+        billed = bill(reply, request.model, self.chosen.pricing)
         estimated = NO_USAGE
         if reply.usage == NO_USAGE and call.reserved is not None:
             estimated = Usage(call.reserved.input_tokens, tokens(reply.content + reply.reasoning))
@@ -172,7 +172,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             estimated=estimated,
             estimated_cost_usd=0.0
             if estimated == NO_USAGE
-            else self.at.pricing.cost_usd(billed.model, estimated),
+            else self.chosen.pricing.cost_usd(billed.model, estimated),
             followed=self._followed(state, call, reply, cancel),
         )
 
@@ -200,7 +200,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
         sent = call.reserved.input_tokens if call.reserved is not None else 0
         estimated = unreported(error, sent)
-        price = self.at.pricing.cost_usd
+        price = self.chosen.pricing.cost_usd
         return e.ReplayCallFailed(
             step=call.id,
             attempt=call.attempt,
