@@ -29,7 +29,7 @@ def is_conflict(base: str, ours: str, theirs: str) -> bool:
     are_conflicts: list[bool] = []
 
     def meet(was: Lines, mine: Lines, other: Lines) -> Lines:
-        are_conflicts.append(any(line not in mine and line not in other for line in was))
+        are_conflicts.append(bool(frozenset(was).difference(mine, other)))
         return mine
 
     _merged(base, ours, theirs, meet)
@@ -87,9 +87,19 @@ def _common(base: Lines, ours: Lines, theirs: Lines) -> Iterator[tuple[int, int,
             j += 1
 
 
+MOST_COMPARED = 4_000
+"""Lines of a text that are compared with all of another: `SequenceMatcher` takes their square in time."""
+
+
 def _matches(some: Lines, others: Lines) -> list[tuple[int, int, int]]:
-    blocks = SequenceMatcher(None, some, others).get_matching_blocks()
-    return [(block.a, block.b, block.size) for block in blocks if block.size]
+    """The common lines, in order; of very long texts those that both begin and end with."""
+    if max(len(some), len(others)) <= MOST_COMPARED:
+        blocks = SequenceMatcher(None, some, others).get_matching_blocks()
+        return [(block.a, block.b, block.size) for block in blocks if block.size]
+    head = _alike(some, others)
+    tail = _alike(some[head:][::-1], others[head:][::-1])
+    ends = ((0, 0, head), (len(some) - tail, len(others) - tail, tail))
+    return [block for block in ends if block[2]]
 
 
 def _resolved(span: Span, base: Lines, ours: Lines, theirs: Lines, *, meet: Meet) -> Lines:
@@ -130,14 +140,14 @@ def _alike(some: Lines, others: Lines) -> int:
 
 def _removed(was: Lines, mine: Lines, other: Lines) -> frozenset[str]:
     """The lines of ours that are the base's, and that the other side does not have."""
-    return frozenset(line for line in mine if line in was and line not in other)
+    return frozenset(was).intersection(mine).difference(other)
 
 
 def _holds(lines: Lines, others: Lines) -> bool:
     """Whether the others stand among the lines, one after the other in a row."""
-    expected = [line.rstrip("\r\n") for line in others]
-    there = [line.rstrip("\r\n") for line in lines]
-    return any(there[at : at + len(expected)] == expected for at in range(len(there) - len(expected) + 1))
+    ends = "\r\n"
+    expected, there = ("".join(f"{line.rstrip(ends)}\n" for line in each) for each in (others, lines))
+    return f"\n{expected}" in f"\n{there}"
 
 
 def _ended(lines: Lines) -> Lines:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted, ToolContext
+from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted, ToolContext, Verdict
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.tool import ToolFailed, ToolRefused
 
@@ -29,9 +29,12 @@ class CheckCommand:
             Path(folder, FILE).write_text(answer, encoding="utf-8", errors="replace")
             call = self._ids("k")
             context = ToolContext(session="", turn="", call=call, workdir=folder, attended=False)
-            verdict = self._options.policy.verdict(command, context)
+            policy = self._options.policy
+            verdict = policy.verdict(command, context)
             if verdict.decision == "deny":
                 return False, verdict.refusal()
+            if code := policy.unconfined_code(command, context):
+                return False, Verdict("deny", code, advice="").refusal()
             try:
                 ended = Terminal(self._options).run(context, cancel, command)
             except (ToolFailed, ToolRefused) as error:

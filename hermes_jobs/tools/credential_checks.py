@@ -121,6 +121,15 @@ def transfers(invocation: Invocation, places: Sequence[str], line: Line) -> Find
     return Finding(places=needed, code=finding.code, guards={**finding.guards, **allowed})
 
 
+def reaches_folder(invocation: Invocation, line: Line) -> tuple[str, ...]:
+    """The repositories that a transfer reaches without a server: git runs their hooks here."""
+    try:
+        addresses = _addresses(git.split_verb(invocation)[0], line)
+    except Unreadable:
+        return ("a repository that cannot be checked",)
+    return tuple(f"the repository {clip(one, 80)}" for one in addresses if "::" in one or not _transport(one))
+
+
 _THIS_MACHINE = re.compile(r"https?://(?:[^@/]*@)?(?:localhost|127\.|0\.|\[)", re.IGNORECASE)
 """A server that code of the folder may have started."""
 

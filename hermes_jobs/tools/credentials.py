@@ -113,6 +113,11 @@ def _table() -> Mapping[str, Sequence[CredentialRow]]:
     return table
 
 
+def rows_of(program: str) -> Sequence[CredentialRow]:
+    """The rows of a program."""
+    return _table().get(program, ())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Keys:
     """The keys of a command line. `code`: what of the folder would see them, so that a person is asked;
@@ -168,15 +173,14 @@ class Credentials:
         uses = [
             (part, row, places)
             for part in parts
-            for row in _table().get(part.invocation.name, ())
+            for row in rows_of(part.invocation.name)
             if row.is_for(part.invocation) and (approved or not row.approved)
             if (places := self._existing(row.places))
         ]
         if not uses:
             return NO_KEYS
         changes = key_environment(self.environ, self.paths, workdir)
-        environ = applied({"HOME": self.paths.user_home, "PATH": os.defpath, **self.environ}, changes)
-        line, obstacle = self._line([part.invocation for part in parts], workdir, environ)
+        line, obstacle = self.line([part.invocation for part in parts], workdir, changes)
         findings = [self._finding(part.invocation, row, places, line) for part, row, places in uses]
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:
@@ -186,7 +190,7 @@ class Credentials:
             filter(
                 None,
                 (
-                    self._obstacle(part, line, uses=part in using) or _writing(part, line, only_git=only_git)
+                    self._obstacle(part, line, uses=part in using) or writing(part, line, only_git=only_git)
                     for part in parts
                 ),
             ),
@@ -245,10 +249,13 @@ class Credentials:
         named = (*([row.code] if row.code else ()), *([f"what `{other}` names"] if other else ()))
         return finding if not named else Finding(places=places, code=(*named, *finding.code))
 
-    def _line(
-        self, invocations: Sequence[Invocation], workdir: str, environ: Mapping[str, str]
+    def line(
+        self, invocations: Sequence[Invocation], workdir: str, changes: Mapping[str, str | None]
     ) -> tuple[Line, str]:
-        """The line with the folders in which it may run, and what stands against its seeing keys."""
+        """The line with the folders in which it may run, and what stands against its seeing keys.
+
+        `changes`: those of its environment."""
+        environ = applied({"HOME": self.paths.user_home, "PATH": os.defpath, **self.environ}, changes)
         folders, obstacle = [os.path.normpath(workdir)], ""
         for invocation in invocations:
             if invocation.name != "cd":
@@ -292,7 +299,7 @@ class Credentials:
             return f"`{name}` is a program of this folder"
         if invocation.given or (uses and any(UNKNOWN in word for word in _known(invocation))):
             return f"the arguments of `{name}` are not known"
-        return _git_obstacle(part, uses=uses) if invocation.name == "git" else ""
+        return git_obstacle(part, uses=uses) if invocation.name == "git" else ""
 
 
 def _known(invocation: Invocation) -> Iterator[str]:
@@ -304,7 +311,7 @@ def _known(invocation: Invocation) -> Iterator[str]:
             next(rest, None)
 
 
-def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
+def git_obstacle(part: CommandPart, *, uses: bool) -> str:
     """Why a command of git must not be in a line with keys."""
     verb, _settings, _folders = git.split_verb(part.invocation)
     table = load("credentials")["git"]
@@ -328,7 +335,7 @@ def _git_obstacle(part: CommandPart, *, uses: bool) -> str:
     return ""
 
 
-def _writing(part: CommandPart, line: Line, *, only_git: bool) -> str:
+def writing(part: CommandPart, line: Line, *, only_git: bool) -> str:
     """Why a redirection of this part stands against its line seeing keys.
 
     Programs other than git read settings in the folder by names of their own: beside them nothing is written.

@@ -29,13 +29,21 @@ from hermes_jobs.tools.path_policy import is_inside
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
-CHANGES_SETTINGS = re.compile(
-    r"\bgit\b[^;&|]*\b(?:remote|config|push|pull|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
-)
-"""Commands that change settings of a repository as part of everyday work: for these they stay writable, and
-are checked afterwards."""
-
 NAMES_GIT = re.compile(r"\bgit\b")
+_CHANGING_VERB = re.compile(
+    r"\b(?:remote|config|push|pull|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
+)
+
+
+def changes_settings(command: str) -> bool:
+    """Whether a command changes settings of a repository as part of everyday work.
+
+    For these they stay writable, and are checked afterwards."""
+    parts = re.split(r"[;&|]", command)
+    return any(
+        (named := NAMES_GIT.search(part)) is not None and _CHANGING_VERB.search(part, named.end()) is not None
+        for part in parts
+    )
 
 
 def locks_repositories(command: str, *, background: bool) -> bool:
@@ -54,7 +62,7 @@ def locked(found: Found, command: str, *, background: bool = False) -> list[str]
         elif background and os.path.basename(folder) == ".vscode":
             result.append(folder)
     names = set(guarded_files.git_names())
-    if CHANGES_SETTINGS.search(command):
+    if changes_settings(command):
         names -= {"config", "config.worktree"}
     for repository in found.repositories:
         if whole:

@@ -21,7 +21,7 @@ import msgspec
 from hermes_jobs.tools.tables import load, words
 
 MAX_FOLDERS = 2_000
-MAX_DEPTH = 4
+MAX_DEPTH = 32
 MAX_MODULE_DEPTH = 6  # a submodule's name may have slashes, and it may have submodules
 MAX_BYTES = 1_000_000  # of a file that can be restored
 MAX_ENTRIES = 2_000  # of one guarded folder; one with more is guarded as a whole

@@ -15,6 +15,7 @@ from hermes_jobs.kernel.events import CallPattern, Ruling
 from hermes_jobs.kernel.streams.approval_rules import COMMANDS, ApprovalRule, pattern_text
 from hermes_jobs.tools.path_policy import real_path_inside
 from hermes_jobs.tools.tool import ALLOW, Arguments, Tool
+from hermes_jobs.tools.unconfined_code import ADVICE
 
 EDITS = "edit"
 PLANNING = frozenset({"todo"})
@@ -52,9 +53,13 @@ class Permit:
             question = f"your rule {ask_rule.number}: {pattern_text(ask_rule.calls)}"
         if not question and self._approvals.mode == "edits" and self._is_command() and not self._only_reads():
             question = EVERY_COMMAND
+        advice = ""
+        if not question and not self._context.attended:
+            question = self._tool.rules.asks_unattended(self._arguments, self._context)
+            advice = ADVICE
         if not question:
             return ALLOW
-        return self._lifted(question, ask_rule) or self._question(question)
+        return self._lifted(question, ask_rule) or self._question(question, advice)
 
     def _lifted(self, question: str, ask_rule: ApprovalRule | None) -> Verdict | None:
         """The approval that allows the call."""
@@ -78,9 +83,10 @@ class Permit:
         by = f"{source}: {' and '.join(map(pattern_text, used))}"
         return Verdict("allow", question, by=by, approved=all(pattern.exact for pattern in used))
 
-    def _question(self, question: str) -> Verdict:
+    def _question(self, question: str, advice: str) -> Verdict:
         if not self._context.attended:
-            return Verdict("deny", f"{question}, and nobody can be asked in this turn")
+            verdict = Verdict("deny", f"{question}, and nobody can be asked in this turn")
+            return replace(verdict, advice=advice or verdict.advice)
         offer = self._tool.rules.offer(self._tool.name, self._arguments, self._context)
         return Verdict("ask", question, offer=offer)
 

@@ -25,6 +25,7 @@ from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.tool import ALLOW
+from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder
 from hermes_jobs.tools.wrappers import find_starts
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
@@ -106,6 +107,21 @@ class CommandPolicy:
             self.is_confined,
             budget,
         )
+
+    def unconfined_code(self, command: str, context: ToolContext) -> str:
+        """What of a command may run code of the folder where no sandbox confines it; empty if nothing does.
+
+        For turns in which nobody can be asked. What `allow` names may do so, but for what git runs unseen."""
+        if self.policy == "allow" or self.is_confined():
+            return ""
+        try:
+            found = self._invocations(command, context, Budget())
+        except Unparsable:
+            return ""  # that is a question already
+        parts = [CommandPart(invocation, ()) for invocation in found]
+        credentials = self.credentials or Credentials(paths=self.paths)
+        code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
+        return f"{WITHOUT_SANDBOX}: {code}" if code else ""
 
     def typing(self, text: str, context: ToolContext) -> Verdict:
         """Decide on a text typed into a running program, which may be a shell."""

@@ -56,7 +56,7 @@ def enter(plan: SandboxPlan) -> None:
             _allow(libc, ruleset, "/proc", READING | WRITE_FILE)
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _restrict(libc, ruleset)
-    refused = [] if plan.sockets or plan.open else [AF_UNIX]
+    refused = [] if plan.sockets else [AF_UNIX]
     refused += [] if plan.network else [AF_INET, AF_INET6]
     if refused:
         refuse_sockets(libc, refused)

@@ -102,6 +102,10 @@ class CommandRules(CallRules):
             return exactly
         return line.allowed_by(others)
 
+    def asks_unattended(self, arguments: Arguments, context: ToolContext) -> str:
+        """See `CallRules.asks_unattended`."""
+        return self._policy.unconfined_code(arguments["command"], context)
+
     def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_always_asked`."""
         return self._policy.line(arguments["command"], context).is_always_asked

@@ -21,6 +21,10 @@ _LOOKUP_OPTION = re.compile(r"-p?[vV]")  # of `command`, with which it runs noth
 _FIND_OPTION = re.compile(r"-[HLP]|-O\d")  # they precede the folders
 
 
+_WATCHERS = {"nodemon": ("-x", "--exec"), "cargo": ("-s", "--shell"), "chokidar": ("-c", "--command")}
+"""Programs that give the value of an option to a shell each time a file has changed."""
+
+
 class Wrapper(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A program that runs the program after its own arguments.
 
@@ -94,8 +98,8 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
         if name == "parallel":
             return _in_parallel(words)
         return " ".join(words) if wrapper.joins else "\n".join(word for word in words if word[:1] != "-")
-    if name == "nodemon":
-        return next((text for option, text in pairwise(arguments) if option in ("-x", "--exec")), None)
+    if name in _WATCHERS and (name != "cargo" or arguments[:1] == ("watch",)):
+        return next((text for option, text in pairwise(arguments) if option in _WATCHERS[name]), None)
     return after_c(words) if name == "flock" else None
 
 

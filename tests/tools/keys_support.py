@@ -140,10 +140,11 @@ class Person:
         }
         self.paths = PathPolicy(home=str(folder / ".hermes-jobs"), user_home=str(folder))
         credentials = Credentials(paths=self.paths, environ=filtered_environment(self.environ))
-        self.policy = CommandPolicy(paths=self.paths, credentials=credentials)
-        options = TerminalOptions(
+        sandbox = Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),))
+        self.policy = CommandPolicy(paths=self.paths, credentials=credentials, is_confined=sandbox.confines)
+        self.options = options = TerminalOptions(
             policy=self.policy,
-            sandbox=Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),)),
+            sandbox=sandbox,
             environ=self.environ,
             timeout=60,
         )

@@ -673,7 +673,7 @@ def test_cargo_finds_its_token_where_its_home_is_a_cache(
         ("echo x >> ~/.bashrc", True),
         ("git push", True),
         ("ls && git status", False),
-        ("make test", False),
+        ("make test", True),
     ],
 )
 def test_without_a_sandbox_the_rules_alone_refuse_in_unattended_turns(

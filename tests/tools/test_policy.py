@@ -159,7 +159,7 @@ ASK = {
         "rm -r build",
         "rm -rf build",
         "rm -Rf ./x",
-        "find . -name '*.pyc' -delete",
+        "find . -name '*.py' -delete",
         "find . -name x -exec rm -rf {} +",
         "xargs rm -rf",
         "find / -name '*.log' -exec rm -rf {} +",

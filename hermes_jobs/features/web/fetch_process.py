@@ -204,9 +204,16 @@ def extract_markdown(html: str, url: str) -> str:
         return (convert(html, options).content or "").strip()
 
     text = converted(html, cleaned=True) or converted(html, cleaned=False)
-    title = re.search(r"<title[^>]*>(.*?)</title>", html[: 1 << 16], re.IGNORECASE | re.DOTALL)
-    name = " ".join(converted(title[1], cleaned=True).split()) if title else ""
+    title = _title(html[: 1 << 16])
+    name = " ".join(converted(title, cleaned=True).split()) if title else ""
     return f"Title: {name}\n\n{text}" if name else text
+
+
+def _title(html: str) -> str:
+    """The content of the first `title` element; empty if there is none."""
+    opened = re.search(r"<title(?:\s[^<>]*)?>", html, re.IGNORECASE)
+    closed = re.compile("</title>", re.IGNORECASE).search(html, opened.end()) if opened else None
+    return html[opened.end() : closed.start()] if opened and closed else ""
 
 
 if __name__ == "__main__":

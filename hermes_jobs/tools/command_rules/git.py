@@ -1,7 +1,11 @@
 """Checks on git commands: settings that name a program, and folders that they write in."""
 
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH112, PTH113, PTH119
+
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -106,4 +110,46 @@ def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:
     return adds and any(invocation.name == "push" for invocation in verbs)
 
 
-CHECKS = (git_sets_program, git_in_scratch, git_configures_program, git_clones_with_program)
+def takes_old_files(verb: Invocation, context: CommandContext) -> bool:
+    """Whether it takes named files, not folders, from a revision that it names: an edit like any other."""
+    before, mark, files = _around(verb.arguments, "--")
+    if verb.name == "git-restore":
+        operands = verb.operands
+        sources = values(verb, "s", "--source")
+        names = [word for word in operands if word not in sources]
+        revisions = sources
+    else:
+        revisions, names = [word for word in before if not word.startswith("-")], list(files)
+    return bool(
+        (mark or verb.name == "git-restore")
+        and len(revisions) == 1
+        and names
+        and all(_is_one_file(name, verb, context) for name in names)
+    )
+
+
+def _around(arguments: Sequence[str], mark: str) -> tuple[Sequence[str], bool, Sequence[str]]:
+    if mark not in arguments:
+        return arguments, False, ()
+    index = arguments.index(mark)
+    return arguments[:index], True, arguments[index + 1 :]
+
+
+def _is_one_file(name: str, verb: Invocation, context: CommandContext) -> bool:
+    path = verb.path(name)
+    return (
+        path is not None and re.search(r"[*?\[:]", name) is None and context.once(_looks_like_file, path, "")
+    )
+
+
+def _looks_like_file(path: str, _user_home: str) -> bool:
+    return os.path.isfile(path) or ("." in os.path.basename(path)[1:] and not os.path.isdir(path))
+
+
+CHECKS = (
+    git_sets_program,
+    git_in_scratch,
+    git_configures_program,
+    git_clones_with_program,
+    takes_old_files,
+)

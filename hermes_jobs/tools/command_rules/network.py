@@ -16,10 +16,13 @@ _HOST = re.compile(r"^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]
 
 
 def asks_with_substitution(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it sends the output of a command substitution to another machine."""
-    unseen = (
-        [argument for argument in invocation.arguments if UNKNOWN in argument] if context.substitutes else []
-    )
+    """Whether it sends the output of a command substitution, or of `xargs`' input, to another machine."""
+    unseen = [argument for argument in invocation.arguments if UNKNOWN in argument]
+    if not context.substitutes:
+        is_ours = not invocation.given or is_this_machine(invocation, context)
+        unseen = (
+            [] if is_ours else [argument for argument in unseen if "://" in argument.replace(UNKNOWN, "")]
+        )
     if invocation.name in words("network", "address_askers"):
         return any("://" in argument or argument.startswith("mailto:") for argument in unseen)
     return bool(unseen) and invocation.name in words("network", "askers")

@@ -107,6 +107,13 @@ def operands_are_outside(invocation: Invocation, context: CommandContext) -> boo
     return names_outside(invocation, context, [operand.partition("::")[0] for operand in invocation.operands])
 
 
+def project_is_outside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether an operand that is no option's value lies outside."""
+    behind = zip(("", *invocation.arguments), invocation.arguments, strict=False)
+    operands = [word for before, word in behind if not word.startswith("-") and before[:1] != "-"]
+    return names_outside(invocation, context, operands)
+
+
 def _only_tells(invocation: Invocation) -> bool:
     return invocation.has("--version", "--help", "-version") or invocation.arguments in (
         ("-v",),
@@ -150,7 +157,8 @@ def _is_launching(  # noqa: PLR0911
     if name in launching or pattern("interpreters", "launching_names").fullmatch(name):
         return bool(value)
     if name in words("interpreters", "place_variables") and not is_own_program(invocation, context):
-        return bool(value) and value not in (".git", "/dev/null", context.paths.user_home)
+        is_own = name in words("interpreters", "file_variables") and _is_own_file(value, invocation, context)
+        return bool(value) and value not in (".git", "/dev/null", context.paths.user_home) and not is_own
     if pattern("interpreters", "source_names").fullmatch(name) and not is_own_program(invocation, context):
         return _names_other_source(value)
     if name in words("interpreters", "program_variables"):
@@ -186,6 +194,13 @@ def is_own_program(invocation: Invocation, context: CommandContext) -> bool:
     return path is not None and any(is_inside(context.real(path), root) for root in roots)
 
 
+def _is_own_file(value: str, invocation: Invocation, context: CommandContext) -> bool:
+    """Whether a value is one file of the session's folders: settings of the project, which see no keys."""
+    path = invocation.path(value)
+    roots = context.paths.real_roots(context.workdir)
+    return path is not None and any(is_inside(context.real(path), root) for root in roots)
+
+
 def _names_other_source(value: str) -> bool:
     """Whether a registry or proxy is another machine than this one, or than the usual ones."""
     hosts = [part for part in re.split(r"[,|;\s]", value) if part not in ("", "direct", "off", "none", "*")]
@@ -205,4 +220,4 @@ def _loads_for_others(
     return not is_ours and any(is_inside(path, root) for path in paths for root in roots)
 
 
-CHECKS = (program_is_outside, script_is_outside, operands_are_outside, sets_program)
+CHECKS = (program_is_outside, script_is_outside, operands_are_outside, project_is_outside, sets_program)

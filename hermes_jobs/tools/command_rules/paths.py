@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import MAX_PATH, CommandContext
@@ -64,6 +65,24 @@ def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
     deleted = invocation.operands[:-1] if moves else invocation.operands
     return invocation.given or any(
         UNKNOWN in word or os.path.basename(word) in ("*", ".*", "**", ".", "..") for word in deleted
+    )
+
+
+def finds_leftovers(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it finds, by name and in the folders, only files that programs leave and make again."""
+    arguments = invocation.arguments
+    tests = [word for word in arguments if word.startswith(("-", "!", "("))]
+    names = [name for test, name in pairwise(arguments) if test in ("-name", "-iname")]
+    starts = [invocation.path(word) for word in find_starts(arguments)]
+    return (
+        bool(names)
+        and set(tests)
+        <= {"-name", "-iname", "-type", "-delete", "-print", "-maxdepth", "-mindepth", "-mtime"}
+        and words("deletions", "leftovers").issuperset(names[-1:])
+        and all(
+            path is not None and any(is_inside(context.real(path), folder) for folder in context.writable)
+            for path in starts
+        )
     )
 
 
@@ -213,6 +232,7 @@ CHECKS = (
     deletes_whole_folder,
     changes_whole_folder,
     deletes_many,
+    finds_leftovers,
     writes_outside,
     writes_startup_file,
     uses_secrets,

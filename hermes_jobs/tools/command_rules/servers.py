@@ -1,7 +1,11 @@
 """Checks for clients of databases, brokers and directories: whether their server is another machine."""
 
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118, PTH123
+
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -32,7 +36,8 @@ _PORT = re.compile(r"(?<![:\]]):\d{1,5}$|(?<=\]):\d{1,5}$")
 def names_strange_server(invocation: Invocation, context: CommandContext) -> bool:
     """Whether a client's options, address or variables name a server that is another machine.
 
-    A name without a dot is one of this machine's network, such as a service of `docker compose`.
+    A name without a dot is one of this machine only where it is usual for a service beside a project, or in
+    the folder's files for `docker compose`.
     """
     return any(_is_strange(host, context) for host in _hosts(invocation))
 
@@ -50,7 +55,9 @@ def _hosts(client: Invocation) -> Iterator[str]:
         for found in filter(None, (_ADDRESS.match(text), *settings)):
             yield from found["hosts"].split(",")
         for found in _CONNECT.finditer(text):
-            yield from found["words"].split()
+            named = found["words"].split()
+            is_host = 2 if found[0].startswith("\\") else len(named)  # `\connect DATABASE USER HOST`
+            yield from (word for i, word in enumerate(named) if i == is_host or "." in word or ":" in word)
     if name in words("network", "clients_by_place"):
         places = (word for word in client.operands if _PLACE.fullmatch(word) and not word.endswith(".js"))
         yield from islice((word.strip("/").partition("/")[0] for word in places), 1)
@@ -80,7 +87,35 @@ def _is_strange(word: str, context: CommandContext) -> bool:
     host = _PORT.sub("", word.strip("'\"")).removeprefix("tcp:").strip("[]").lower()
     if host.startswith(("/", ".", "-")) or host in words("network", "own_names"):
         return False
-    return ("." in host or ":" in host) and not is_loopback(host)
+    if "." in host or ":" in host:
+        return not is_loopback(host)
+    return _MACHINE.fullmatch(host) is not None and not _is_service(host, context)
+
+
+_MACHINE = re.compile(r"[a-z][\w-]{0,62}")
+_SERVICE = re.compile(
+    r"^[ \t]{1,8}(?P<name>[\w.-]{1,63}):[ \t]*(?:#.*)?$|container_name:[ \t]*(?P<other>[\w.-]{1,63})",
+    re.MULTILINE,
+)
+
+
+def _is_service(host: str, context: CommandContext) -> bool:
+    """Whether a name without a dot is a service beside the project."""
+    if pattern("network", "services_beside").fullmatch(host):
+        return True
+    for name in words("services", "compose_files"):
+        context.budget.path()
+        try:
+            with open(os.path.join(context.workdir, name), encoding="utf-8", errors="replace") as file:
+                found = _SERVICE.finditer(file.read(_MAX_FILE))
+        except (OSError, ValueError):
+            continue
+        if any(host == (match["name"] or match["other"]).lower() for match in found):
+            return True
+    return False
+
+
+_MAX_FILE = 100_000
 
 
 CHECKS = (names_strange_server,)

@@ -172,8 +172,8 @@ def resets_database(invocation: Invocation, _context: CommandContext) -> bool:
     tasks = set(invocation.operands[:4])
     if without_version(invocation.name) in words("services", "cleaners"):
         tasks.discard("clean")
-    if invocation.name == "dotnet":
-        tasks.discard("publish")  # into a folder
+    if invocation.name == "dotnet" or invocation.operands[:1] == ("publish",):
+        tasks.discard("publish")  # into a folder, or a package
     return any(pattern("services", "resetting_tasks").match(task) for task in tasks)
 
 

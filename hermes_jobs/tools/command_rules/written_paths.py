@@ -48,7 +48,7 @@ def written_paths(invocation: Invocation) -> list[str]:
     ]
     for find in _finders().get(without_version(invocation.name), ()):
         targets += [word for word in find(invocation) if word]
-    return [*targets, *_outputs(invocation.arguments)]
+    return [*targets, *_outputs(invocation.arguments), *_far_outputs(invocation)]
 
 
 @cache
@@ -82,6 +82,13 @@ def _outputs(arguments: Sequence[str]) -> Iterator[str]:
     for index, argument in enumerate(arguments):
         if match := _OUTPUT.fullmatch(argument):
             yield match[1] if match[1] is not None else next(iter(arguments[index + 1 :]), "")
+
+
+def _far_outputs(invocation: Invocation) -> Iterator[str]:
+    """The values of `-o` that are whole paths: for nearly all programs that is the file which they write."""
+    if without_version(invocation.name) not in load("writes")["tables"]["other_o"].split():
+        pairs = pairwise(invocation.arguments)
+        yield from (word for option, word in pairs if option == "-o" and word.startswith(("/", "../")))
 
 
 def _parts(invocation: Invocation) -> Sequence[str]:

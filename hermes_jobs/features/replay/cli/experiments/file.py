@@ -67,11 +67,13 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_design(application: Application, file: Path) -> Design:
     """Parse the file. Raises `Rejected`, with the place in the file, for errors."""
-    import yaml
+    from hermes_jobs.settings import yaml_text
 
     try:
-        design_file = msgspec.convert(yaml.safe_load(read_prompt(file)), described(ExperimentFile))
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        design_file = msgspec.convert(yaml_text.read(read_prompt(file)).value, described(ExperimentFile))
+    except yaml_text.YamlError as error:
+        raise _refused(file, f"line {error.line}: {error.problem}") from error
+    except msgspec.ValidationError as error:
         text = " ".join(str(error).split())
         raise _refused(file, text) from error
     names = [entry.name for entry in design_file.variants]

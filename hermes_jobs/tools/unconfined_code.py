@@ -1,0 +1,141 @@
+"""Which commands may run code of the working folder, where nobody is asked and no sandbox confines them.
+
+There whatever runs such code reads all keys. So a command runs only if each program of its line is known to
+run nothing of the folder: by `data/unconfined.toml`, by the table of keys, and for git by a look at the
+repository.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+
+from hermes_jobs.text.clip import clip
+from hermes_jobs.tools.command_line import CommandPart
+from hermes_jobs.tools.command_rules import git
+from hermes_jobs.tools.credential_checks import CHECKS, Line, reaches_folder
+from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
+from hermes_jobs.tools.git_changes import changes_only_plainly
+from hermes_jobs.tools.invocations import SHELLS, Invocation
+from hermes_jobs.tools.key_environment import Inside
+from hermes_jobs.tools.shell_parser import ASSIGNMENT
+from hermes_jobs.tools.shell_words import UNKNOWN
+from hermes_jobs.tools.tables import load, pattern, words
+
+WITHOUT_SANDBOX = "code of the working folder may run without a sandbox, and read your keys"
+ADVICE = (
+    "Do not try to get around it. Tell the user: it runs with a sandbox (`hermes-jobs doctor` says why "
+    "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command, or with "
+    "a pattern in `terminal.allow`."
+)
+"""What the agent is told when such a command is refused."""
+
+
+def code_of_folder(
+    parts: Sequence[CommandPart], workdir: str, credentials: Credentials, *, only_git: bool = False
+) -> str:
+    """Which program of the line may run code of the folder; empty if none does.
+
+    `only_git`: only git counts."""
+    line, obstacle = credentials.line([part.invocation for part in parts], workdir, {})
+    runs_git = any(part.invocation.name == "git" for part in parts)
+    if obstacle and runs_git:
+        return obstacle
+    reasons = (_reason(part, line, beside_git=runs_git) for part in parts if _counts(part, only_git=only_git))
+    return next(filter(None, reasons), "")
+
+
+def _counts(part: CommandPart, *, only_git: bool) -> bool:
+    return part.invocation.name == "git" or not only_git
+
+
+def _reason(part: CommandPart, line: Line, *, beside_git: bool) -> str:
+    """Why a program may run code of the folder."""
+    invocation = part.invocation
+    if name := _variable(invocation, line):
+        return f"the variable {name}"
+    if not invocation.name:
+        return ""
+    shown = f"`{clip(invocation.name.replace(UNKNOWN, '…'), 60)}`"
+    found = shutil.which(invocation.program, path=line.environ["PATH"]) or invocation.program
+    if "/" in found and Inside(line.paths, line.workdir).holds(found):
+        return shown
+    if invocation.name == "git":
+        return _of_git(part, line)
+    if beside_git and not _keeps_repository(part, line):
+        return f"git beside {shown}"
+    return "" if _is_listed(invocation) or _is_in_table_of_keys(invocation, line) else shown
+
+
+def _variable(invocation: Invocation, line: Line) -> str:
+    """The first variable that it sets and that may name code; empty if there is none."""
+    before = invocation.words[: len(invocation.words) - len(invocation.arguments)]
+    declares = invocation.name in words("unconfined", "declaring")
+    names = [word.partition("=")[0] for word in before if ASSIGNMENT.fullmatch(word)]
+    if declares:
+        given = (word for word in invocation.arguments if not word.startswith("-"))
+        names += [word.partition("=")[0] for word in given if invocation.name != "env" or "=" in word]
+    for name in (name.rstrip("+") for name in names):
+        is_exported = bool(invocation.name) or name in line.environ
+        obeyed = is_exported or pattern("unconfined", "shell_variables").fullmatch(name)
+        if obeyed and not pattern("unconfined", "plain_variables").fullmatch(name):
+            return name.replace(UNKNOWN, "…")
+    return ""
+
+
+def _is_listed(invocation: Invocation) -> bool:
+    """Whether the table has it among those that run nothing of the folder, with these arguments."""
+    name, arguments = invocation.name, invocation.arguments
+    if name in SHELLS:  # what it is given with `-c` is judged as commands of the line
+        return pattern("unconfined", "with_text").fullmatch(next(iter(arguments), "")) is not None
+    if name not in words("reading", "programs") | words("unconfined", "programs"):
+        return False
+    unless = load("unconfined")["unless"].get(name)
+    if unless is None:
+        return True
+    may_be_options = invocation.given or any(word[:1] in (UNKNOWN, "*", "?") for word in arguments)
+    return not may_be_options and not any(re.fullmatch(unless, word, re.DOTALL) for word in arguments)
+
+
+def _is_in_table_of_keys(invocation: Invocation, line: Line) -> bool:
+    """Whether the table of keys knows the verb, with nothing of the folder that it would run."""
+    rows = [row for row in rows_of(invocation.name) if not row.approved and row.is_for(invocation)]
+    if not rows or invocation.given:
+        return False
+    for row in rows:
+        if row.code or row.told or row.other_option(invocation):
+            return False
+        finding = CHECKS[row.check](invocation, row.places, line) if row.check else None
+        if finding is not None and (finding.code or finding.withheld):
+            return False
+    return True
+
+
+def _of_git(part: CommandPart, line: Line) -> str:
+    """What git would run of the folder: its settings and hooks, or a verb that runs programs."""
+    verb = git.split_verb(part.invocation)[0]
+    if part.invocation.given:
+        return "`git` with arguments that are not known"
+    is_plain = _only_lists(verb) or changes_only_plainly(part.invocation)
+    if not is_plain and (obstacle := git_obstacle(part, uses=True)):
+        return obstacle
+    code = line.finding((), line.hooks).code
+    if verb.name == "submodule":
+        code = CHECKS["submodules"](part.invocation, (), line).code
+    elif verb.name in load("credentials")["git"]["transfers"].split():
+        code = (*code, *reaches_folder(part.invocation, line))
+    return ", ".join(code)
+
+
+def _only_lists(verb: Invocation) -> bool:
+    """Whether it is `git config` that reads."""
+    reads = len(verb.arguments) == 1 or verb.has("--get", "--get-all", "--get-regexp", "--list", "-l")
+    return verb.name == "config" and reads and not verb.has("-e", "--edit")
+
+
+def _keeps_repository(part: CommandPart, line: Line) -> bool:
+    """Whether it changes nothing that git obeys."""
+    invocation = part.invocation
+    plain = invocation.name in words("reading", "programs") | words("unconfined", "beside_git")
+    return (plain or invocation.name in SHELLS) and not writing(part, line, only_git=True)
