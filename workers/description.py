@@ -65,6 +65,18 @@ def root_of(step: Step, state: StreamState | None) -> str:
     return place.payers[0].turn if place is not None else turn
 
 
+def waiting_for(state: StreamState | None, step_id: str) -> str:
+    """The command that answers what calls of the step ask a person; empty where nobody is asked."""
+    turn = state.current if isinstance(state, Session) else None
+    if turn is None or turn.cancelled_by is not None:
+        return ""
+    for call in turn.calls:
+        if call.waits_for_person and (call.id == step_id or call.id.startswith(f"{step_id}-")):
+            asks, verb = ("an answer", "answer") if call.waits_for_input else ("approval", "approve")
+            return f"waits for {asks}: hermes-jobs turns {verb} {turn.id}"
+    return ""
+
+
 def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str], str]) -> str:
     """How the step failed: the error's kind and its first line, redacted; empty where the log has none."""
     session = engine.sessions.cached(stream)

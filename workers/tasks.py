@@ -15,7 +15,7 @@ from hermes_jobs.kernel.turns.session import is_session
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND, Step, StepKind
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from workers.description import command_for, failure_of
+from workers.description import command_for, failure_of, waiting_for
 from workers.dispatch import CeleryDispatcher
 
 RESERVED_THREADS = 8  # threads that model calls and tools cannot take
@@ -108,7 +108,8 @@ class TaskRunner:
             task.request.chain = None
         if performed == "failed":
             raise StepFailed(self._failure(step))
-        return RESULTS[performed]
+        asked = waiting_for(self.engine.sessions.cached(step.stream), step_id) if performed == "done" else ""
+        return asked or RESULTS[performed]
 
     def _failure(self, step: Step) -> str:
         text = failure_of(self.engine, step.stream, step.id, self._redact)
