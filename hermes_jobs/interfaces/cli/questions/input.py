@@ -91,15 +91,22 @@ class InputQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     def notes(self) -> str:
         """The time left, and a warning about secrets."""
-        until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
         if self.is_agents:
-            return f"{SKIP} declines; without an answer the agent goes on at {until:%d %b %H:%M}"
+            return f"{SKIP} declines; {self.without_answer}"
         what = (
             "it is never opened automatically"
             if self.input_request.url
             else "your answer is sent to the server: no secrets"
         )
-        return f"{what}; without an answer it is cancelled at {until:%H:%M:%S}"
+        return f"{what}; {self.without_answer}"
+
+    @property
+    def without_answer(self) -> str:
+        """What happens without an answer, and when."""
+        until = to_local(datetime.fromtimestamp(self.expires_at, UTC))
+        if self.is_agents:
+            return f"without an answer the agent goes on at {until:%d %b %H:%M}"
+        return f"without an answer it is cancelled at {until:%H:%M:%S}"
 
     def legend(self) -> str:
         """The keys that answer it, with their meanings, on one line; of the agent's, what is typed."""

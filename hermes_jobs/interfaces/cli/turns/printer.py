@@ -152,14 +152,14 @@ class TurnPrinter:
         if question.id in self._shown_questions:
             return
         self._shown_questions.add(question.id)
-        until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         turn = question.request.turn
         if isinstance(question, InputQuestion):
             self.print_line(f"{asker} for you ({question.request.asker} asks):")
             for line in how_to_answer(question.input_request, turn, flag):
                 self.print_line(line)
-            self.print_line(f"  Without an answer it is cancelled at {until:%H:%M:%S}.")
+            self.print_line(f"  W{question.without_answer[1:]}.")
             return
+        until = to_local(datetime.fromtimestamp(question.expires_at, UTC))
         details = call_details(question.tool_call.name, question.tool_call.arguments)
         self.print_line(f"{asker} for you ({question.request.rule}): {details}")
         self.print_line(f"  allow it:  hermes-jobs turns approve {turn}{flag}")
