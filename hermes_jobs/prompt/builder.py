@@ -12,9 +12,9 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.events import SILENT
-from hermes_jobs.features.mcp.events import McpCatalogue
 from hermes_jobs.kernel.engine.ports import Clock, ToolSpec
 from hermes_jobs.kernel.events import Opening, SessionStarted
+from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.prompt.project_files import project_context
 

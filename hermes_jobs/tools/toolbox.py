@@ -12,10 +12,10 @@ from copy import copy
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.mcp.events import McpCatalogue
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 from hermes_jobs.kernel.engine.ports import Toolbox as ToolboxPort
 from hermes_jobs.kernel.events import FileWritten, PlannedCall, SessionEvent, SessionStarted
+from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.kernel.turns.messages import ToolCall

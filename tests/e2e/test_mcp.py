@@ -90,7 +90,7 @@ def test_a_trusted_server_s_tool_that_reads_is_called_without_a_question(mcp: Mc
     (listed,) = [fact for fact in mcp.facts if isinstance(fact, mcp_events.McpToolsListed)]
     assert [each.name for each in listed.tools] == sorted(each.name for each in listed.tools)
     (started,) = [fact for fact in mcp.facts if isinstance(fact, e.SessionStarted)]
-    assert started.mcp == (mcp_events.McpCatalogue(server="test", digest=listed.digest),)
+    assert started.mcp == (e.McpCatalogue(server="test", digest=listed.digest),)
     assert "Be gentle." in started.system_prompt
     wait_until_gone(*mcp.starts)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hermes_jobs.features.mcp import events as mcp_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.codec import REPLACED, Codec
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
@@ -73,7 +72,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         at=12,
         workdir="/srv/work",
         toolsets=("files", "memory"),
-        mcp=(mcp_events.McpCatalogue(server="notes", digest="ab" * 16),),
+        mcp=(e.McpCatalogue(server="notes", digest="ab" * 16),),
         mcp_away=("mail: it ended with exit code 3",),
         mcp_search=True,
         verify="full",

@@ -51,13 +51,6 @@ class McpPrompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     arguments: tuple[McpPromptArgument, ...] = ()
 
 
-class McpCatalogue(msgspec.Struct, frozen=True, kw_only=True):
-    """The digest of a server's listing: a session keeps those that it began with."""
-
-    server: str
-    digest: str
-
-
 class McpToolsListed(Event, frozen=True, kw_only=True):
     """A server listed its tools, sorted by name, at `at` (seconds since the epoch).
 

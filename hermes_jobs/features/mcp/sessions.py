@@ -22,7 +22,7 @@ from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.features.mcp import catalogue
 from hermes_jobs.features.mcp import rules as known
 from hermes_jobs.features.mcp.config import McpServer
-from hermes_jobs.features.mcp.events import McpCatalogue, McpPrompt, McpServerFailed, McpTool, McpToolsListed
+from hermes_jobs.features.mcp.events import McpPrompt, McpServerFailed, McpTool, McpToolsListed
 from hermes_jobs.features.mcp.input_questions import InputQuestions
 from hermes_jobs.features.mcp.launches import Launches
 from hermes_jobs.features.mcp.messages import (
@@ -43,6 +43,7 @@ from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.features.mcp.tools import group_of, make_tool, toolset_of
 from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, Clock, ToolContext
 from hermes_jobs.kernel.events import SessionStarted
+from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.text.scan import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN

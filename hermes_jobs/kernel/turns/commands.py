@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.features.mcp.events import McpCatalogue
 from hermes_jobs.kernel.events import (
     AbandonReason,
     ApprovalGiven,
@@ -37,6 +36,7 @@ from hermes_jobs.kernel.events import (
     ToolFinished,
     ToolInterrupted,
 )
+from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import Reservation
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.features.mcp.events import McpCatalogue
 from hermes_jobs.kernel.events.approval import Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.delegation import Delegation
@@ -15,6 +14,13 @@ from hermes_jobs.kernel.events.session.review import VerifyMode
 SessionKind = Literal["conversation", "review", "scheduled", "child", "subagent"]
 """`subagent`: never started here; imported logs may have it."""
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
+
+
+class McpCatalogue(msgspec.Struct, frozen=True, kw_only=True):
+    """The digest of a server's listing: a session keeps those that it began with."""
+
+    server: str
+    digest: str
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
