@@ -164,7 +164,16 @@ class BotServer:
                 connection.shutdown(socket.SHUT_RDWR)
         self._http.server_close()
 
-    def write(self, user: int, text: str | None, *, kind: str = "private", chat: int | None = None) -> int:
+    def write(
+        self,
+        user: int,
+        text: str | None,
+        *,
+        kind: str = "private",
+        chat: int | None = None,
+        reply_to: int = 0,
+        topic: int = 0,
+    ) -> int:
         """Somebody writes to the bot; null is a picture. The update's id."""
         with self._changed:
             message: dict[str, Any] = {
@@ -173,6 +182,10 @@ class BotServer:
                 "chat": {"id": chat or user, "type": kind, "first_name": "Anna"},
                 "from": {"id": user, "is_bot": False, "first_name": "Anna"},
             }
+            if reply_to:
+                message["reply_to_message"] = _message(chat or user, reply_to, "…")
+            if topic:
+                message |= {"message_thread_id": topic, "is_topic_message": True}
             if text is None:
                 photo = {"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}
                 message |= {"photo": [photo], "caption": "Look!"}

@@ -30,7 +30,9 @@ class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The question that a delivery puts to people in a chat: `call` of `turn`, in the session of `stream`.
 
     `choices` are the answers offered as buttons; `prompt` stands above them. `users` may answer in a group;
-    in a private chat its user may. `expires_at`: seconds since the epoch.
+    in a private chat its user may. `expires_at`: seconds since the epoch. `key`: that of the request for
+    input, whose choices are numbers with `labels`; empty for an approval. `takes_text`: other words are an
+    answer, too.
     """
 
     stream: str
@@ -40,6 +42,9 @@ class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     expires_at: float
     users: tuple[str, ...] = ()
+    key: str = ""
+    labels: tuple[str, ...] = ()
+    takes_text: bool = False
 
 
 class DeliveryRequested(Event, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from hermes_jobs.features.gateway.rules.rating_buttons import (
     rating_now,
 )
 from hermes_jobs.kernel.engine.engine import Engine
+from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.session import stream_of
 
 logger = logging.getLogger(__name__)
@@ -34,14 +35,16 @@ class MessageReceiver:
         allowed: Collection[str],
         news: Callable[[str], Sequence[str]] = lambda _session: (),
         press: Callable[[ButtonPress], PressAnswer | None] = lambda _press: None,
+        take: Callable[[IncomingMessage], Decision | None] = lambda _message: None,
     ) -> None:
         """`news(session)`: notices for its user since its newest turn. `press` takes the presses of its own
-        buttons, and returns None for others."""
+        buttons, and returns None for others; `take` likewise decides about messages of its own."""
         self._engine = engine
         self._policy = house
         self._allowed = frozenset(allowed)
         self._news = news
         self._press = press
+        self._take = take
         self._ignored: set[str] = set()
 
     def accept(self, message: IncomingMessage) -> None:
@@ -54,7 +57,8 @@ class MessageReceiver:
         session = self._session(message.user)
         news = () if session is None else self._news(session)
         try:
-            self._engine.change(handle_message(message, self._policy, names, news), f"gateway {message.key}")
+            decision = self._take(message) or handle_message(message, self._policy, names, news)
+            self._engine.change(decision, f"gateway {message.key}")
         except KeyTaken:
             logger.info("message %s was already accepted", message.key)
 

@@ -54,9 +54,12 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         workdir=settings.agent.workdir,
     )
     engine = application.engine()
-    desk = QuestionDesk(application, [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers])
+    # Who is the only one that may write answers for all of the home.
+    alone = allowed if len(allowed) == 1 else ()
+    approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
+    desk = QuestionDesk(application, approvers or alone)
     reception = MessageReceiver(
-        engine, house, allowed, lambda session: _news(application, session), desk.press
+        engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take
     )
     reach = PlatformReach()
     post = GatewayLeader(

@@ -16,13 +16,17 @@ from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.deliveries.api import Delivery
 from hermes_jobs.features.deliveries.events import DeliveryQuestion, DeliveryRequested, stream_of
 from hermes_jobs.features.gateway.platform import PressAnswer
+from hermes_jobs.features.gateway.rules.commands import IncomingMessage, message_key, noted
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram import questions as q
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.children import questions_of
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
+from hermes_jobs.interfaces.cli.questions.input import InputQuestion
+from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.kernel.turns.questions import question_of
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
 
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 PLATFORM = "telegram"
+COMMANDS = ("/approve", "/inbox")
+NOTHING_ASKED = "Nothing waits for your answer."
+AGAIN = "Please answer again, by a reply to the question."
 OPEN_TURNS = 200
 """Turns, of the newest that run or wait, in which questions are looked for."""
 
@@ -48,7 +55,7 @@ class QuestionDesk:
         """Ask what is not asked, and end what was decided elsewhere. Raises `LogUnavailable`."""
         for session, turn in self._open_turns():
             chats = [target for target in turn.deliver if is_chat(target)]
-            for question in self._approvals(session, turn) if chats else ():
+            for question in self._questions(session, turn) if chats else ():
                 for target in chats:
                     self._request(question, turn, session, target)
         for delivery in deliveries.open_questions(self._application):
@@ -62,42 +69,38 @@ class QuestionDesk:
                 if session.current is not None and session.current.id == view.id:
                     yield session, session.current
 
-    def _approvals(self, session: Session, turn: Turn) -> Iterator[ApprovalQuestion]:
+    def _questions(self, session: Session, turn: Turn) -> Iterator[AnyQuestion]:
         now = self._application.clock.now()
         for question in questions_of(self._engine.sessions.load, session, turn.id):
-            if isinstance(question, ApprovalQuestion) and question.expires_at > now:
+            if question.expires_at > now:
                 yield question
 
     def _request(
-        self, question: ApprovalQuestion, turn: Turn, session: Session, target: str, again: str = ""
+        self, question: AnyQuestion, turn: Turn, session: Session, target: str, again: str = ""
     ) -> None:
-        delivery = q.delivery_of(question.call, target, again)
+        delivery = q.delivery_of(question.id, target, again)
         state = self._engine.state(stream_of(delivery))
         if state.version == 0:
             requested = self._requested(delivery, question, turn, session, target)
             self._engine.change(_once(requested), f"question {question.call}")
 
     def _requested(
-        self, delivery: str, question: ApprovalQuestion, turn: Turn, session: Session, target: str
+        self, delivery: str, question: AnyQuestion, turn: Turn, session: Session, target: str
     ) -> DeliveryRequested:
-        request, until = question.request, datetime.fromtimestamp(question.expires_at, UTC)
-        choices = q.choices_of(request.offer, lasting=turn.attended)
+        stream = question.asker.stream if question.asker is not None else session.stream
+        if isinstance(question, ApprovalQuestion):
+            text, asked = _text(question), _approval(question, stream, lasting=turn.attended)
+        else:
+            text, asked = _input_text(question), _input(question, stream)
         return DeliveryRequested(
             delivery=delivery,
             target=target,
-            text=self._application.settings.secrets.redact(_text(question)),
+            text=self._application.settings.secrets.redact(text),
             turn=turn.id,
             session=session.id,
             source=turn.source,
             lineage=session.lineage,
-            question=DeliveryQuestion(
-                stream=question.asker.stream if question.asker is not None else session.stream,
-                turn=request.turn,
-                call=request.call,
-                choices=choices,
-                prompt=q.prompt(request.offer, choices, f"{until:%H:%M} UTC"),
-                expires_at=question.expires_at,
-            ),
+            question=asked,
         )
 
     def _end_if_over(self, delivery: str) -> None:
@@ -115,6 +118,69 @@ class QuestionDesk:
         else:
             return
         self._engine.change(_ended(state.stream, text), f"question {question.call}")
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def take(self, message: IncomingMessage) -> Decision | None:
+        """The decision for a message that answers a question, or asks for those that are open; None for
+        other messages. Raises `LogUnavailable`."""
+        text = (message.text or "").strip()
+        if text.partition(" ")[0].partition("@")[0] in COMMANDS:
+            return self._listed(message)
+        if not text or text.startswith("/"):
+            return None
+        answered = self._meant(message)
+        return None if answered is None else self._answer(message, answered, text)
+
+    def _meant(self, message: IncomingMessage) -> Delivery | None:
+        """The question that a message answers: it is a reply to it."""
+        for name in deliveries.open_questions(self._application):
+            state = self._engine.state(stream_of(name))
+            assert isinstance(state, Delivery), f"{name} is not a delivery"
+            requested = state.requested
+            is_here = requested is not None and requested.target == message.target
+            if is_here and str(message.reply_to) in state.receipts and q.asked(state).takes_text:
+                return state
+        return None
+
+    def _answer(self, message: IncomingMessage, delivery: Delivery, text: str) -> Decision:
+        if not q.may_answer(message.target, message.user, q.asked(delivery), self._approvers):
+            return noted(message, q.NOT_YOURS)
+        if self._application.settings.secrets.redact_known(text) != text:
+            return noted(message, "Your answer contains one of your secrets. Nothing was recorded.")
+
+        def change(load: StateLoader) -> DecisionResult:
+            try:
+                state: Delivery = load(delivery.stream)
+                writes = q.answer_with(state, text, message.user, message.name or message.user, load)
+            except Rejected as rejection:
+                return noted(message, f"{rejection.message} {AGAIN}")(load)
+            return DecisionResult(writes=writes, keys=(message_key(message),))
+
+        return change
+
+    def _listed(self, message: IncomingMessage) -> Decision:
+        """The open questions that the person may answer, each once more, and how much is unread."""
+        target, key = message.target, message.key
+        found = [
+            self._requested(q.delivery_of(question.id, target, key), question, turn, session, target)
+            for session, turn in self._open_turns()
+            if self._may_see(message, turn)
+            for question in self._questions(session, turn)
+        ]
+        unread = deliveries.unread(self._application) if self._is_approver(message.user) else 0
+        more = f" {unread} unread: hermes-jobs inbox read." if unread else ""
+        if not found:
+            return noted(message, f"{NOTHING_ASKED}{more}")
+        asked = [StreamEvents(stream_of(each.delivery), (each,)) for each in found]
+        return lambda _load: DecisionResult(writes=tuple(asked), keys=(message_key(message),))
+
+    def _may_see(self, message: IncomingMessage, turn: Turn) -> bool:
+        is_private = message.target == message.user
+        return message.target in turn.deliver or (is_private and self._is_approver(message.user))
+
+    def _is_approver(self, user: str) -> bool:
+        return user in self._approvers
 
     # --- presses ----------------------------------------------------------------------------------
 
@@ -177,7 +243,67 @@ def _waits(session: Session, question: DeliveryQuestion) -> bool:
     if turn is None or turn.id != question.turn or turn.cancelled_by is not None:
         return False
     call = turn.call(question.call)
-    return call is not None and call.approval == "waiting" and call.result is None
+    if call is None or call.result is not None:
+        return False
+    if not question.key:
+        return call.approval == "waiting"
+    open_ = call.input.unanswered if call.input is not None and call.waits_for_input else ()
+    return any(request.key == question.key for request in open_)
+
+
+def _approval(question: ApprovalQuestion, stream: str, *, lasting: bool) -> DeliveryQuestion:
+    request = question.request
+    choices = q.choices_of(request.offer, lasting=lasting)
+    return DeliveryQuestion(
+        stream=stream,
+        turn=request.turn,
+        call=request.call,
+        choices=choices,
+        prompt=q.prompt(request.offer, choices, _moment(question.expires_at)),
+        expires_at=question.expires_at,
+    )
+
+
+def _input(question: InputQuestion, stream: str) -> DeliveryQuestion:
+    """A question with choices, other words or an address; a form of several fields is for a terminal."""
+    request, form = question.request, question.input_request
+    simple = question_of(request, form)
+    prompt = f"Without an answer it ends at {_moment(question.expires_at)}."
+    chosen = simple.choices if simple is not None and not simple.several else ()
+    if simple is not None and simple.several:
+        prompt = f"Answer with the numbers of your choices, such as 1, 3. {prompt}"
+    elif simple is not None and simple.free_text:
+        prompt = f"Reply to this message to answer in your own words. {prompt}"
+    elif simple is None and not form.url:
+        prompt = f"It is filled in at a terminal: hermes-jobs turns answer {request.turn}. {prompt}"
+    choices = (*(str(number) for number in range(1, len(chosen) + 1)), *([q.ACCEPT] if form.url else ()))
+    return DeliveryQuestion(
+        stream=stream,
+        turn=request.turn,
+        call=request.call,
+        choices=(*choices, q.DECLINE),
+        labels=(*chosen, *([q.OPENED] if form.url else ()), q.DECLINED),
+        prompt=q.escaped(prompt),
+        expires_at=question.expires_at,
+        key=form.key,
+        takes_text=simple is not None and (simple.free_text or simple.several),
+    )
+
+
+def _moment(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%d %b %H:%M} UTC"
+
+
+def _input_text(question: InputQuestion) -> str:
+    """The whole question as Markdown; the agent's own may hold some, a server's is shown as it is."""
+    server, form = question.request.server, question.input_request
+    asker = f"The server {q.escaped(server)}" if server else "A sub-agent" if question.asker else "The agent"
+    simple = question_of(question.request, form)
+    numbered = simple.choices if simple is not None and simple.several else ()
+    lines = [f"**{asker} asks**", q.escaped(form.message) if server else form.message]
+    lines += [q.escaped(form.url)] if form.url else []
+    lines += ["\n".join(f"{number}. {q.escaped(choice)}" for number, choice in enumerate(numbered, 1))]
+    return "\n\n".join(line for line in lines if line)
 
 
 def _text(question: ApprovalQuestion) -> str:

@@ -18,13 +18,14 @@ from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryA
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
 
 logger = logging.getLogger(__name__)
 
 PLATFORM = "telegram"
+MENU = ("new", "stop", "status", "compress", "model", "approve", "inbox")
 POLL = timedelta(seconds=25)
 UPDATES = ("message", "callback_query")
 MAX_NOTICE = 200
@@ -55,9 +56,11 @@ class TelegramPlatform:
         await self._open.aclose()
 
     async def whoami(self) -> str:
-        """The bot's user name. Raises `PlatformUnavailable`, `Rejected`."""
+        """The bot's user name; its menu gets the commands. Raises `PlatformUnavailable`, `Rejected`."""
         with _failures():
             me = await self._open_bot.get_me()
+            with _given_up():
+                await self._open_bot.set_my_commands([(name, COMMANDS[name][0]) for name in MENU])
         return f"@{me.username}"
 
     async def receive(self, after: int) -> Sequence[Update]:
@@ -106,6 +109,8 @@ class TelegramPlatform:
             user=f"{PLATFORM}:{message.from_user.id}",
             target=f"{PLATFORM}:{message.chat.id}",
             text=message.text,
+            reply_to=message.reply_to_message.message_id if message.reply_to_message is not None else 0,
+            name=message.from_user.first_name,
         )
 
     def _press(self, update: telegram.Update) -> ButtonPress | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from hashlib import sha256
 from typing import cast
 
+from msgspec.structs import replace
+
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import Delivery, revised
 from hermes_jobs.features.deliveries.events import DeliveryQuestion, DeliveryRequested, stream_of
@@ -21,6 +23,8 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateL
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.inputs import waiting_request
+from hermes_jobs.kernel.turns.questions import content_of
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.clip import one_line
@@ -33,7 +37,10 @@ _ALLOWED = {
     "always": "✅ Always allowed here",
 }
 _DENIED = "❌ Refused"
-EXPIRED = "⌛ Not answered in time: it was refused."
+ACCEPT, DECLINE = "accept", "decline"
+OPENED, DECLINED = "I have opened it", "❌ No answer"
+MAX_LABEL = 60
+EXPIRED = "⌛ Not answered in time."
 OVER = "This is over: the turn has ended, or goes on without it."
 UNKNOWN = "This question cannot be answered here."
 NOT_YOURS = "Only the person whose request this is may answer, or a named approver."
@@ -104,7 +111,10 @@ def buttons_of(delivery: Delivery) -> Sequence[Button]:
     requested = delivery.requested
     if requested is None or requested.question is None or delivery.revision is not None:
         return ()
-    return [Button(LABELS[choice], f"ask:{choice}:{delivery.id}") for choice in requested.question.choices]
+    asked = requested.question
+    labels = asked.labels or tuple(LABELS[choice] for choice in asked.choices)
+    named = zip(labels, asked.choices, strict=True)
+    return [Button(one_line(label, MAX_LABEL), f"ask:{choice}:{delivery.id}") for label, choice in named]
 
 
 def answered(choice: str, who: str) -> str:
@@ -117,6 +127,8 @@ def end_of(events: Sequence[e.Event], call: str) -> str:
     for event in reversed(events):
         if isinstance(event, e.ApprovalGiven) and event.call == call:
             return answered(event.scope, _name(event.by))
+        if isinstance(event, e.InputAnswered) and event.call == call:
+            return EXPIRED if event.by == "timeout" else f"✅ Answered by {_name(event.by)}."
         if isinstance(event, e.ApprovalDenied) and event.call == call:
             return EXPIRED if event.by == "timeout" else answered(DENY, _name(event.by))
     return OVER
@@ -148,10 +160,9 @@ def question_of(press: ButtonPress, load: StateLoader) -> tuple[Delivery, str]:
     return delivery, match["choice"]
 
 
-def may_answer(press: ButtonPress, question: DeliveryQuestion, approvers: Collection[str]) -> bool:
-    """Whether the user may answer: in a private chat its own, else who has asked or approves."""
-    is_private = press.target == press.user
-    return is_private or press.user in question.users or press.user in approvers
+def may_answer(target: str, user: str, question: DeliveryQuestion, approvers: Collection[str]) -> bool:
+    """Whether the user may answer in that chat: in a private one its own, else who has asked or approves."""
+    return target == user or user in question.users or user in approvers
 
 
 def handle_press(press: ButtonPress, approvers: Collection[str], now: Callable[[], float]) -> Decision:
@@ -163,26 +174,68 @@ def handle_press(press: ButtonPress, approvers: Collection[str], now: Callable[[
 
     def change(load: StateLoader) -> DecisionResult:
         delivery, choice = question_of(press, load)
-        assert delivery.requested is not None, "it was asked"
-        question = delivery.requested.question
-        assert question is not None, "it asks"
-        if not may_answer(press, question, approvers):
+        question = asked(delivery)
+        if not may_answer(press.target, press.user, question, approvers):
             raise Rejected(NOT_YOURS, kind="usage")
         if delivery.revision is not None:
             raise Rejected(delivery.revision, kind="not_waiting")
+        if question.expires_at <= now():
+            raise Rejected(EXPIRED, kind="expired")
         session: Session = load(question.stream)
-        events = decide(_command(question, choice, press.user, now()), session)
-        said = answered(choice, press.name or press.user)
-        ended = StreamEvents(delivery.stream, revised(delivery, said))
-        writes = with_reactions([StreamEvents(session.stream, events)], load).writes
-        return DecisionResult(writes=(*writes, ended), keys=(key,))
+        name = press.name or press.user
+        if question.key:
+            command: c.SessionCommand = _input(question, choice, press.user, session)
+            label = question.labels[question.choices.index(choice)]
+            said = f"✅ {name}: {one_line(label, MAX_LABEL)}"
+        else:
+            command = _approval(question, choice, press.user, now())
+            said = answered(choice, name)
+        return DecisionResult(writes=_writes(delivery, session, command, said, load), keys=(key,))
 
     return change
 
 
-def _command(question: DeliveryQuestion, choice: str, by: str, now: float) -> c.ApproveCall | c.DenyCall:
-    if question.expires_at <= now:
-        raise Rejected(EXPIRED, kind="expired")
+def answer_with(
+    delivery: Delivery, text: str, user: str, name: str, load: StateLoader
+) -> tuple[StreamEvents, ...]:
+    """The answer to a question in the person's own words. Raises `Rejected` with the reason if it does not
+    fit: the question stays open."""
+    question = asked(delivery)
+    session: Session = load(question.stream)
+    command = _with_content(question, text, user, session)
+    said = f"✅ {name}: {one_line(text, MAX_LABEL)}"
+    return _writes(delivery, session, command, said, load)
+
+
+def asked(delivery: Delivery) -> DeliveryQuestion:
+    """The question of a delivery that has one."""
+    assert delivery.requested is not None, f"{delivery.stream} was not requested"
+    assert delivery.requested.question is not None, f"{delivery.stream} asks nothing"
+    return delivery.requested.question
+
+
+def _writes(
+    delivery: Delivery, session: Session, command: c.SessionCommand, said: str, load: StateLoader
+) -> tuple[StreamEvents, ...]:
+    events = decide(command, session)
+    ended = StreamEvents(delivery.stream, revised(delivery, said))
+    return (*with_reactions([StreamEvents(session.stream, events)], load).writes, ended)
+
+
+def _input(question: DeliveryQuestion, choice: str, by: str, session: Session) -> c.AnswerInput:
+    if choice.isdigit():
+        return _with_content(question, int(choice), by, session)
+    action: e.InputAction = "accept" if choice == ACCEPT else "decline"
+    return c.AnswerInput(turn=question.turn, call=question.call, key=question.key, action=action, by=by)
+
+
+def _with_content(question: DeliveryQuestion, answer: str | int, by: str, session: Session) -> c.AnswerInput:
+    command = c.AnswerInput(turn=question.turn, call=question.call, key=question.key, action="accept", by=by)
+    _, request = waiting_request(session, command)
+    return replace(command, content=content_of(request, answer))
+
+
+def _approval(question: DeliveryQuestion, choice: str, by: str, now: float) -> c.ApproveCall | c.DenyCall:
     if choice == DENY:
         return c.DenyCall(turn=question.turn, call=question.call, by=by)
     scope = cast(e.ApprovalScope, choice)

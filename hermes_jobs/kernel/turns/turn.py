@@ -7,6 +7,7 @@ submitted ─ prefetched ─▶ model call ─▶ tool calls ─▶ model call �
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -33,6 +34,9 @@ MAX_OUTPUT_LIMIT_RAISES = 3  # a tool call cut off by the output limit is reques
 MAX_WORKER_CRASHES = 5  # workers that died while running the same step
 
 FinalizingReason = Literal["max_iterations", "loop_guard"]
+
+_ASKS = re.compile(r"telegram:-?\d", re.ASCII)
+"""Targets of answers where people can be asked: a chat, not a channel by its name."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -166,8 +170,8 @@ class Turn(StepState, frozen=True, kw_only=True):
 
     @property
     def is_attended(self) -> bool:
-        """Whether a user can be asked."""
-        return self.attended and not self.unattended
+        """Whether a user can be asked: the one who sent it, or people in a chat that gets the answer."""
+        return (self.attended or any(map(_ASKS.match, self.deliver))) and not self.unattended
 
     @property
     def is_idle(self) -> bool:

@@ -217,3 +217,85 @@ def test_a_turn_that_is_stopped_ends_its_question(environ: Mapping[str, str], bo
         question(bot)
         bot.write(ANNA, "/stop")
         shows(bot, "This is over")
+
+
+COLOUR = AskedCall("ask_user", {"question": "Which colour?", "choices": ["red", "blue"]})
+
+
+def test_a_question_of_the_agent_is_answered_by_a_button(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(asks(COLOUR))
+    with serving(environ) as served:
+        bot.write(ANNA, "Clean up")
+        text = question(bot)
+        assert "Which colour?" in text
+        assert bot.labels(ANNA, text) == ["red", "blue", "❌ No answer"]
+        bot.press(ANNA, "blue", text)
+        shows(bot, "✅ Anna: blue")
+        shows(bot, "Cleaned.")
+        (answer,) = of_type(served, e.InputAnswered)
+        assert "blue" in answer.content  # type: ignore[attr-defined]
+
+
+def test_a_question_is_answered_in_other_words_by_a_reply(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    model_server.follow(asks(COLOUR))
+    with serving(environ) as served:
+        bot.write(ANNA, "Clean up")
+        question(bot)
+        bot.write(ANNA, "green, please", reply_to=open_questions(bot)[-1])
+        shows(bot, "✅ Anna: green, please")
+        shows(bot, "Cleaned.")
+        (answer,) = of_type(served, e.InputAnswered)
+        assert "green, please" in answer.content  # type: ignore[attr-defined]
+
+
+def test_an_answer_that_does_not_fit_is_asked_again_with_the_reason(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    several = AskedCall(
+        "ask_user", {"question": "Which?", "choices": ["a", "b"], "several": True, "free_text": False}
+    )
+    model_server.follow(asks(several))
+    with serving(environ) as served:
+        bot.write(ANNA, "Clean up")
+        question(bot)
+        (number,) = open_questions(bot)
+        bot.write(ANNA, "7", reply_to=number)
+        shows(bot, "Please answer again")
+        assert of_type(served, e.InputAnswered) == []
+        bot.write(ANNA, "1, 2", reply_to=number)
+        shows(bot, "Cleaned.")
+
+
+def test_the_phone_approves_what_send_waits_for_at_the_terminal(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    only_anna = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": f"[{ANNA}]"}
+    with serving(only_anna), Home(environ=only_anna) as home:
+        waiting = home.send("Clean up", workdir=folder)
+        assert waiting.status == "waiting"
+        bot.write(ANNA, "/inbox")
+        bot.press(ANNA, ONCE, question(bot))
+        shows(bot, "Allowed once by Anna")
+        assert home.turns.wait(waiting.turn).result == "Cleaned."
+        bot.write(ANNA, "/approve")
+        shows(bot, "Nothing waits for your answer")
+
+
+def test_one_of_several_people_does_not_see_the_calls_of_others(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    with serving(environ), Home(environ=environ) as home:
+        assert home.send("Clean up", workdir=folder).status == "waiting"
+        bot.write(BEN, "/inbox")
+        shows(bot, "Nothing waits for your answer", chat=BEN)
+
+
+def test_the_menu_lists_the_commands(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ):
+        bot.wait_until(lambda: bool(bot.commands), "the menu")
+    menu = " ".join(name for name, _ in bot.commands)
+    assert menu == "new stop status compress model approve inbox"

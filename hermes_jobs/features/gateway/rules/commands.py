@@ -47,12 +47,16 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>
 class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message. `key` is unique among all messages of all platforms, `user` is its sender (`telegram:12`),
     `target` the target of answers. `text` is None for a picture, a voice message and the like.
+    `reply_to`: the platform's number of the message that it replies to; 0 for none. `name`: what the sender
+    is called there.
     """
 
     key: str
     user: str
     target: str
     text: str | None
+    reply_to: int = 0
+    name: str = ""
 
     @property
     def platform(self) -> str:
@@ -83,11 +87,31 @@ def handle_message(
 
     `news`: sentences for the user, sent where the message starts a turn.
     """
-    digest = sha256((message.text or "").encode("utf-8", "replace")).hexdigest()
-    key = UniqueKey(scope=SCOPE, key=message.key, digest=digest)
     return lambda load: DecisionResult(
-        writes=tuple(_MessageHandler(message, policy, names, load, news).writes()), keys=(key,)
+        writes=tuple(_MessageHandler(message, policy, names, load, news).writes()),
+        keys=(message_key(message),),
     )
+
+
+def message_key(message: IncomingMessage) -> UniqueKey:
+    """The key under which the message is handled once."""
+    digest = sha256((message.text or "").encode("utf-8", "replace")).hexdigest()
+    return UniqueKey(scope=SCOPE, key=message.key, digest=digest)
+
+
+def noted(message: IncomingMessage, text: str) -> Decision:
+    """The decision to answer a message with a text of the gateway itself, and nothing else."""
+    write = note(message, text)
+    return lambda _load: DecisionResult(writes=(write,), keys=(message_key(message),))
+
+
+def note(message: IncomingMessage, text: str, suffix: str = "") -> StreamEvents:
+    """A message of the gateway itself to the sender."""
+    delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", message.key) + suffix
+    requested = DeliveryRequested(
+        delivery=delivery, target=message.target, text=text, source=message.platform
+    )
+    return StreamEvents(deliveries.stream_of(delivery), (requested,))
 
 
 def help_text() -> str:
@@ -241,11 +265,7 @@ class _MessageHandler:
 
     def _note(self, text: str, suffix: str = "") -> list[StreamEvents]:
         """A message of the gateway itself to the sender."""
-        delivery = "d" + re.sub(r"[^A-Za-z0-9]", "x", self._message.key) + suffix
-        requested = DeliveryRequested(
-            delivery=delivery, target=self._message.target, text=text, source=self._message.platform
-        )
-        return [StreamEvents(deliveries.stream_of(delivery), (requested,))]
+        return [note(self._message, text, suffix)]
 
 
 Act = Callable[[_MessageHandler, str], Iterable[StreamEvents]]
@@ -257,9 +277,12 @@ COMMANDS: Mapping[str, tuple[str, Act]] = {
     "status": ("says what I am doing", _MessageHandler.status),
     "model": ("says which model answers, or with NAME lets another one", _MessageHandler.model),
     "compress": ("makes a long conversation shorter, and keeps TOPIC most fully", _MessageHandler.compress),
+    "inbox": ("shows what waits for your answer", _MessageHandler.explain),
+    "approve": ("the same: calls that wait for your approval", _MessageHandler.explain),
     "help": ("says this", _MessageHandler.explain),
 }
-"""Each command with its help and its function; an unknown command is answered with this list."""
+"""Each command with its help and its function; an unknown command is answered with this list. Where the
+platform can ask people, `/inbox` and `/approve` are taken by it before."""
 
 
 def _status(session: Session) -> str:
