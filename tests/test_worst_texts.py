@@ -116,6 +116,7 @@ def test_the_text_of_a_refusal_is_read_in_linear_time(text):
     named_reset(text, 0.0)
 
 
+@pytest.mark.slow
 @each_row(
     [
         (form, opening + piece * (LONG // 4 // len(piece)))

@@ -45,6 +45,7 @@ def test_all_ways_of_remembering_are_measured_and_the_home_is_left_alone(
     assert not (home.path / "events.db").exists()
 
 
+@pytest.mark.slow
 def test_an_unknown_person_is_refused_with_the_known_ones(home: Home) -> None:
     done = home.run("bench", "learning", "--person", "nobody", "--yes")
     assert done.code == 2

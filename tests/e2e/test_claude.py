@@ -78,6 +78,7 @@ def test_claude_names_a_session_of_a_terminal(tmp_path: Path, claude: AnthropicS
     assert (len(claude.titles), claude.violations) == (1, [])
 
 
+@pytest.mark.slow
 def test_most_of_a_tool_loop_and_of_the_turn_after_it_is_read_from_the_cache(
     tmp_path: Path, claude: AnthropicServer
 ) -> None:
@@ -92,6 +93,7 @@ def test_most_of_a_tool_loop_and_of_the_turn_after_it_is_read_from_the_cache(
     assert not claude.violations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ttl", ["5m", "1h"])
 def test_one_hour_cache_writes_are_booked_as_such(tmp_path: Path, claude: AnthropicServer, ttl: str) -> None:
     home = home_at(tmp_path, claude, HERMES_JOBS_MODEL="claude-sonnet-4-5", HERMES_JOBS_MODEL__CACHE_TTL=ttl)

@@ -221,6 +221,7 @@ def test_members_are_asked_again_when_a_turn_is_retried_with_an_ensemble(
     assert [each["ok"] for each in ran.json["references"]] == [True, True, True]
 
 
+@pytest.mark.slow
 def test_a_member_at_another_provider_takes_a_conversation_with_tool_calls(
     home: Home, server: ModelServer
 ) -> None:

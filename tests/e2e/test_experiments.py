@@ -143,6 +143,7 @@ def test_an_impossible_experiment_is_refused_and_nothing_is_recorded(home: Home,
     assert '"experiment-' not in home.run("events", "--json").out
 
 
+@pytest.mark.slow
 def test_a_budget_below_one_answer_calls_nothing_and_continues_with_more(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_budget_below_one_answer_calls_nothing_and_continues_with_more(
     assert run(home, "first", "--budget", "500", **prices)["status"] == "completed"
 
 
+@pytest.mark.slow
 def test_an_unreadable_judge_is_reported_and_not_counted(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
@@ -173,6 +175,7 @@ def test_an_unreadable_judge_is_reported_and_not_counted(
     assert "2 judgements could not be read" in home.run("experiments", "show", "first").err
 
 
+@pytest.mark.slow
 def test_a_judge_that_prefers_a_position_is_reported(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
@@ -186,6 +189,7 @@ def test_a_judge_that_prefers_a_position_is_reported(
     assert "preferred the answer that it saw first in 10 of 10 judgements" in told
 
 
+@pytest.mark.slow
 def test_a_judge_sees_which_tools_an_answer_asks_for(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
@@ -204,6 +208,7 @@ def test_a_judge_sees_which_tools_an_answer_asks_for(
     assert '[It asks for the tool terminal: {"command": "echo looked"}]' in said
 
 
+@pytest.mark.slow
 def test_a_catastrophic_expression_fails_its_check_and_blocks_nothing(home: Home, asked: list[str]) -> None:
     write(home, samples=1, judge=None, checks=[{"regex": "(.*)*(.*)*(.*)*x$", "name": "slow"}])
     assert new(home, query="newest:1").code == 0
@@ -211,6 +216,7 @@ def test_a_catastrophic_expression_fails_its_check_and_blocks_nothing(home: Home
     assert found["variants"][0]["checks"] == {"slow": 0.0}
 
 
+@pytest.mark.slow
 def test_whole_turns_are_followed_and_their_last_answers_compared(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:
@@ -253,6 +259,7 @@ def test_turns_are_chosen_by_their_labels(home: Home, asked: list[str]) -> None:
     assert "No turn fits" in new(home, query="label:soft", name="second").err
 
 
+@pytest.mark.slow
 def test_a_cancelled_experiment_keeps_its_running_calls_and_continues_later(
     home: Home, model_server: ModelServer, asked: list[str]
 ) -> None:

@@ -394,7 +394,13 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
     server.close()
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row.line, marks=row.marks) for row in TABLE])
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=row.line, marks=row.marks if at % 3 == 0 else (*row.marks, pytest.mark.slow))
+        for at, row in enumerate(TABLE)
+    ],
+)
 def test_each_command_keeps_its_interface(row: Row, there: tuple[Home, dict[str, str]]) -> None:
     home, names = there
     ran = home.run(*(named(word, names) for word in row.line.split()), stdin=row.stdin)

@@ -105,6 +105,7 @@ def test_an_address_is_shown_with_its_host_and_never_opened(mcp: AskingHome) -> 
     assert mcp.calls == ["pay decline"]
 
 
+@pytest.mark.slow
 def test_it_is_answered_from_elsewhere_while_nothing_works(mcp: AskingHome) -> None:
     mcp.asks_for(("new__book", {"flight": "LX1"}))
     home = mcp.home

@@ -80,6 +80,7 @@ def test_a_person_logs_in_and_the_tools_are_there(
     assert (shown["issuer"], shown["scope"], shown["renews"]) == (oauth.issuer, "notes:read", True)
 
 
+@pytest.mark.slow
 def test_the_address_may_be_pasted(home: Home, oauth: OauthServer) -> None:
     command = [sys.executable, "-m", "hermes_jobs", "mcp", "login", "notes", "--paste"]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -99,6 +100,7 @@ def _refusal_of(address: str) -> str:
     return str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_login_by_device_shows_its_code(home: Home, oauth: OauthServer) -> None:
     oauth.pending = ["authorization_pending"]
     done = home.run("mcp", "login", "notes", "--device")
@@ -107,6 +109,7 @@ def test_a_login_by_device_shows_its_code(home: Home, oauth: OauthServer) -> Non
     assert f"{oauth.url}/enter" in done.err
 
 
+@pytest.mark.slow
 def test_a_login_without_a_browser_ends_with_advice(home: Home, oauth: OauthServer) -> None:
     done = home.run("mcp", "login", "notes", "--no-browser", "--timeout", "0.2")
     assert done.code != 0
@@ -115,6 +118,7 @@ def test_a_login_without_a_browser_ends_with_advice(home: Home, oauth: OauthServ
     assert oauth.families == []
 
 
+@pytest.mark.slow
 def test_an_ended_login_is_shown_once_in_the_inbox(
     home: Home, oauth: OauthServer, model_server: ModelServer
 ) -> None:
@@ -140,6 +144,7 @@ def test_an_ended_login_is_shown_once_in_the_inbox(
     assert results(model_server) == ["hello"]
 
 
+@pytest.mark.slow
 def test_tokens_are_in_their_file_and_nowhere_else(
     home: Home, oauth: OauthServer, model_server: ModelServer, tmp_path: Path
 ) -> None:
@@ -162,6 +167,7 @@ def test_tokens_are_in_their_file_and_nowhere_else(
         assert not any(token.encode() in archive.read(name) for name in archive.namelist())
 
 
+@pytest.mark.slow
 def test_logging_out_revokes_and_forgets(home: Home, oauth: OauthServer) -> None:
     log_in(home)
     done = home.run("mcp", "logout", "notes", "--json")
@@ -173,6 +179,7 @@ def test_logging_out_revokes_and_forgets(home: Home, oauth: OauthServer) -> None
     assert "There is no login at notes." in again.err
 
 
+@pytest.mark.slow
 def test_a_removed_server_leaves_no_login(home: Home, oauth: OauthServer) -> None:
     log_in(home)
     assert home.run("mcp", "remove", "notes").code == 0

@@ -154,6 +154,7 @@ def test_chat_asks_for_resources_and_for_prompts(mcp: AskingHome) -> None:
     assert "A day in Rome with soup." in second
 
 
+@pytest.mark.slow
 def test_a_chat_continues_after_an_interrupted_question(mcp: AskingHome) -> None:
     with chatting(mcp.home) as screen:
         say(screen, "Eat @old:note://asked")

@@ -70,6 +70,7 @@ def mcp(home: Home, model_server: ModelServer, tmp_path: Path) -> TaskHome:
     return made
 
 
+@pytest.mark.slow
 def test_a_task_continues_after_a_killed_worker_and_a_new_server(mcp: TaskHome) -> None:
     with mcp.serving():
         turn = mcp.begin("long")
@@ -85,6 +86,7 @@ def test_a_task_continues_after_a_killed_worker_and_a_new_server(mcp: TaskHome) 
     assert len(starts) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_for_a_while_is_asked_again(mcp: TaskHome) -> None:
     with mcp.serving():
         turn = mcp.begin("long")
@@ -105,6 +107,7 @@ def test_a_cancelled_turn_cancels_its_task(mcp: TaskHome) -> None:
     assert mcp.home.run("turns", "show", turn, "--json").json["status"] == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_turn_that_is_cancelled_while_it_is_worked_on_cancels_its_task(mcp: TaskHome) -> None:
     mcp.asks_for(("tasks__work", {"name": "long"}))
     with mcp.serving(), mcp.home.start("send", "Go.") as sending:
@@ -115,6 +118,20 @@ def test_a_turn_that_is_cancelled_while_it_is_worked_on_cancels_its_task(mcp: Ta
     assert mcp.calls == ["begun long", "cancelled long"]
 
 
+@pytest.mark.slow
+def test_a_turn_that_is_cancelled_in_the_middle_of_a_poll_cancels_its_task_once(mcp: TaskHome) -> None:
+    mcp.asks_for(("tasks__work", {"name": "long"}))
+    with mcp.serving(), mcp.home.start("send", "Go.") as sending:
+        wait_until(lambda: bool(mcp.polls), "a look")
+        (mcp.folder / "hold-long").touch()
+        wait_until((mcp.folder / "held-long").exists, "a poll without an answer")
+        (turn,) = mcp.home.run("turns", "list", "--json").json
+        mcp.home.run("turns", "cancel", turn["turn"])
+        sending.process.wait()
+    assert mcp.calls == ["begun long", "cancelled long"]
+
+
+@pytest.mark.slow
 def test_a_task_that_asks_gets_the_answer(mcp: TaskHome) -> None:
     mcp.asks_for(("tasks__work", {"name": "asks"}))
     with mcp.serving(), mcp.home.start("send", "Go.") as sending:
@@ -127,6 +144,7 @@ def test_a_task_that_asks_gets_the_answer(mcp: TaskHome) -> None:
     assert mcp.results == ["done asks red"]
 
 
+@pytest.mark.slow
 def test_a_failed_or_forgotten_task_is_reported(mcp: TaskHome) -> None:
     mcp.asks_for(("tasks__work", {"name": "fails"}), ("tasks__work", {"name": "gone"}))
     with mcp.serving(), mcp.home.start("send", "Go.") as sending:
@@ -139,6 +157,7 @@ def test_a_failed_or_forgotten_task_is_reported(mcp: TaskHome) -> None:
     assert "What the call did is unknown" in gone
 
 
+@pytest.mark.slow
 def test_a_task_that_takes_too_long_is_cancelled(mcp: TaskHome) -> None:
     mcp.asks_for(("tasks__work", {"name": "long"}))
     with mcp.serving():

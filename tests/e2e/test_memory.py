@@ -234,6 +234,7 @@ def test_recall_finds_texts_of_other_sessions(home: Home, model_server: ModelSer
     assert model_server.requests[-1].messages[1]["content"] == "What was the boiler's number?"
 
 
+@pytest.mark.slow
 def test_entries_beyond_the_prompt_are_recalled_for_related_turns(
     home: Home, model_server: ModelServer
 ) -> None:
@@ -258,6 +259,7 @@ def test_entries_beyond_the_prompt_are_recalled_for_related_turns(
     assert (entry["place"], entry["uses"], entry["kind"]) == ("recalled", 1, "episodic")
 
 
+@pytest.mark.slow
 def test_kind_and_tags_are_shown_and_an_identity_entry_keeps_its_place_in_prompts(home: Home) -> None:
     home.run("memory", "add", "Never calls before ten", "--kind", "identity", "--tag", "phone")
     for number in range(40):

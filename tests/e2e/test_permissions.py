@@ -11,6 +11,7 @@ from tests.e2e.invariants import facts_of
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
+from tests.tables import sampled
 
 CLEAN = AskedCall("terminal", {"command": "rm -r build"})
 WRITE = AskedCall("write_file", {"path": "a.txt", "content": "new"})
@@ -58,7 +59,7 @@ def test_unattended_refuses_calls_that_would_ask_and_says_so(home: Home, model_s
     assert "Refused: terminal rm -r build (deleting folders or many files" in plain.err
 
 
-@pytest.mark.parametrize("pattern", ["rm -r build", "rm -r *", "rm *"])
+@pytest.mark.parametrize("pattern", sampled(["rm -r build", "rm -r *", "rm *"], 3))
 def test_approve_holds_for_this_turn_alone(home: Home, pattern: str) -> None:
     first = home.run("send", "--approve", pattern, "--unattended", "Clean up.")
     assert (first.code, first.out) == (0, "Done.\n")
@@ -219,7 +220,7 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", sampled(ATTACKS, 3))
 @pytest.mark.parametrize("mode", ["ask", "full"])
 def test_the_agent_cannot_approve_itself_or_make_rules(
     home: Home, model_server: ModelServer, attack: str, mode: str

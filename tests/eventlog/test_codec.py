@@ -85,6 +85,7 @@ def test_different_texts_never_give_the_bytes_of_one_hash(some: list[str], other
     assert (chain_hash(*("", *some)) == chain_hash(*("", *others))) == (some == others)
 
 
+@pytest.mark.slow
 def test_threads_that_meet_a_type_at_the_same_moment_do_not_crash_the_process() -> None:
     """Without taking turns at making decoders, about one in three such processes ends with SIGSEGV."""
     command = [sys.executable, "-m", "tests.eventlog.threads_decoding"]

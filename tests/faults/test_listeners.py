@@ -108,6 +108,7 @@ def asks_its_engine(seen: Seen) -> Action:
     return Answer(text="Answer. " + "blah " * 40)
 
 
+@pytest.mark.slow
 def test_a_context_engine_has_the_same_state_and_tools_in_every_worker(
     home: Home, crew: Crew, model_server: ModelServer
 ) -> None:

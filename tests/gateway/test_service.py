@@ -189,6 +189,7 @@ def test_it_asks_again_whatever_becomes_of_its_questions(environ: Mapping[str, s
         answers(bot, "You said: Hello")
 
 
+@pytest.mark.slow
 def test_a_failing_platform_is_shown_to_others_until_it_recovers(
     environ: Mapping[str, str], bot: BotServer
 ) -> None:

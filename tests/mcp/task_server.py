@@ -1,6 +1,7 @@
 """An MCP server by the SDK over HTTP whose calls become tasks, kept as files: `task_server.py PORT FOLDER`.
 
-A task continues until a file `done-ID` is there. What the server was told is in `calls`, a line each.
+A task continues until a file `done-ID` is there; who asks about it while `hold-ID` is there gets no answer.
+What the server was told is in `calls`, a line each.
 """
 
 import json
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import anyio
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -55,6 +57,9 @@ class Tasks(Extension):  # type: ignore[misc]
         name = params.task_id
         if not (FOLDER / f"task-{name}").exists():
             raise MCPError(code=-32602, message=f"there is no task {name}")
+        if (FOLDER / f"hold-{name}").exists():
+            (FOLDER / f"held-{name}").touch()
+            await anyio.sleep_forever()
         if (FOLDER / f"done-{name}").exists():
             answer = FOLDER / f"answer-{name}"
             text = f"done {name} {answer.read_text() if answer.exists() else ''}".strip()

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.runtime.connector_preparation import ConnectorPreparation
@@ -56,6 +58,7 @@ def test_a_worker_s_look_imports_nothing_of_mcp(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_it_starts_no_server_and_the_first_call_uses_it(server: TestServer) -> None:
     server.servers.prepare()
     mark = f"connector_host\0{server.servers._folder}"

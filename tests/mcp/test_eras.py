@@ -85,6 +85,7 @@ def talk(servers: Servers, launch: Launch) -> None:
         assert decode_response(found.content)["contents"][0]["text"] == text
 
 
+@pytest.mark.slow
 def test_over_stdio(servers: Servers) -> None:
     env = {"PATH": os.environ["PATH"]}
     launch = Launch(server="a", folder="", token="", command=sys.executable, args=(str(SERVER),), env=env)
@@ -103,6 +104,7 @@ def test_an_address_without_a_server_is_reported(servers: Servers) -> None:
     assert "no connection" in failed.message
 
 
+@pytest.mark.slow
 def test_a_server_that_has_gone_away_and_come_back_is_reached_again(servers: Servers) -> None:
     port = free_port()
     launch = Launch(server="a", folder="", token="", url=f"http://127.0.0.1:{port}/mcp")

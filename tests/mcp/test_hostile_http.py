@@ -126,6 +126,7 @@ def test_one_broken_call_ends_no_other(servers: Servers, server: HostileServer) 
     assert isinstance(replies[0], Result), replies
 
 
+@pytest.mark.slow
 def test_failures_at_the_start_are_reported(servers: Servers, server: HostileServer) -> None:
     wrong = {}
     for name, row in ROWS.items():
@@ -179,6 +180,7 @@ def test_a_header_that_is_refused_is_named(servers: Servers, old_server: Hostile
     assert "401 Unauthorized; look at the Authorization header of its entry" in reply.message
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_let_go_holds_no_connector(
     servers: Servers, old_server: HostileServer, tmp_path: Path
 ) -> None:

@@ -396,6 +396,7 @@ print(login.access_token if not login.ended else login.ended)
 """
 
 
+@pytest.mark.slow
 def test_two_processes_that_refresh_at_once_both_continue(oauth: OauthServer, file: LoginFile) -> None:
     login = pasted(asked(oauth))
     file.write(login)

@@ -66,6 +66,7 @@ def test_many_calls_at_once_start_it_once_and_run_side_by_side(server: TestServe
     assert len(server.starts) == 1
 
 
+@pytest.mark.slow
 def test_another_environment_is_another_server(server: TestServer) -> None:
     server.call("echo", b'{"text": "1"}')
     server.call("echo", b'{"text": "2"}', launch=server.launch(COLOUR="blue"))
@@ -104,6 +105,7 @@ def test_a_missing_program_is_reported(server: TestServer) -> None:
     assert "no-such-program could not be started: no program of that name" in why.message
 
 
+@pytest.mark.slow
 def test_a_failing_server_is_restarted_with_growing_pauses(server: TestServer) -> None:
     launch = msgspec.structs.replace(server.launch(), command="sh", args=("-c", "echo >> starts; exit 7"))
     messages = [failed(server.offer(launch)).message for _ in range(6)]
@@ -112,12 +114,14 @@ def test_a_failing_server_is_restarted_with_growing_pauses(server: TestServer) -
     (server.folder / "starts").unlink()
 
 
+@pytest.mark.slow
 def test_a_silent_server_is_given_up(server: TestServer) -> None:
     why = failed(server.offer(server.launch(start_timeout=0.5, SILENT="1")))
     assert "did not list its tools within 0.5 s" in why.message
     wait_until_gone(*server.starts)
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_given_up_and_the_server_keeps_running(server: TestServer) -> None:
     why = failed(server.call("slow", b'{"text": "never"}', timeout=0.2))
     assert (why.kind, why.sent) == ("timeout", True)
@@ -200,6 +204,7 @@ def test_malformed_prompts_and_resources_cost_no_others(server: TestServer) -> N
     assert "left out of resources/list: nowhere: " in log
 
 
+@pytest.mark.slow
 def test_a_list_without_an_end_is_cut(server: TestServer) -> None:
     offer = server.offer(server.launch(ENDLESS="1"))
     assert isinstance(offer, Offer)
@@ -285,6 +290,7 @@ def test_a_changed_list_is_noticed(server: TestServer) -> None:
     assert b"Something else." in after.tools
 
 
+@pytest.mark.slow
 def test_an_idle_server_is_ended(server: TestServer) -> None:
     launch = server.launch(idle_seconds=0.2)
     server.call("echo", b'{"text": "1"}', launch=launch)
@@ -292,6 +298,7 @@ def test_an_idle_server_is_ended(server: TestServer) -> None:
     assert server.text(server.call("echo", b'{"text": "2"}', launch=launch)) == "2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deaf", [False, True])
 def test_no_process_is_left_without_users(server: TestServer, deaf: bool) -> None:
     launch = server.launch(DEAF="1") if deaf else server.launch()
@@ -341,6 +348,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.slow
 def test_a_long_path_of_the_home_does_no_harm(tmp_path: Path, server: TestServer) -> None:
     servers = Servers(tmp_path / ("long" * 40) / "mcp")
     asked = CallTool(tool="echo", arguments=b'{"text": "far"}', timeout=60)

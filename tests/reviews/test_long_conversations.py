@@ -172,6 +172,7 @@ def test_a_long_turn_is_compressed_as_often_as_it_takes(
     assert {fact.turn for fact in compressed} == {"t1"}
 
 
+@pytest.mark.slow
 def test_a_failing_summariser_keeps_the_history_and_the_turn_continues(
     make_installation: Make, model_server: ModelServer
 ) -> None:
@@ -283,6 +284,7 @@ def test_the_words_behind_the_summary_are_found_again(
     assert "[user] Open sesame!" in recalled.content
 
 
+@pytest.mark.slow
 def test_a_turn_that_is_cancelled_while_it_is_compressed_ends_and_the_next_one_runs(
     make_installation: Make, model_server: ModelServer
 ) -> None:

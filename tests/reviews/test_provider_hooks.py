@@ -8,6 +8,8 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -27,6 +29,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_processes_get_the_compression_of_another(tmp_path: Path, model_server: ModelServer) -> None:
     model_server.follow(talker)
     home = Home(tmp_path, {**endpoint(model_server.base_url), **SMALL})

@@ -32,6 +32,7 @@ libc.fclose(file)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no arenas")
 def test_threads_share_as_many_arenas_as_they_may(tmp_path: Path) -> None:
     def num_arenas(how: str) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from hermes_jobs.system.struct_types import described
 from tests.tables import each_row
@@ -80,6 +81,7 @@ def test_a_type_is_returned_as_it_is() -> None:
     assert msgspec.json.decode(b'{"number":1}', type=described(Kind)) == Kind(1)
 
 
+@pytest.mark.slow
 def test_threads_that_decode_into_a_new_type_at_the_same_moment_do_not_crash_the_process() -> None:
     """Where each described the type for itself, about one in two such processes ended with SIGSEGV."""
     for _ in range(3):

@@ -610,6 +610,7 @@ WHEEL = {
 }
 
 
+@pytest.mark.slow
 def test_pip_installs_a_wheel_into_the_environment_of_a_project(
     tmp_path: Path, people: Callable[..., Person], layer: str
 ) -> None:

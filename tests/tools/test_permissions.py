@@ -235,6 +235,7 @@ def test_a_deny_rule_finds_the_command_at_every_place(command: str) -> None:
     assert verdict.decision == "deny"
 
 
+@pytest.mark.slow
 def test_plan_mode_runs_nothing_dangerous() -> None:
     assert [line for _, line in dangerous() if decision(line, mode="plan") != "deny"] == []
 

@@ -583,6 +583,7 @@ def test_no_dangerous_command_that_was_held_out_runs_unasked(family):
     assert [each for each in commands if verdict(each).decision == "allow"] == []
 
 
+@pytest.mark.slow
 def test_no_everyday_command_that_was_held_out_is_asked_about():
     assert [each for each in held_out.everyday() if verdict(each) != Verdict("allow")] == []
 
@@ -745,6 +746,7 @@ def test_generated_worst_shapes_are_judged_in_proportion_to_their_length(first):
         assert time.thread_time() - began < 3, f"seconds for shape {number}"
 
 
+@pytest.mark.slow
 def test_judging_takes_little_memory():
     tracemalloc.start()
     try:

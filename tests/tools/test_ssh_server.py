@@ -97,6 +97,7 @@ def _listens(port: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_git_pushes_and_fetches_with_the_key_in_an_unattended_turn(person: Person) -> None:
     for command in ("git push origin HEAD:new", "git fetch --all", "git ls-remote origin"):
         done = person.run(command, attended=False)

@@ -354,6 +354,7 @@ def test_without_its_log_nothing_is_started(home: Home) -> None:
     assert left_of(home) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["up", "worker", "doctor"])
 def test_a_broker_of_an_unknown_kind_is_wrong_configuration(home: Home, command: str) -> None:
     ended = home.run(command, HERMES_JOBS_BROKER_URL="nats://127.0.0.1:1/0")
@@ -401,6 +402,7 @@ def test_it_listens_to_a_telegram_bot_that_is_configured(home: Home) -> None:
     assert home.files_holding(TOKEN) == []
 
 
+@pytest.mark.slow
 def test_a_bot_that_is_configured_later_is_listened_to_as_soon_as_its_token_is_right(home: Home) -> None:
     bot = BotServer().start()
     with up(home, "--no-flower", "--no-beat") as running:

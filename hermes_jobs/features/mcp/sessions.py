@@ -297,10 +297,9 @@ class McpSessions:
 
         if context.task is not None:
             inquire = partial(self.servers.inquire, launch)
-            # The turn's cancel may reach this process after the poll that tells the server of it has begun.
-            stop = NeverCancelled() if context.is_ending else cancel
-            answer = self._tasks.poll(server, context.task, context, stop, inquire)
-            if cancel.reason == CANCELLED and not context.is_ending:  # else that poll has cancelled it
+            answer = self._tasks.poll(server, context.task, context, cancel, inquire)
+            # With any other answer the call is over, or its next step cancels the task.
+            if isinstance(answer, Failed) and cancel.reason == CANCELLED:
                 ending = replace(context, is_ending=True)
                 self._tasks.poll(server, context.task, ending, NeverCancelled(), inquire)
             return answer

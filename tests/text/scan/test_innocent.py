@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hermes_jobs.text.scan import scan
 from tests.tables import each_row
 
@@ -20,5 +22,6 @@ def test_an_everyday_entry_passes(entry: str) -> None:
     assert scan(entry) == ()
 
 
+@pytest.mark.slow
 def test_all_of_them_together_pass_too() -> None:
     assert scan("\n".join(ENTRIES)) == ()

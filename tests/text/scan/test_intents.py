@@ -106,6 +106,7 @@ def test_every_class_of_an_act_has_words_or_stands_for_what_is_no_word() -> None
     assert all(group & known for act in table.acts for group in act.groups)
 
 
+@pytest.mark.slow
 def test_the_looked_up_words_grow_with_the_text_and_no_faster() -> None:
     """The work is counted: look-ups in the table, for texts of one and two hundred kilobytes."""
 

@@ -19,6 +19,7 @@ from hermes_jobs.text.scan.rules import SCAN_FILES, Branch, ScanRule, ScanRules,
 HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_the_code_of_every_pattern_is_that_of_re(monkeypatch: pytest.MonkeyPatch) -> None:
     _, patterns = derived()
     of_patterns = codes(patterns)
@@ -26,6 +27,7 @@ def test_the_code_of_every_pattern_is_that_of_re(monkeypatch: pytest.MonkeyPatch
     assert all(kept.compiled.__wrapped__(*key) == re.compile(*key) for key in patterns)
 
 
+@pytest.mark.slow
 def test_rules_in_branches_find_what_whole_patterns_find() -> None:
     tables, _ = derived()
     whole = ScanRules(tuple(rule for name in SCAN_FILES for rule in read_rules(name)))
@@ -45,6 +47,7 @@ def _rule(row: tuple[Any, ...]) -> ScanRule:
     return ScanRule(**dict(zip(ScanRule.__struct_fields__, values, strict=True)))
 
 
+@pytest.mark.slow
 def test_the_lexicon_is_kept_as_it_is_read() -> None:
     tables, _ = derived()
     kept_lexicon: Any = tables["lexicon"]
