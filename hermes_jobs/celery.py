@@ -138,8 +138,8 @@ class _TurnTask:
         if turn.status in {"queued", "running", "waiting"}:
             countdown = min(FIRST_POLL * GROWTH ** min(request.retries, 99), self._longest_poll)
             raise _retry(bound, TurnRuns(f"turn {turn.turn} is {turn.status}"), countdown)
-        if request.retries and _is_stored(bound):
-            raise Ignore  # a retry's message that came twice has handed the result on
+        if _is_stored(bound):
+            raise Ignore  # the same message has come before, and the result was handed on
         return _result(turn, result)
 
     def cancel(self, task: str) -> None:

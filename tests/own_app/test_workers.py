@@ -62,6 +62,8 @@ def app(home: Home) -> Iterator[Celery]:
     app = Celery("own", broker=home.environ["BROKER"], backend=REDIS_URL, set_as_current=False)
     app.conf.task_default_queue = home.environ["QUEUE"]
     yield app
+    app.backend.result_consumer.stop()  # the application's own `close` leaves the backend's connections
+    app.backend.client.connection_pool.disconnect()
     app.close()
 
 
@@ -127,6 +129,18 @@ def test_no_worker_is_occupied_and_a_killed_one_on_either_side_ends_nothing(
         assert waiting.get(timeout=PATIENCE) == "A summary."
         wait_until(lambda: len(published(home)) == 4, "all chains have ended")
     assert published(home) == ["A summary."] * 4
+
+
+def test_a_message_that_comes_again_hands_nothing_on(home: Home, app: Celery) -> None:
+    turn = app.signature(NAME, ("Hello.",), task_id=uuid.uuid4().hex)
+    turn.link(app.signature("tests.own_app.project.publish"))
+    with worker(home) as running:
+        for number in (1, 2):
+            result = turn.apply_async()
+            running.wait_for(f"{NAME}[{result.id}] {('succeeded', 'ignored')[number - 1]}")
+        assert result.get(timeout=PATIENCE) == "You said: Hello."
+        wait_until(lambda: bool(published(home)), "it is published")
+    assert published(home) == ["You said: Hello."]
 
 
 def test_revoking_the_task_cancels_its_turn(home: Home, app: Celery, model_server: ModelServer) -> None:
