@@ -105,7 +105,7 @@ def can_fork(arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
     module, *words = arguments
     return (
         module == "hermes_jobs"
-        and not STARTS_PROCESSES.intersection(words[:1])
+        and not STARTS_PROCESSES.intersection(words[1:2] if words[:1] == ["run"] else words[:1])
         and environ.get("PYTHONPATH", str(ROOT)) == str(ROOT)
         and not any(name.startswith(INTERPRETER) for name in environ.keys() - {"PYTHONPATH"})
     )

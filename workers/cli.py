@@ -82,7 +82,7 @@ def down(context: CliContext) -> None:
         note(ended_line(ended))
 
 
-@click.command(epilog=example("hermes-jobs worker", "hermes-jobs worker -Q turns,tools -c 64"))
+@click.command(epilog=example("hermes-jobs run worker", "hermes-jobs run worker -Q turns,tools -c 64"))
 @click.option("-Q", "--queues", metavar="A,B", help="Queues to consume.  [default: all]")
 @click.option("-c", "--concurrency", type=IntParam(min=1), metavar="N", help="Steps that it runs at once.")
 @pass_context
@@ -97,7 +97,7 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
     return run(context.application, broker_url, queues=chosen, concurrency=concurrency)
 
 
-@click.command(epilog=example("hermes-jobs beat"))
+@click.command(epilog=example("hermes-jobs run beat"))
 @pass_context
 def beat(context: CliContext) -> int:
     """Run the scheduler (Celery beat), which wakes the workers when schedules are due.
@@ -112,7 +112,7 @@ def beat(context: CliContext) -> int:
     return run(context.application, broker_url)
 
 
-@click.command(epilog=example("hermes-jobs flower --port 5556"))
+@click.command(epilog=example("hermes-jobs run flower --port 5556"))
 @click.option(
     "--port",
     type=IntParam(1, 65_535),

@@ -227,14 +227,9 @@ class Application:
     @cached_property
     def snapshots(self) -> SnapshotStore:
         """The contents of files that file tools have replaced."""
-        from hermes_jobs.features.snapshots.store import MEGABYTE, SnapshotLimits, SnapshotStore
+        from hermes_jobs.features.snapshots.store import SnapshotLimits, SnapshotStore
 
-        files = self.settings.files
-        limits = SnapshotLimits(
-            file_bytes=files.keep_file_mb * MEGABYTE,
-            total_bytes=files.keep_total_mb * MEGABYTE,
-            seconds=files.keep_days * 86_400.0,
-        )
+        limits = SnapshotLimits(seconds=self.settings.files.keep_days * 86_400.0)
         return SnapshotStore(self.settings.paths.snapshots, limits)
 
     @cached_property

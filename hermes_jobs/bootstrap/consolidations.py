@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
 
 HOUR = 3_600.0
+IDLE_HOURS = 6  # without a message a conversation is finished: a day's next sitting is another one
 
 
 class ConsolidationPlans:
@@ -61,7 +62,7 @@ class ConsolidationPlans:
     def finished(self, limit: int | None = None) -> tuple[Unread, ...]:
         """The conversations that have ended, were compressed, or were idle for long enough, with turns that
         are not read; the last used first."""
-        before = iso(self._clock.now() - self._settings.consolidate_hours * HOUR)
+        before = iso(self._clock.now() - IDLE_HOURS * HOUR)
         return self._views.finished_unread(before, limit)
 
     def plan(self, engine: Engine) -> list[str]:

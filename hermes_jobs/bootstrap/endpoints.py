@@ -124,13 +124,11 @@ class ModelEndpoints:
     def _embedding_client(self, choice: Choice) -> EmbeddingsEndpoint:
         from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 
-        length = self._settings.embeddings.dimensions
         return EmbeddingsEndpoint(
             model=choice.model,
-            name=choice.model if length is None else f"{choice.model}@{length}",
+            name=choice.model,
             base_url=choice.base_url,
             api_key=self._settings.secrets.get(choice.key),
-            dimensions=length,
             pricing=self.prices(choice.base_url),
         )
 

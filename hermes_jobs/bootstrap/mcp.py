@@ -29,10 +29,10 @@ def create_mcp(
         state=engine.state,
         execute=engine.execute,
         clock=clock,
-        seconds=settings.mcp.input_seconds,
+        seconds=settings.terminal.approval_seconds,
         redact=redact,
     )
-    tasks = ServerTasks(clock=clock, seconds=settings.mcp.task_seconds, questions=questions, redact=redact)
+    tasks = ServerTasks(clock=clock, questions=questions, redact=redact)
     launches = Launches(
         settings.mcp_servers,
         secret=settings.secrets.get,
@@ -57,6 +57,6 @@ def create_mcp(
 def create_mcp_reader(settings: Settings, launches: Launches, servers: Servers, clock: Clock) -> McpReader:
     """Reads resources and prompts of the servers, without a user to answer questions."""
     questions = ReaderQuestions(
-        clock=clock, seconds=settings.mcp.input_seconds, redact=settings.secrets.redact_known
+        clock=clock, seconds=settings.terminal.approval_seconds, redact=settings.secrets.redact_known
     )
     return McpReader(launches, servers, questions, KnownResources(settings.paths.mcp_resources))

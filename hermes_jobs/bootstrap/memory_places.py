@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.sections import MemorySettings
 
 DAY = 86_400.0
+EPISODIC_DAYS = 365  # a yearly matter comes up once more before its entry expires
+WORKING_DAYS = 14  # a piece of work that rests for longer begins anew
 
 
 class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
@@ -81,8 +83,8 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
         self, entries: tuple[Entry, ...], memory: Memory, lineage: str = "", *, uses: bool = True
     ) -> Placement:
         entries = with_uses(entries, self.views.memory_uses() if uses else {})
-        since = Since(self._ago(self.settings.episodic_days), self._ago(self.settings.working_days))
+        since = Since(self._ago(EPISODIC_DAYS), self._ago(WORKING_DAYS))
         return placed(entries, self.limits, allowed=memory.allowed, lineage=lineage, since=since)
 
     def _ago(self, days: int) -> str:
-        return iso(self.clock.now() - days * DAY) if days else ""
+        return iso(self.clock.now() - days * DAY)

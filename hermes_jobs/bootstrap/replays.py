@@ -112,13 +112,12 @@ LOOKED_AT = 200  # newest turns among which unrelated ones are looked for
 
 def plan_verification(settings: Settings, engine: Engine, views: Views) -> PlanVerification:
     """The handler of `verification.plan`."""
-    learning = settings.learning
-    judge = learning.judge or settings.auxiliary.model or settings.model_name
+    judge = settings.auxiliary.model or settings.model_name
     return PlanVerification(
         partial(_saved, engine),
         VerifiedTurns(engine.log, engine.sessions, partial(_others, views)),
         judge=settings.models.aliases.get(judge, judge),
-        budget_usd=learning.budget_usd,
+        budget_usd=settings.learning.budget_usd,
     )
 
 

@@ -304,9 +304,7 @@ class StepHandlers:
             own_model=self._by_purpose.model_of,
             turns=parts.consolidations.turns,
             known_entries=parts.consolidations.known_entries,
-            reserve_for=lambda request: self.budget_guard.approve_consolidation(
-                request, chosen.pricing, settings.consolidate_day_usd
-            ),
+            reserve_for=lambda request: self.budget_guard.approve_consolidation(request, chosen.pricing),
             limit=settings.memory_chars,
             by_clock=settings.consolidate,
             retries=self._retries,

@@ -237,12 +237,7 @@ def _docker(settings: Settings) -> DockerOptions | None:
 def schedule_tool(settings: Settings, timezone: str, log: EventLog, clock: Clock, ids: Ids) -> ScheduleTool:
     """The tool over the log's schedules, as configured."""
     schedules = settings.schedules
-    defaults = Defaults(
-        timezone=timezone,
-        missed=schedules.missed,
-        overlap=schedules.overlap,
-        by_schedules=schedules.by_schedules,
-    )
+    defaults = Defaults(timezone=timezone, missed=schedules.missed, overlap=schedules.overlap)
     return ScheduleTool(lambda: [head.stream for head in log.streams(PREFIX)], defaults, clock, ids)
 
 

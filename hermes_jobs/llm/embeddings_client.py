@@ -29,7 +29,7 @@ _BLANK = "-"  # in the place of a text of blanks, which OpenAI refuses
 
 
 class EmbeddingsEndpoint:
-    """See `Embedder`. `dimensions` None: as many as the model gives.
+    """See `Embedder`.
 
     Importing openai takes up to half a second: it is imported by the first call.
     """
@@ -41,7 +41,6 @@ class EmbeddingsEndpoint:
         name: str,
         base_url: str | None,
         api_key: str | None,
-        dimensions: int | None,
         pricing: Pricing,
     ) -> None:
         """`name`: the name under which its vectors are stored."""
@@ -49,7 +48,6 @@ class EmbeddingsEndpoint:
         self.model = name
         self._url = base_url or OPENAI_URL
         self._key = api_key or ""
-        self._dimensions = dimensions
         self._pricing = pricing
         self._loop = LoopThread()
         self._lock = threading.Lock()
@@ -94,7 +92,6 @@ class EmbeddingsEndpoint:
                 answer = await client.embeddings.create(
                     model=self._model,
                     input=[text if text.strip() else _BLANK for text in texts],
-                    dimensions=openai.omit if self._dimensions is None else self._dimensions,
                 )
         except TimeoutError as error:
             raise failing.made("timeout", f"No vectors within {seconds:g} s.", NO_USAGE) from error

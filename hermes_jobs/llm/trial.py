@@ -177,7 +177,7 @@ class Trial:
 
     def _price(self) -> TrialVerdict:
         if self.cost_usd is not None:
-            message = f"known: these calls cost ${self.cost_usd:.6f}"
+            message = f"known: these calls cost ${self.cost_usd:.6f}" if self.cost_usd else "free"
             return TrialVerdict(name="price", status="ok", message=message)
         message = "not known: limits in money cannot be held"
         hint = f"hermes-jobs config set models.prices.{self._name} '{{input: 1, output: 4}}' (USD a million)"

@@ -133,7 +133,7 @@ class SessionPrompt:
             opening.system or "",
             *(block(session) for block in self._blocks),
             f"Working folder: {workdir}" if workdir else "",
-            project_context(workdir),
+            project_context(workdir, self._soul.parent),
             servers.text if servers is not None else "",
             guidance_for([spec.name for spec in self._tools(opening.toolsets)]),
             f"Today is {today:%A, %d %B %Y}.",

@@ -1,10 +1,14 @@
-"""A working folder's instructions for agents: the first of four well-known files."""
+"""Instructions for agents: of the home, the working folder, and the folders above it in its repository.
+
+Of each folder the first of four well-known files counts.
+"""
 
 # Opened by descriptor, so that the checked file is the one that is read.
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_jobs.text.scan import Kind, redact_findings
@@ -24,27 +28,68 @@ class LeftOutFile(Exception):
     """A file is omitted. The message is the reason."""
 
 
-def project_context(workdir: str | None) -> str:
-    """The file's text under a heading, scanned and cut; empty if there is none. Never raises."""
-    for name in NAMES if workdir else ():
-        assert workdir is not None
+def project_context(workdir: str | None, home: Path | None = None) -> str:
+    """The files' texts under headings, scanned and cut, the nearest last; empty without any. Never raises.
+
+    All together have at most `MAX_CHARACTERS`, of which the nearest get theirs first.
+    """
+    remaining, sections = MAX_CHARACTERS, []
+    for folder, shown, heading in _places(workdir, home):
+        name, text = _instructions(folder, ("AGENTS.md",) if folder == home else NAMES)
+        if not text:
+            continue
+        label = f"{shown}{name}"
+        part = cut(text, label, remaining) if remaining else f"[{label} was left out: nearer files are long.]"
+        remaining = max(0, remaining - len(text))
+        # Only the shown part is scanned.
+        sections.append(f"# What {label} says about {heading}\n\n{redact_findings_in(part)}")
+    return "\n\n".join(reversed(sections))
+
+
+def _places(workdir: str | None, home: Path | None) -> Iterator[tuple[Path, str, str]]:
+    """The folders, the nearest first: the prefix of the names of their files, and what those are about."""
+    folder = Path(workdir) if workdir else None
+    if folder is not None:
+        yield folder, "", "this folder"
+        for steps, above in enumerate(_up_to_repository(folder), 1):
+            yield above, "../" * steps, "the project of this folder"
+    if home is not None and home != folder:
+        yield home, "the user's ", "all work"
+
+
+def _up_to_repository(folder: Path) -> Iterator[Path]:
+    """The folders above it in its repository, the nearest first; none outside of a repository."""
+    try:
+        real = folder.resolve()
+    except (OSError, RuntimeError):
+        return
+    root = next((each for each in (real, *real.parents) if (each / ".git").exists()), real)
+    for above in real.parents if root != real else ():
+        yield above
+        if above == root:
+            return
+
+
+def _instructions(folder: Path, names: tuple[str, ...]) -> tuple[str, str]:
+    """The name and the text of the folder's first file that says something; empty if there is none."""
+    for name in names:
         try:
-            text = read_project_file(Path(workdir), name)
+            text = read_project_file(folder, name).strip()
         except LeftOutFile as reason:
             text = f"[{name} was left out: {reason}.]"
-        if text.strip():
-            # Only the shown part is scanned.
-            return f"# What {name} says about this folder\n\n{redact_findings_in(cut(text.strip(), name))}"
-    return ""
+        if text:
+            return name, text
+    return "", ""
 
 
-def cut(text: str, name: str) -> str:
+def cut(text: str, name: str, limit: int = MAX_CHARACTERS) -> str:
     """The text within its limit: beginning and end, and between them a note about the missing part."""
-    if len(text) <= MAX_CHARACTERS:
+    if len(text) <= limit:
         return text
-    missing = len(text) - HEAD_CHARACTERS - TAIL_CHARACTERS
+    head, tail = HEAD_CHARACTERS * limit // MAX_CHARACTERS, TAIL_CHARACTERS * limit // MAX_CHARACTERS
+    missing = len(text) - head - tail
     note = f"[… {missing:,} characters are left out here; read {name} for the whole …]"
-    return f"{text[:HEAD_CHARACTERS]}\n\n{note}\n\n{text[-TAIL_CHARACTERS:]}"
+    return f"{text[:head]}\n\n{note}\n\n{text[len(text) - tail :]}"
 
 
 def read_project_file(folder: Path, name: str) -> str:

@@ -13,6 +13,7 @@ from hermes_jobs.settings.env_file import text_of, with_variable, write_atomical
 from hermes_jobs.settings.home import Paths, ensure_home
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.load import TIMEZONE, Settings, check_ensembles, check_timezone, models_of
+from hermes_jobs.settings.removed_keys import removal_of
 from hermes_jobs.settings.secrets import Secrets
 from hermes_jobs.settings.sources import (
     SettingValue,
@@ -44,19 +45,23 @@ def unset_value(home: Path, key: str) -> tuple[str, bool]:
     """
     from hermes_jobs.settings.yaml_text import CannotEdit, YamlError, remove
 
-    config, which = Paths(home).config, named_key(key, "config unset")
+    config = Paths(home).config
+    name, parts = key, tuple(key.split("."))
+    if removal_of(key) is None:
+        which = named_key(key, "config unset")
+        name, parts = which.name, which.parts
     text = read_config(config)
     try:
-        edited = remove(text, which.parts)
+        edited = remove(text, parts)
     except YamlError as error:
         raise broken(config, error, _NOTHING_SECRET) from error
     except CannotEdit as error:
-        raise _by_hand(config, "config unset", error, f"Take {which.name} out by hand.") from error
+        raise _by_hand(config, "config unset", error, f"Take {name} out by hand.") from error
     if edited == text:
-        return which.name, False
+        return name, False
     from_file(config, edited, _NOTHING_SECRET)
     write_atomically(config, edited)
-    return which.name, True
+    return name, True
 
 
 class Draft:

@@ -29,6 +29,10 @@ class Paths(Struct, frozen=True):
         return self.home / "SOUL.md"
 
     @property
+    def instructions(self) -> Path:
+        return self.home / "AGENTS.md"
+
+    @property
     def events_db(self) -> Path:
         return self.home / "events.db"
 

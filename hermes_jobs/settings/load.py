@@ -15,6 +15,7 @@ from hermes_jobs.llm.providers import Provider
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser, is_same_host
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys
+from hermes_jobs.settings.removed_keys import removal_of, warning
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
 from hermes_jobs.settings.sections import (
     REHEARSAL_MODEL,
@@ -37,6 +38,8 @@ TIMEZONE = "schedules.timezone"
 ENSEMBLES = "models.ensembles"
 MCP_VARIABLE = "HERMES_JOBS_MCP_SERVERS"
 ANTHROPIC_URL = "ANTHROPIC_BASE_URL"
+GENERAL = frozenset({"consolidation", "title"})
+"""The purposes that have no section of their own in `auxiliary`."""
 ENVIRONMENT = "environment"
 """How the origin of a value begins that this process's environment sets."""
 
@@ -47,6 +50,7 @@ Stamps: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 class Settings(Configuration, frozen=True, kw_only=True):
     """Every key with its value, and besides the keys: the secrets, the home, each value's origin.
 
+    `removed`: a sentence for each given value whose key is in `removed_keys.REMOVED`; it has no effect.
     `stamps` are those of the files from before they were read: see `file_stamps`. `variables`: those of the
     environment that MCP servers name and that are not secrets.
     """
@@ -57,6 +61,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
     anthropic_url: str | None = None
     stamps: Stamps = ()
     variables: Mapping[str, str] = {}
+    removed: tuple[str, ...] = ()
 
     def value(self, key: Key) -> object:
         """The value of one key; not of an entry of a mapping."""
@@ -67,7 +72,7 @@ class Settings(Configuration, frozen=True, kw_only=True):
 
     def same_values(self, other: "Settings") -> bool:
         """Whether the other settings have the same values, from any source."""
-        return replace(other, origins=self.origins, stamps=self.stamps) == self
+        return replace(other, origins=self.origins, stamps=self.stamps, removed=self.removed) == self
 
     @property
     def rehearsal(self) -> bool:
@@ -151,11 +156,12 @@ class Settings(Configuration, frozen=True, kw_only=True):
         )
 
     def _task(self, purpose: str) -> AuxiliaryTask:
-        return {
-            name: section
-            for name in self.auxiliary.__struct_fields__
-            if isinstance(section := getattr(self.auxiliary, name), AuxiliaryTask)
-        }[purpose]
+        if purpose in GENERAL:
+            return AuxiliaryTask()
+        task = getattr(self.auxiliary, purpose, None)
+        if not isinstance(task, AuxiliaryTask):
+            raise KeyError(purpose)
+        return task
 
     def _chosen(self, name: str | None, base_url: str | None = None, keys: tuple[str, ...] = ()) -> Choice:
         """The rehearsal model if it is named, or if nothing is configured and none is named.
@@ -213,7 +219,8 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
         from_variables(env_file, ".env", secrets),
         from_variables(environ, ENVIRONMENT, secrets),
     )
-    values = {value.key: value for value in chain.from_iterable(lowest_first)}
+    given = list(chain.from_iterable(lowest_first))
+    values = {value.key: value for value in given if removal_of(value.key) is None}
     check_timezone(values.get(TIMEZONE))
     origins = {name: values[name].origin if name in values else "default" for name in known_keys()}
     anthropic = _anthropic_url(environ, env_file, secrets)
@@ -226,6 +233,7 @@ def load(environ: Mapping[str, str], *, home: Path | None = None) -> Settings:
         origins=origins,
         anthropic_url=None if anthropic is None else str(anthropic.value),
         stamps=stamps,
+        removed=tuple(warning(value.key, value.origin) for value in given if removal_of(value.key)),
         variables={
             name: environ[name] for name in referenced if name in environ and secrets.get(name) is None
         },

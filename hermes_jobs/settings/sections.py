@@ -145,8 +145,8 @@ class AuxiliaryTask(Section, frozen=True, kw_only=True):
     base_url: Annotated[WebUrl | None, about("Endpoint for this task.")] = None
 
 
-class TitleTask(AuxiliaryTask, frozen=True, kw_only=True):
-    """The model that names sessions, and whether one does."""
+class TitleTask(Section, frozen=True, kw_only=True):
+    """Whether the auxiliary model names sessions."""
 
     enabled: Annotated[
         bool,
@@ -162,7 +162,6 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     compression: AuxiliaryTask = AuxiliaryTask()
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
-    consolidation: AuxiliaryTask = AuxiliaryTask()
     title: TitleTask = TitleTask()
 
 
@@ -171,7 +170,6 @@ class EmbeddingsSettings(Section, frozen=True, kw_only=True):
 
     model: Annotated[Text | None, about("Embedding model; null: no embeddings.")] = None
     base_url: Annotated[WebUrl | None, about("Its endpoint; null: the model's.")] = None
-    dimensions: Annotated[Count | None, about("Length of its vectors; null: the model's default.")] = None
     max_chars: Annotated[Count, about("Characters of a text that are embedded; the rest is left out.")] = (
         6_000
     )
@@ -241,8 +239,6 @@ class Honcho(Section, frozen=True, kw_only=True):
 
     base_url: Annotated[WebUrl | None, about("Honcho's server; null: its own service.")] = None
     workspace: Annotated[Text, about("Honcho's workspace.")] = "hermes-jobs"
-    user: Annotated[Text, about("Name of the user in that workspace.")] = "user"
-    assistant: Annotated[Text, about("Name of the agent in that workspace.")] = "hermes"
 
 
 class MemorySettings(Section, frozen=True, kw_only=True):
@@ -251,10 +247,6 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     memory_chars: Annotated[Count, about("Limit of MEMORY.md in characters.")] = 2_200
     user_chars: Annotated[Count, about("Limit of USER.md in characters.")] = 1_375
     nudge_interval: Annotated[CountFromZero, about("User turns between two memory reviews; 0: none.")] = 10
-    episodic_days: Annotated[
-        CountFromZero, about("Days after which unused recalled-only entries expire; 0: never.")
-    ] = 365
-    working_days: Annotated[CountFromZero, about("Days after which working entries expire; 0: never.")] = 14
     curate: Annotated[
         Literal["ask", "apply"],
         about("ask: the curator only proposes; apply: it applies safe proposals regularly."),
@@ -263,15 +255,9 @@ class MemorySettings(Section, frozen=True, kw_only=True):
         bool,
         about("A model extracts dated observations from finished conversations, for recall."),
     ] = False
-    consolidate_hours: Annotated[
-        Count, about("Hours without a message after which a conversation counts as finished.")
-    ] = 6
     consolidate_per_day: Annotated[
         Count, about("Parts of conversations that are consolidated automatically per day.")
     ] = 20
-    consolidate_day_usd: Annotated[
-        Money | None, about("US dollars per day for it; null: only budgets.day_usd applies.")
-    ] = None
     recall: Annotated[bool, about("Search earlier sessions before each turn.")] = False
     recall_tokens: Annotated[Count, about("Limit of recalled context in a request, in tokens.")] = 1_000
     provider: Annotated[Text | None, about("External memory provider beside the built-in one.")] = None
@@ -300,9 +286,6 @@ class LearningSettings(Section, frozen=True, kw_only=True):
             "to eight turns, several times, compared by a judge model."
         ),
     ] = "cheap"
-    judge: Annotated[Text | None, about("Model that compares answers for `full`; null: auxiliary.model.")] = (
-        None
-    )
     budget_usd: Annotated[
         Money | None, about("US dollars per verification; null: only budgets.day_usd applies.")
     ] = None
@@ -403,7 +386,8 @@ class TerminalSettings(Section, frozen=True, kw_only=True):
         about("Names of secrets in .env that commands get; not those of hermes-jobs itself."),
     ] = ()
     approval_seconds: Annotated[
-        Seconds, about("Seconds to wait for an approval; then the call is denied.")
+        Seconds,
+        about("Seconds to wait for an approval, or for an answer to a server; then the call is denied."),
     ] = 900
     docker: Docker = Docker()
 
@@ -419,10 +403,6 @@ class FilesSettings(Section, frozen=True, kw_only=True):
         CountFromZero,
         about("Days for which files replaced by file tools can be restored; 0: snapshots are off."),
     ] = 30
-    keep_file_mb: Annotated[Count, about("Largest stored file, in MiB.")] = 10
-    keep_total_mb: Annotated[
-        Count, about("Limit of all stored files, in MiB; the oldest are deleted first.")
-    ] = 500
 
 
 class WebSearchSettings(Section, frozen=True, kw_only=True):
@@ -460,7 +440,6 @@ class SchedulesSettings(Section, frozen=True, kw_only=True):
     overlap: Annotated[
         Literal["skip", "queue", "parallel"], about("What to do if the last run is still running.")
     ] = "skip"
-    by_schedules: Annotated[bool, about("Whether scheduled prompts may add schedules.")] = False
 
 
 class BudgetsSettings(Section, frozen=True, kw_only=True):
@@ -561,12 +540,6 @@ class Mcp(Section, frozen=True, kw_only=True):
     wait_for_required: Annotated[
         Duration, about("Longest wait of a turn for a required server; 0: the turn fails at once.")
     ] = "6h"
-    input_seconds: Annotated[
-        Seconds, about("Seconds to wait for input that a server asks for; then the request is cancelled.")
-    ] = 900
-    task_seconds: Annotated[
-        Seconds, about("Longest time for a call that its server continues with as a task.")
-    ] = 86_400
 
 
 class Configuration(Section, frozen=True, kw_only=True):

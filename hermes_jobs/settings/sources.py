@@ -25,6 +25,7 @@ from hermes_jobs.settings.keys import (
     near_keys,
     nearest_key,
 )
+from hermes_jobs.settings.removed_keys import removal_of
 from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
 
 if TYPE_CHECKING:
@@ -69,8 +70,11 @@ def from_variables(variables: Mapping[str, str], where: str, secrets: Secrets) -
     """
     values: dict[str, SettingValue] = {}
     for name in sorted(variables):
-        key = _key_of_variable(name, where) if name.startswith(PREFIX) else None
         text = variables[name].strip()
+        if text and name.startswith(PREFIX) and removal_of(_dotted(name)) is not None:
+            values[_dotted(name)] = SettingValue(_dotted(name), None, f"{where} {name}")
+            continue
+        key = _key_of_variable(name, where) if name.startswith(PREFIX) else None
         if key is None or not text:
             continue
         origin = f"{where} {name}"
@@ -156,6 +160,8 @@ def named_key(name: str, origin: str, *, sets: bool = False) -> Key:
     key = (main_key(name) if name in known_sections() else None) or key_named(name)
     if key is not None:
         return key
+    if (removal := removal_of(name)) is not None:
+        raise Misconfigured(f"There is no key {name!r} any more: {removal}.")
     if sets or name in known_sections():
         return _known_key(name, origin)
     near = near_keys(name)
@@ -214,6 +220,9 @@ def _from_mapping(
         path = (*above, str(part))
         name = ".".join(path)
         origin = file.origin(path)
+        if removal_of(name) is not None:
+            yield SettingValue(name, None, origin)
+            continue
         if name in known_sections():
             if isinstance(value, dict):
                 yield from _from_mapping(value, path, file)
@@ -255,7 +264,7 @@ def _key_of_variable(name: str, where: str) -> Key | None:
         if where == ".env":
             raise Misconfigured(f"{HOME_VARIABLE} cannot stand in .env, which lies in the home already.")
         return None
-    dotted = _SHORT_VARIABLES.get(name) or name.removeprefix(PREFIX).lower().replace("__", ".")
+    dotted = _dotted(name)
     if key := known_keys().get(dotted):
         return key
     origin = f"{where} {name}"
@@ -265,6 +274,11 @@ def _key_of_variable(name: str, where: str) -> Key | None:
         f"Unknown variable {name}: there is no key {dotted!r} ({where}). The nearest known one is {nearest}.",
         hint="A key is set by HERMES_JOBS_<SECTION>__<KEY>.",
     )
+
+
+def _dotted(name: str) -> str:
+    """The dotted name of the key that one of our variables sets."""
+    return _SHORT_VARIABLES.get(name) or name.removeprefix(PREFIX).lower().replace("__", ".")
 
 
 def _nearest_variable(name: str) -> str:

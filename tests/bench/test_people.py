@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.features.memory.rules.memory import STREAM, TARGETS, Limits, Memory, evolve
 from hermes_jobs.features.memory.rules.writes import Origin, Write
-from hermes_jobs.interfaces.bench.learning import (
+from tests.benchmarks.remembering.learning import (
     MEMORY_MODES,
     AskedQuestion,
     PersonOutcome,
@@ -16,7 +16,7 @@ from hermes_jobs.interfaces.bench.learning import (
     recall_at,
     rows_of,
 )
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held, people
+from tests.benchmarks.remembering.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held, people
 
 ROOM = Limits(memory=100_000, user=100_000)
 EVERYBODY = {each.name: each for each in people()}

@@ -6,8 +6,8 @@ from statistics import fmean
 
 import pytest
 
-from hermes_jobs.interfaces.bench.people import holds
-from hermes_jobs.interfaces.bench.retention import FORMS, RetentionRow, retained, work
+from tests.benchmarks.remembering.people import holds
+from tests.benchmarks.remembering.retention import FORMS, RetentionRow, retained, work
 from tests.benchmarks.summarisers import Copyist
 
 

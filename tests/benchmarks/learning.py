@@ -3,7 +3,8 @@
 The model is scripted: it saves what an attentive model would, or everything that is said to it, and observes
 the same where a session is consolidated. So the tables show what the machinery makes of that (limits, scans,
 prompts, recall, compressions) and nothing of a model's judgement: what is worth saving, and whether an answer
-uses what it was given. `hermes-jobs bench learning` asks a real model the same.
+uses what it was given. `python -m tests.benchmarks.learning MODEL [NAME …]` asks a real model the same, with
+the configuration and the keys of your home, in a folder of its own: thousands of paid calls for all people.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -20,10 +22,13 @@ from statistics import fmean
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.features.consolidation.steps import CONSOLIDATION_PROMPT
-from hermes_jobs.interfaces.bench.compressions import survival
-from hermes_jobs.interfaces.bench.learning import (
+from hermes_jobs.settings import Settings, load
+from tests.benchmarks.remembering.compressions import survival
+from tests.benchmarks.remembering.home import opened, settings_for
+from tests.benchmarks.remembering.learning import (
     MEMORY_MODES,
     NOTES,
     K,
@@ -33,9 +38,8 @@ from hermes_jobs.interfaces.bench.learning import (
     recall_at,
     rows_of,
 )
-from hermes_jobs.interfaces.bench.people import ScriptedPerson, ScriptedText, people
-from hermes_jobs.interfaces.bench.retention import Work, retained, work
-from hermes_jobs.settings import Settings, load
+from tests.benchmarks.remembering.people import ScriptedPerson, ScriptedText, people
+from tests.benchmarks.remembering.retention import Work, asking, retained, work
 from tests.benchmarks.summarisers import Copyist
 from tests.model_script import Action, Answer, AskedCall, Seen
 from tests.model_server import ModelServer
@@ -72,6 +76,23 @@ def main(names: Sequence[str] = ()) -> None:
     for name, every in (("forgets nothing", 0), ("leaves out one thing in five each time", 5)):
         print(f"\nA long piece of work, compressed five times by a scripted summariser that {name}:")
         show_retained(work(), every)
+
+
+def measure(model: str, names: Sequence[str]) -> None:
+    """Print the tables of that model, which is configured as any other."""
+    settings = load(os.environ)
+    settings = replace(settings, model=replace(settings.model, model=model))
+    persons = [each for each in people() if not names or each.name in names]
+    with tempfile.TemporaryDirectory() as name:
+        learning = LearningBench(settings, os.environ, Path(name), print)
+        show([learning.play(way, persons) for way in MEMORY_MODES], answered=True)
+        longest = max(persons, key=lambda person: len(person.texts))
+        for after in survival(settings, os.environ, Path(name, "long"), longest):
+            print(after)
+        folder = Path(name, "work")
+        with opened(settings_for(settings, folder), os.environ, folder) as home:
+            for row in retained(lambda: asking(home.application), work().parts):
+                print(row)
 
 
 def show_retained(long: Work, every: int) -> None:
@@ -116,13 +137,15 @@ def scripted(model: Scripted) -> Iterator[tuple[Settings, Mapping[str, str], Pat
         yield load(environ), environ, Path(folder)
 
 
-def show(played: Sequence[PlayedPerson]) -> None:
-    """The table of the ways. `given`: questions for which what they need stood before the model."""
-    print(f"{'':<26}" + "".join(f"{head:>8}" for head in HEADS))
+def show(played: Sequence[PlayedPerson], *, answered: bool = False) -> None:
+    """The table of the ways. `given`: questions for which what they need stood before the model.
+    `answered`: also the share of right answers, which says something of real models only."""
+    print(f"{'':<26}" + "".join(f"{head:>8}" for head in (*HEADS, *["answered"] * answered)))
     for row in rows_of(played):
         counts = (row.kept, row.missed, row.wrong, row.stale, row.leaked)
         cells = "".join(f"{count:>8}" for count in counts)
-        print(f"{row.way:<26}{cells}{row.given:>8.0%}{row.tokens:>8,.0f}")
+        last = f"{row.answered:>8.0%}" if answered else ""
+        print(f"{row.way:<26}{cells}{row.given:>8.0%}{row.tokens:>8,.0f}{last}")
     for each in played[-1].outcomes:
         for what, name in each.mistakes:
             print(f"  {played[-1].way.name}: {each.person}, {name}: {what}")
@@ -223,4 +246,7 @@ def is_consolidation(seen: Seen) -> bool:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        measure(sys.argv[1], sys.argv[2:])
+    else:
+        main()

@@ -159,7 +159,6 @@ def main_of_endpoint(base_url: str, model: str, *thresholds: str) -> None:
         name=model,
         base_url=base_url,
         api_key=os.environ.get("EMBEDDINGS_API_KEY"),
-        dimensions=None,
         pricing=Unpriced(),
     )
     measure(endpoint, [float(each) for each in thresholds] or [EmbeddingsSettings().threshold])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import zlib
 
-from hermes_jobs.interfaces.bench.retention import Work
 from hermes_jobs.text.tokens import tokens
+from tests.benchmarks.remembering.retention import Work
 
 EARLIER = "## Earlier"
 _CALL = re.compile(

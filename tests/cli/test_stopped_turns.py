@@ -36,6 +36,16 @@ def test_its_limit_and_the_command_to_continue_are_shown_with_the_answer(home: H
     assert f"hermes-jobs turns continue {turn}" in home.run("turns", "wait", turn, "-q").err
 
 
+def test_without_an_answer_it_exits_with_1(home: Home, model_server: ModelServer) -> None:
+    silent = Script(rules=(Rule("used all the tool calls", (Answer(text=""),)), Rule("Tidy", (LOOK,))))
+    model_server.follow(silent)
+    ran = home.run("send", "--json", "Tidy up.")
+    assert ran.code == 1
+    assert (ran.json["status"], ran.json["stopped_by"]) == ("completed", "max_iterations")
+    assert "without a closing answer" in ran.json["result"]
+    assert home.run("turns", "wait", ran.json["turn"], "-q").code == 1
+
+
 def test_it_is_marked_in_the_list_on_the_page_and_as_json(home: Home, tmp_path: Path) -> None:
     turn = home.run("send", "--json", "Tidy up.").json
     home.run("send", "Hello")

@@ -84,7 +84,11 @@ def test_turns_are_listed_newest_first(worked: WrittenHome) -> None:
         ("bcd2", "queued", "and\nnow?"),
         ("abc1", "completed", "list the files"),
     ]
-    table = worked.run("turns", "list").out.splitlines()
+    shown = worked.run("turns", "list")
+    assert "Nobody works on bcd2: no worker is alive." in shown.err
+    assert "hermes-jobs turns wait bcd2" in shown.err
+    assert "Not in the cost" not in shown.err
+    table = shown.out.splitlines()
     assert len(table) == 3
     assert table[0].split() == ["TURN", "SESSION", "STATUS", "RATED", "WHEN", "COST", "TEXT"]
     assert table[1].endswith("and now?")

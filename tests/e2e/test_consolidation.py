@@ -263,17 +263,17 @@ def test_observations_go_with_a_session_that_is_deleted(home: Home, model: Conso
     assert home.run("events", "verify").code == 0
 
 
-def test_its_cost_is_booked_and_limited_by_its_own_budget(
+def test_its_cost_is_booked_and_limited_by_the_days_budget(
     home: Home, model: Consolidator, model_server: ModelServer
 ) -> None:
     home.run("config", "set", "models.prices.scripted", "{input: 1000, output: 0}")
     session = home.send(SAID)["session"]
-    home.run("config", "set", "memory.consolidate_day_usd", "0.0001")
+    home.run("config", "set", "budgets.day_usd", "0.0001")
     done = home.run("sessions", "consolidate", session, "--json")
     assert (done.code, done.json[0]["status"], len(model.seen)) == (1, "failed", 0)
-    assert "memory.consolidate_day_usd allows $0.0001" in done.json[0]["message"]
+    assert "budgets.day_usd allows $0.0001" in done.json[0]["message"]
 
-    home.run("config", "set", "memory.consolidate_day_usd", "100")
+    home.run("config", "set", "budgets.day_usd", "100")
     assert home.run("sessions", "consolidate", session).code == 0
 
     spent = home.run("usage", "--by", "purpose", "--json").json

@@ -37,12 +37,12 @@ SCRIPT = Script(
 ELSEWHERE = {
     "setup",
     "chat",
-    "gateway",
+    "run gateway telegram",
     "up",
     "down",
-    "worker",
-    "beat",
-    "flower",
+    "run worker",
+    "run beat",
+    "run flower",
     "usage",
     "memory",
     "skills",
@@ -54,7 +54,6 @@ ELSEWHERE = {
     "help",
     "config edit",
     "mcp",
-    "bench",
 }
 
 
@@ -319,6 +318,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("import own.jsonl --yes --anyway --json", shape=shapes.IMPORTED),
     Row("import own.jsonl -y", out=""),
     Row("import hi.txt", 2, out=""),
+    Row("restore hi.txt --resume --yes --anyway --json", 2, out=""),
+    Row("restore nosuch.zip -y", 2, out=""),
     Row("import nosuch.jsonl", 2, out=""),
     # --- inbox
     Row("inbox list --json", shape=[shapes.DELIVERY]),
@@ -329,8 +330,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("inbox read nosuch", 2, out=""),
     # --- the rest
     Row("queues -n 1 --json", shape=shapes.QUEUES),
-    Row("metrics"),
-    Row("metrics --address 192.0.2.1 --port 9464", 2, out=""),
+    Row("run metrics"),
+    Row("run metrics --address 192.0.2.1 --port 9464", 2, out=""),
     Row("report"),
     Row("report --since 2020-01-01 --json", shape=shapes.REPORT),
     Row("report --html report.html", out=""),
@@ -340,13 +341,13 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("models"),
     Row("models list scripted -n 1 --json", shape=shapes.MODELS),
     Row("models forget-limits nosuch --json", shape={"forgotten": []}),
-    Row("events -n 2 --json", shape=shapes.EVENT, lines=True),
-    Row("events --after 1 --stream session-SESSION --json", shape=shapes.EVENT, lines=True),
-    Row("events --stream nosuch", 2, out=""),
-    Row("events --after before", 2, out=""),
-    Row("events verify --json", shape=shapes.VERIFIED),
-    Row("views status --json", shape=shapes.VIEWS),
-    Row("views rebuild --json", shape=shapes.VIEWS),
+    Row("log events -n 2 --json", shape=shapes.EVENT, lines=True),
+    Row("log events --after 1 --stream session-SESSION --json", shape=shapes.EVENT, lines=True),
+    Row("log events --stream nosuch", 2, out=""),
+    Row("log events --after before", 2, out=""),
+    Row("log events verify --json", shape=shapes.VERIFIED),
+    Row("log views status --json", shape=shapes.VIEWS),
+    Row("log views rebuild --json", shape=shapes.VIEWS),
     Row("config show --origin -n 3 --json", shape=dict),
     Row("config show --json", shape=dict),
     Row("config path --json", shape=str),
@@ -457,5 +458,5 @@ def test_every_flag_of_a_command_is_in_the_table(name: str, command: click.Comma
         if isinstance(each, click.Option)
         for flag in (*each.opts, *each.secondary_opts)
     }
-    endless = {"--watch", "--follow", "-f"} if name in {"queues", "events"} else set()
+    endless = {"--watch", "--follow", "-f"} if name in {"queues", "log events"} else set()
     assert flags - words - endless == set()

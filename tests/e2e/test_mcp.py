@@ -404,3 +404,19 @@ def test_a_server_that_cannot_be_added_is_refused_with_the_reason(
     assert reason in refused.err
     assert "Traceback" not in refused.err
     assert not (home.path / "config.yaml").exists()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_server_that_does_not_answer_leaves_nothing_unless_it_is_kept(
+    home: Home, form: tuple[str, ...]
+) -> None:
+    broken = ("-e", "API_TOKEN=secret-1", *form, "--", sys.executable, "-c", "raise SystemExit(3)")
+    added = home.run("mcp", "add", "bad", *broken)
+    assert added.code == 1
+    assert "bad is taken out again. To keep it as it is, add --keep." in added.err
+    assert home.run("mcp", "list", "--json").json == []
+    assert "API_TOKEN" not in (home.path / ".env").read_text()
+    kept = home.run("mcp", "add", "bad", "--keep", *broken)
+    assert kept.code == 1
+    assert [each["server"] for each in home.run("mcp", "list", "--json").json] == ["bad"]
+    assert "API_TOKEN=secret-1" in (home.path / ".env").read_text()

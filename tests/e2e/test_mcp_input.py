@@ -150,7 +150,7 @@ def test_an_unattended_turn_declines(mcp: AskingHome) -> None:
 
 def test_a_question_without_an_answer_in_time_is_cancelled(mcp: AskingHome) -> None:
     mcp.asks_for(("new__book", {"flight": "LX1"}), ("old__ask", {"text": "Which?"}))
-    mcp.home.run("send", "Go.", HERMES_JOBS_MCP__INPUT_SECONDS="0.3")
+    mcp.home.run("send", "Go.", HERMES_JOBS_TERMINAL__APPROVAL_SECONDS="0.3")
     assert mcp.calls[:2] == ["asked LX1", "cancel LX1"]
     assert json.loads(mcp.results[1]) == {"action": "cancel"}
     assert mcp.answers == [("cancel", "timeout"), ("cancel", "timeout")]

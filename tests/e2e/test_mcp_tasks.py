@@ -155,12 +155,3 @@ def test_a_failed_or_forgotten_task_is_reported(mcp: TaskHome) -> None:
     assert "its task has failed: out of paper" in failed
     assert "does not know its task any more: there is no task gone" in gone
     assert "What the call did is unknown" in gone
-
-
-@pytest.mark.slow
-def test_a_task_that_takes_too_long_is_cancelled(mcp: TaskHome) -> None:
-    mcp.asks_for(("tasks__work", {"name": "long"}))
-    with mcp.serving():
-        mcp.home.run("send", "Go.", HERMES_JOBS_MCP__TASK_SECONDS="0.2")
-    assert "its task took longer than 0.2 s and was cancelled" in mcp.results[0]
-    assert mcp.calls == ["begun long", "cancelled long"]

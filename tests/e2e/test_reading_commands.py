@@ -31,9 +31,9 @@ READS = """
     config show --origin
     doctor
     doctor --json
-    events
-    events --json
-    events verify
+    log events
+    log events --json
+    log events verify
     experiments list
     experiments show first
     experiments show first --html {out}/experiment.html
@@ -53,7 +53,7 @@ READS = """
     memory show
     memory show --json
     memory why tea
-    metrics
+    run metrics
     models
     models list
     models show scripted
@@ -96,13 +96,13 @@ READS = """
     turns wait {turn}
     usage
     usage --estimated
-    views status
+    log views status
 """
 WRITES = """
     approvals accept, approvals add, approvals remove
-    backup, bench learning, beat, chat, config edit, config set, config unset, down, export
+    backup, chat, config edit, config set, config unset, down, export
     experiments cancel, experiments new, experiments run
-    flower, gateway telegram, import, inbox read
+    import, inbox read
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
     memory add, memory embed, memory provider, memory remove, memory replace, memory undo
     models forget-limits, processes kill, processes read
@@ -112,7 +112,8 @@ WRITES = """
     sessions compress, sessions consolidate, sessions end, sessions fork, sessions rename
     setup, skills approve, skills deny, skills install, skills undo, skills update
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
-    turns replay, turns retry, up, views rebuild, worker
+    turns replay, turns retry, up
+    log views rebuild, restore, run beat, run flower, run gateway telegram, run worker
 """
 DERIVED = ("views", "run")
 MAKES = AskedCall("write_file", {"path": "made.txt", "content": "Made.\n"})

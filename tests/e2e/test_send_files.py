@@ -56,3 +56,25 @@ def test_an_unsuitable_file_is_named_and_nothing_is_recorded(home: Home, content
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
     assert not home.path.exists()
+
+
+def test_a_mentioned_file_is_attached_and_a_missing_one_stays_text(
+    home: Home, model_server: ModelServer
+) -> None:
+    (home.work / "notes.txt").write_text("Buy tea.\n")
+    sent = home.run("send", "Look at @notes.txt, @gone.txt and @property. Ask bob@example.com")
+    assert sent.code == 0
+    assert "· with notes.txt (1 line)" in sent.err
+    assert "· there is no file gone.txt; it goes as you typed it" in sent.err
+    text = model_server.requests[-1].messages[-1]["content"]
+    assert text == (
+        "Look at @notes.txt, @gone.txt and @property. Ask bob@example.com\n\nnotes.txt:\n```\nBuy tea.\n```"
+    )
+    assert "property" not in sent.err
+    assert "example" not in sent.err
+
+
+def test_a_mention_in_piped_input_attaches_nothing(home: Home, model_server: ModelServer) -> None:
+    (home.work / "notes.txt").write_text("Buy tea.\n")
+    home.run("send", "-", stdin="Look at @notes.txt")
+    assert model_server.requests[-1].messages[-1]["content"] == "Look at @notes.txt"

@@ -52,6 +52,7 @@ def test_a_local_provider_is_free_of_charge_and_the_only_model_is_taken(
     model_server.follow(able)
     ran = home.run("setup", "--provider", "llama.cpp", "--base-url", model_server.base_url)
     assert ran.code == 0, ran
+    assert "ok    price      free" in ran.out
     shown = home.run("config", "show", "--json").json
     assert (shown["model.provider"], shown["model.model"]) == ("llamacpp", "scripted")
     assert home.send("Hello", HERMES_JOBS_BUDGETS__DAY_USD="1")["cost_usd"] == 0
@@ -115,7 +116,7 @@ def test_a_key_of_the_environment_is_used_and_stays_there(home: Home, model_serv
             "OPENAI_API_KEY holds a key of OpenRouter, not of OpenAI.",
         ),
         (["setup", "--provider", "azure"], {}, 2, "give --base-url URL"),
-        (["setup", "--base-url", "localhost"], {}, 2, "is not an address"),
+        (["setup", "--base-url", "ftp://localhost"], {}, 2, "is not an address"),
         (["setup", "--base-url", "http://127.0.0.1:9/v1"], {}, 1, "cannot be reached"),
     ],
 )
@@ -195,6 +196,23 @@ def test_on_a_terminal_everything_is_asked_and_the_key_is_not_shown(
     assert env.stat().st_mode & 0o777 == 0o600
     assert home.send("Hello")["model"] == "scripted"
     assert home.files_holding(TYPED) == [env]
+
+
+def test_a_mistyped_address_is_asked_for_again_and_needs_no_scheme(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(able)
+    with Screen(home, "setup", "--provider", "custom") as screen:
+        screen.shows("Address of the API")
+        screen.type("ftp://host\r")
+        screen.shows("is not an address")
+        screen.type("127.0.0.1:9/v1\r")
+        screen.shows("cannot be reached")
+        screen.type(f"{model_server.base_url.removeprefix('http://')}\r")
+        screen.shows("Model (number or name) [scripted]")
+        screen.type("\r")
+        assert screen.end() == 0, screen.text
+    assert home.run("config", "get", "model.base_url").out == f"{model_server.base_url}\n"
 
 
 def test_a_setup_that_is_left_in_the_middle_writes_nothing(home: Home) -> None:

@@ -54,7 +54,7 @@ def test_scripts_and_homes_without_titles_pay_for_none(home: Home, model_server:
 
 
 def test_titles_stay_unique_and_a_model_of_its_own_gives_them(home: Home, model_server: ModelServer) -> None:
-    home.run("config", "set", "auxiliary.title.model", "small")
+    home.run("config", "set", "auxiliary.model", "small")
     for _ in range(2):
         said(home, "Hello")
     assert [each["title"] for each in sessions(home)] == [
@@ -91,7 +91,7 @@ def test_it_is_not_asked_for_where_no_budget_is_left(
 ) -> None:
     home.run("config", "set", "models.prices.scripted", "{input: 0, output: 0}")
     home.run("config", "set", "models.prices.dear", "{input: 1000, output: 1000}")
-    home.run("config", "set", "auxiliary.title.model", "dear")
+    home.run("config", "set", "auxiliary.model", "dear")
     said(home, "Hello", **{limit: "0.05"})
     assert model_server.titles == []
     (ended,) = [

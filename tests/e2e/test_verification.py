@@ -36,7 +36,7 @@ class Talker:
         self.judged = judged
 
     def __call__(self, seen: Seen) -> Answer:
-        if seen.body["model"] == "judge":
+        if seen.messages[0]["content"].startswith("You compare two answers"):
             return Answer(text=json.dumps({"better": self.judged}))
         if REVIEW in seen.last_user_text:
             return Answer(tool_calls=self.saves) if seen.rounds == 0 else Answer(text="Saved it.")
@@ -56,7 +56,6 @@ def learned(home: Home, model_server: ModelServer) -> Any:
         home.send("What is the capital of France?", HERMES_JOBS_MEMORY__NUDGE_INTERVAL="0")
         home.environ.update(
             {"HERMES_JOBS_LEARNING__VERIFY": mode} if mode else {},
-            HERMES_JOBS_LEARNING__JUDGE="judge",
             HERMES_JOBS_MEMORY__NUDGE_INTERVAL="1",
             **settings,
         )
@@ -104,7 +103,8 @@ def test_a_judge_compares_each_answer_several_times(
 ) -> None:
     learned(Talker(SAVING, judged=judged), mode="full")
     assert findings(home) == {"memory:1": standing}
-    judgements = [seen for seen in model_server.requests if seen.body["model"] == "judge"]
+    judging = "You compare two answers"
+    judgements = [seen for seen in model_server.requests if seen.messages[0]["content"].startswith(judging)]
     assert len(judgements) == 2 * 3
 
 
@@ -348,3 +348,9 @@ def test_one_worker_runs_one_verification_after_the_other(home: Home, model_serv
         running.signal(signal.SIGTERM)
         assert running.end().code == 0
     assert len(home.run("experiments", "list", "--json").json) == 2
+
+
+def test_the_list_of_reviews_names_what_they_have_saved(home: Home, learned: Any) -> None:
+    learned(Talker(SAVING, WRITING), mode="off")
+    listed = home.run("reviews", "list").out
+    assert f"“{ENTRY}”, skill weather" in listed

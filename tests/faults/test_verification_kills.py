@@ -20,13 +20,13 @@ from tests.model_server import ModelServer
 
 FULL = os.environ.get("FAULTS") == "full"
 STRIDE = 1 if FULL else 3  # the three moments begin apart
-VERIFIED = {"HERMES_JOBS_LEARNING__JUDGE": "judge", "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1"}
+VERIFIED = {"HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1"}
 FIRST_APPENDS = 8  # the turn is answered; other tests kill it before that
 
 
 def talker(seen: Seen) -> Answer:
     """Saves an entry of its own in each review; as a judge it prefers nothing."""
-    if seen.body["model"] == "judge":
+    if seen.messages[0]["content"].startswith("You compare two answers"):
         return Answer(text=json.dumps({"better": "same"}))
     if "This is a review of the conversation" in seen.last_user_text and seen.rounds == 0:
         arguments = {"action": "add", "target": "memory", "content": f"Seen in request {seen.number}."}

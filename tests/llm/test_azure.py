@@ -85,7 +85,6 @@ def test_embeddings_keep_it_too(server: AzureServer) -> None:
         name="m",
         base_url=f"{root(server)}{DEPLOYMENT}{VERSION}",
         api_key=KEY,
-        dimensions=None,
         pricing=OwnPrices({}, PriceList(None, SystemClock())),
     )
     try:

@@ -147,11 +147,10 @@ def test_an_impossible_schedule_is_refused_with_advice(
     assert planner.schedules == {}
 
 
-def test_a_scheduled_prompt_adds_none_unless_that_is_allowed() -> None:
+def test_a_scheduled_prompt_adds_none() -> None:
     asked = {"action": "add", "when": "every day at 9", "task": "Look again."}
 
     assert "may not add schedules" in Planner().ask(IN_A_RUN, **asked)
-    assert Planner(by_schedules=True).ask(IN_A_RUN, **asked).startswith("Added: ")
 
 
 def test_a_scheduled_prompt_may_end_its_own_schedule(planner: Planner) -> None:

@@ -132,8 +132,7 @@ def _print_outcome(reviews: list[ReviewView]) -> None:
     if not reviews:
         note(
             "Nothing to do: no finished conversation has turns left to consolidate. "
-            "A conversation is finished once it has ended, was compressed, or was idle for "
-            "memory.consolidate_hours."
+            "A conversation is finished once it has ended, was compressed, or was idle for 6 hours."
         )
     for review in reviews:
         outcome = review.saved or ("nothing new" if review.status == "completed" else review.status)

@@ -29,7 +29,8 @@ from hermes_jobs.kernel.turns.steps import Step, helper_step
 
 PREFIX = "consolidation-"
 DAILY = "consolidation-of-"
-"""Prefix of the accounts with the cost of consolidations on a day."""
+"""Prefix of the accounts with the cost of consolidations on a day.
+Nothing limits them; logs are verified with them."""
 DAYS = (DAY, DAILY)
 """Prefixes of the accounts of a day that they are charged to."""
 KEY_SCOPE = "consolidation"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hermes_jobs.features.deliveries import api
 from hermes_jobs.features.deliveries.tables import DeliveryView
+from hermes_jobs.features.schedules.rules.schedule import SOURCE
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
@@ -19,6 +22,11 @@ from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.figures import pluralize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.bootstrap import Application
 
 
 @click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
@@ -40,10 +48,18 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
     Newest first; then calls that wait, each with the command that answers it.
     """
     deliveries = api.deliveries(context.application, inbox=not everything, limit=limit)
-    DELIVERIES.print_list(deliveries, as_json=as_json, empty="No deliveries." if everything else "")
+    named = deliveries if as_json else _named(context.application, deliveries)
+    DELIVERIES.print_list(named, as_json=as_json, empty="No deliveries." if everything else "")
     _note_questions(context.application.views)
     for waiting in verifications(context.application):
         note(waiting.message)
+
+
+def _named(application: Application, deliveries: Sequence[DeliveryView]) -> Sequence[DeliveryView]:
+    """The deliveries with the names of schedules in the place of their ids."""
+    schedules = application.views.schedules(removed=True)
+    names = {f"{SOURCE}{schedule.id}": schedule.plan.name or schedule.id for schedule in schedules}
+    return [replace(delivery, source=names.get(delivery.source, delivery.source)) for delivery in deliveries]
 
 
 def _note_questions(views: Views) -> None:
@@ -107,8 +123,8 @@ DELIVERIES: Resource[DeliveryView] = Resource(
         Column("DELIVERY", lambda item: item.delivery),
         Column("STATUS", lambda item: item.status),
         moment_column("WHEN", lambda item: item.requested_at),
-        Column("TARGET", lambda item: item.target, rank=1),
-        Column("FROM", lambda item: item.source, rank=2),
+        Column("TARGET", lambda item: item.target, rank=2),
+        Column("FROM", lambda item: item.source, rank=1),
         Column("TEXT", _message_of, is_main=True),
     ),
     "Nothing unread.",

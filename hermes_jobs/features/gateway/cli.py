@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from hermes_jobs.features.gateway.service import GatewayService
 
 
-@click.group(epilog=example("hermes-jobs gateway telegram"))
+@click.group(epilog=example("hermes-jobs run gateway telegram"))
 def gateway() -> None:
     """Receive messages from a chat platform."""
 
 
-@gateway.command("telegram", epilog=example("hermes-jobs gateway telegram"))
+@gateway.command("telegram", epilog=example("hermes-jobs run gateway telegram"))
 @pass_context
 def listen_to_telegram(context: CliContext) -> None:
     """Run the Telegram gateway in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.

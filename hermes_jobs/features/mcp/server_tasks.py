@@ -42,9 +42,9 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Thread-safe. `seconds`: the time limit of a task."""
 
     clock: Clock
-    seconds: float
     questions: InputQuestions
     redact: Callable[[str], str]
+    seconds: float = 86_400.0  # a poll is cheap; a task that takes more than a day was forgotten
 
     def begun(self, server: str, handle: bytes, context: ToolContext) -> c.BeginServerTask | Failed:
         """The call has become a task."""

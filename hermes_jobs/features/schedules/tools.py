@@ -40,12 +40,11 @@ OUTCOMES = {Pause: "Paused", Resume: "It continues", Remove: "Removed"}
 
 
 class Defaults(msgspec.Struct, frozen=True, kw_only=True):
-    """Defaults of a new schedule; `by_schedules`: whether scheduled prompts may add schedules."""
+    """Defaults of a new schedule."""
 
     timezone: str
     missed: MissedPolicy = "run_once"
     overlap: OverlapPolicy = "skip"
-    by_schedules: bool = False
 
 
 class ScheduleTool:
@@ -113,7 +112,7 @@ class ScheduleTool:
         name: str | None,
         timezone: str | None,
     ) -> Decision:
-        if context.source.startswith(SOURCE) and not self._defaults.by_schedules:
+        if context.source.startswith(SOURCE):  # else a prompt could multiply itself with nobody there
             raise ToolFailed(
                 "a scheduled prompt may not add schedules. Tell the user what you would have planned."
             )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.features.mcp.cli.mentions import ENDS, MENTION, ResourceReader, resource_named, resource_part
+from hermes_jobs.features.mcp.cli.mentions import ResourceReader, resource_named, resource_part
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
 from hermes_jobs.interfaces.chat.slash import CompletionItems
+from hermes_jobs.interfaces.cli.turns.mentioned_files import attached, mentioned_files, missing, path_in
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
 from hermes_jobs.text.figures import pluralize
 
@@ -63,7 +64,7 @@ class ChatAttachments:
         """
         inputs, parts, notes = Inputs(), [text], []
         reader = self._reader()
-        for name, file in _files(mentions, folder, reader.names):
+        for name, file in mentioned_files(mentions, folder, reader.names):
             server, uri = resource_named(name, reader.names)
             if file is None and uri:
                 part, message = resource_part(inputs, reader, server, uri, folder)
@@ -71,41 +72,13 @@ class ChatAttachments:
                 notes.append(message)
                 continue
             if file is None:
-                notes.append(f"· there is no file {name}; it goes as you typed it")
+                notes.append(missing(name))
                 continue
-            content = inputs.read_file(str(file), label=name)
-            parts.append(fenced(name, content))
-            notes.append(f"· with {name} ({pluralize(len(content.splitlines()), 'line')})")
+            part, message = attached(inputs, name, file)
+            parts.append(part)
+            notes.append(message)
         notes += [f"· with what {pluralize(len(self._waiting), 'command')} printed"] * bool(self._waiting)
         return Composed("\n\n".join([*parts, *self._waiting]), tuple(notes))
-
-
-def _files(text: str, folder: str, servers: Sequence[str]) -> Iterator[tuple[str, Path | None]]:
-    """The files mentioned in a text, each once; None for a resource of one of the servers, and for a
-    missing path.
-
-    A folder is left to the agent's tools, a word such as `@property` to the reader.
-    """
-    seen_names: set[str] = set()
-    for match in MENTION.finditer(text):
-        name = match["quoted"] or match["plain"]
-        if not match["quoted"] and not _path(name, folder).exists():
-            name = name.rstrip(ENDS)
-        if not name or name in seen_names:
-            continue
-        seen_names.add(name)
-        path = _path(name, folder)
-        if path.is_file():
-            yield name, path
-        elif not path.exists() and ("/" in name or "." in name or resource_named(name, servers)[1]):
-            yield name, None
-
-
-def _path(name: str, folder: str) -> Path:
-    try:
-        return Path(folder, Path(name).expanduser())
-    except RuntimeError:  # `~nobody`
-        return Path(folder, name)
 
 
 # --- completion after an @ --------------------------------------------------------------
@@ -116,7 +89,7 @@ def paths_that_begin(prefix: str, folder: str) -> CompletionItems:
     it."""
     prefix = prefix.removeprefix('"')
     above, slash, name = prefix.rpartition("/")
-    place = _path(above + slash or ".", folder)
+    place = path_in(above + slash or ".", folder)
     paths = list(_entries(place, above + slash, name))
     if not slash and len(name) > 1:
         paths += [path for path in _below(folder, name) if path not in paths]

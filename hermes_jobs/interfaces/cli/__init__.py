@@ -18,6 +18,7 @@ import click
 from hermes_jobs import __version__
 from hermes_jobs.interfaces.cli import stdio
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.kernel.feature import Command
 from hermes_jobs.kernel.feature import commands as feature_commands
@@ -51,17 +52,13 @@ COMMANDS = {
     "up": Command("workers.cli:up", "Run broker, worker, scheduler and Flower on this machine."),
     "down": Command("workers.cli:down", "Stop this home's `up`."),
     "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
-    "worker": Command("workers.cli:worker", "Run one worker."),
-    "beat": Command("workers.cli:beat", "Run the scheduler (Celery beat), which wakes due schedules."),
-    "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
+    "run": Command(".groups:run", "Run one process: worker, scheduler, Flower, gateway, …"),
     "skills": Command("...features.skills.cli.commands:skills", "Show, install, undo and approve skills."),
     "agents": Command("...features.delegation.cli:agents", "List the kinds of sub-agents."),
     **OF_FEATURES,
-    "gateway": Command("...features.gateway.cli:gateway", "Run the Telegram gateway."),
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
     "mcp": Command("...features.mcp.cli.commands:mcp", "Add, list and test MCP servers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
-    "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
     "experiments": Command(
         "...features.replay.cli.experiments.commands:experiments",
         "Replay past turns in variants, and compare.",
@@ -72,41 +69,53 @@ COMMANDS = {
     "report": Command(
         "...features.usage.cli.report:report", "Show cost, waits, memory and schedules over time."
     ),
-    "bench": Command(".bench:bench", "Measure learning with a model of your choice."),
     "models": Command(".models:models", "List models, with window and price."),
     "doctor": Command(".doctor.commands:doctor", "Check the installation, and say what to fix."),
     "export": Command(".export:export", "Export events, sessions or training data."),
+    "restore": Command(".import_:restore_backup", "Restore a backup into an empty home."),
     "import": Command(".import_:import_file", "Import an export, or restore a backup."),
     "backup": Command(".export:backup", "Back up the home to one file, also while it runs."),
     "redact": Command(
         "...features.forgetting.cli:redact", "Remove a text permanently, wherever it is stored."
     ),
-    "events": Command(".events:events", "Print events, or verify the log."),
-    "views": Command(".views:views", "Show or rebuild the read models."),
+    "log": Command(".groups:log", "The log: print events, verify it, rebuild read models."),
     "completion": Command(".completion:completion", "Print a shell's completion script."),
     "config": Command(".config:config", "Show and change the configuration."),
     "help": Command(".help:help_command", "Show the help of a command or a topic."),
 }
 
-SECTIONS = {
-    "Talk": ("chat", "send"),
-    "Inspect": ("turns", "sessions", "experiments", "usage", "report", "reviews"),
+ALIASES = {
+    "worker": Command("workers.cli:worker"),
+    "beat": Command("workers.cli:beat"),
+    "flower": Command("workers.cli:flower"),
+    "gateway": Command("...features.gateway.cli:gateway"),
+    "metrics": Command(".metrics:metrics"),
+    "events": Command(".events:events"),
+    "views": Command(".views:views"),
+}
+"""Commands of `run` and `log` that are called without it, too; no list has them."""
+
+FIRST = ("chat", "send", "setup", "schedule", "inbox", "memory", "turns", "up", "doctor")
+"""The commands of the first day, which `--help` explains."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Talk": (),
+    "Inspect": ("sessions", "experiments", "usage", "report", "reviews", "queues"),
+    "Knowledge": ("skills", "agents"),
     "Permissions": ("approvals", "processes"),
-    "Knowledge": ("memory", "skills", "agents"),
-    "Schedule": ("schedule",),
-    "Run": ("up", "down", "service", "queues", "worker", "beat", "flower", "gateway", "metrics"),
-    "Data": ("backup", "import", "export", "redact", "events", "views"),
-    "Set up": ("setup", "models", "mcp", "config", "doctor", "bench", "completion", "help"),
+    "Run": ("down", "service", "run"),
+    "Data": ("backup", "restore", "import", "export", "redact", "log"),
+    "Set up": ("models", "mcp", "config", "completion", "help"),
 }
 for _name, _command in OF_FEATURES.items():
-    SECTIONS[_command.section] += (_name,)
-"""The commands in the order of `--help`: those of the first day come first."""
+    if _name not in FIRST:
+        SECTIONS[_command.section] += (_name,)
+"""The other commands, which `--help` names."""
 
 REPLACEMENTS = {
-    **dict.fromkeys(("ask", "exec", "prompt", "run"), "send TEXT"),
+    **dict.fromkeys(("ask", "exec", "prompt"), "send TEXT"),
     **dict.fromkeys(("init", "login"), "setup"),
     **dict.fromkeys(("continue", "resume"), "chat -c"),
-    "restore": "import FILE",
     "start": "up -d",
     "stop": "down",
     "version": "--version",
@@ -114,87 +123,24 @@ REPLACEMENTS = {
 """What other tools' commands of that name are here."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are listed in a table and imported on first use."""
-
-    def __init__(
-        self,
-        *,
-        table: dict[str, Command],
-        sections: Mapping[str, Sequence[str]] | None = None,
-        **attributes: object,
-    ) -> None:
-        super().__init__(**attributes)  # type: ignore[arg-type]  # click's own names
-        self._table = table
-        self._sections = sections or {"Commands": tuple(table)}
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the table's order."""
-        return list(self._table)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported; None for an unknown name."""
-        entry = self._table.get(cmd_name)
-        if entry is None:
-            return None
-        from importlib import import_module
-
-        module, _, attribute = entry.target.partition(":")
-        # Events of the kernel and of features import each other, which works from this end only.
-        import_module("hermes_jobs.kernel.events")
-        command = getattr(import_module(module, __name__), attribute)
-        assert isinstance(command, click.Command), f"{entry.target} is not a command"
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The named command. Raises `NoSuchCommand`, which names the nearest known ones, or a usage error."""
-        if ctx.parent is None and len(args[0].split()) > 1:
-            raise click.UsageError(
-                f"This is not a command. To send it as a message: hermes-jobs send {quote(args[0])}", ctx
-            )
-        if ctx.parent is None and (replacement := REPLACEMENTS.get(args[0])):
-            raise click.UsageError(
-                f"No such command {args[0]!r}. Did you mean hermes-jobs {replacement}?", ctx
-            )
-        if args[0] not in self._table and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.NoSuchCommand(args[0], possibilities=self._table, ctx=ctx)
-        return super().resolve_command(ctx, args)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The arguments behind the group's options. Raises `NoSuchOption`, which says where they stand."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if ctx.parent is not None or error.possibilities:
-                raise
-            text = f"{error.message} Options come after a command, as in: hermes-jobs chat -c"
-            raise click.NoSuchOption(error.option_name, text, ctx=ctx) from None
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
-        """The matching commands, without importing any, and this group's flags."""
-        from click.shell_completion import CompletionItem
-
-        commands = [
-            CompletionItem(name, help=entry.summary)
-            for name, entry in self._table.items()
-            if name.startswith(incomplete)
-        ]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+class TopGroup(LazyGroup):
+    """All commands: `--help` explains the first ones and names the others."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing any."""
-        width = max(map(len, self._table))
-        for title, names in self._sections.items():
-            with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", self._table[name].summary) for name in names])
+        """The commands, without importing any."""
+        width = max(map(len, (*FIRST, *SECTIONS)))
+        with formatter.section("Commands"):
+            formatter.write_dl([(f"{name:<{width}}", self.table[name].summary) for name in FIRST])
+        rows = [(f"{title:<{width}}", ", ".join(names)) for title, names in SECTIONS.items() if names]
+        with formatter.section("More commands (`hermes-jobs help COMMAND` explains one)"):
+            formatter.write_dl(rows)
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=TopGroup,
     table=COMMANDS,
-    sections=SECTIONS,
+    aliases=ALIASES,
+    replacements=REPLACEMENTS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=example('hermes-jobs send "What is in this folder?"'),
 )

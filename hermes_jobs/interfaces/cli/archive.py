@@ -88,7 +88,7 @@ def unpack(archive: ZipFile, folder: Path, paths: Paths) -> list[str]:
 def _is_of_backups(inside: PurePosixPath, paths: Paths) -> bool:
     """Whether `pack` would include that file of a home."""
     if len(inside.parts) == 1:
-        return inside.name in {paths.config.name, paths.soul.name}
+        return inside.name in {paths.config.name, paths.soul.name, paths.instructions.name}
     folders = {folder.name for folder in _folders(paths)}
     return inside.parts[0] in folders and all(map(_is_people_s, inside.parts))
 
@@ -107,7 +107,7 @@ def move_into_home(names: Iterable[str], folder: Path, home: Path) -> list[str]:
 
 
 def _files(paths: Paths) -> Iterator[Path]:
-    yield from (path for path in (paths.config, paths.soul) if path.is_file())
+    yield from (path for path in (paths.config, paths.soul, paths.instructions) if path.is_file())
     for folder in _folders(paths):
         for here, folders, files in os.walk(folder):
             folders[:] = sorted(folder_name for folder_name in folders if _is_people_s(folder_name))

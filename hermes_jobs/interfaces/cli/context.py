@@ -33,7 +33,10 @@ class CliContext:
         """The settings. Raises `Misconfigured`."""
         from hermes_jobs.settings import load
 
-        return load(self.environ)
+        settings = load(self.environ)
+        for text in settings.removed:
+            click.echo(f"Warning: {text}", err=True)
+        return settings
 
     @cached_property
     def application(self) -> Application:

@@ -29,7 +29,7 @@ LINE = 280  # characters of an event if not on a terminal
 
 @click.group(
     invoke_without_command=True,
-    epilog=example("hermes-jobs events --stream session-s3k9 --json", "hermes-jobs events verify"),
+    epilog=example("hermes-jobs log events --stream session-s3k9 --json", "hermes-jobs log events verify"),
 )
 @click.option(
     "--stream", metavar="S", help="Only this stream, such as session-s3k9, or streams with this prefix."
@@ -144,7 +144,7 @@ def _print(recorded: RecordedEvent) -> None:
     click.echo(cut(line, terminal_width() or LINE))
 
 
-@events.command("verify", epilog=example("hermes-jobs events verify"))
+@events.command("verify", epilog=example("hermes-jobs log events verify"))
 @json_option
 @pass_context
 def verify(context: CliContext, as_json: bool) -> None:

@@ -105,8 +105,8 @@ def export(
 def backup(context: CliContext, file: str, force: bool) -> None:
     """Back up the home to a ZIP file (- for standard output), also while running.
 
-    It contains all events as of one moment, and config.yaml, SOUL.md, memories/, skills/, commands/,
-    agents/ and plugins/. It does not contain .env: store your keys elsewhere. Restore it with
+    It contains all events as of one moment, and config.yaml, SOUL.md, AGENTS.md, memories/, skills/,
+    commands/, agents/ and plugins/. It does not contain .env: store your keys elsewhere. Restore it with
     `hermes-jobs import FILE`.
     """
     from hermes_jobs.interfaces.cli.archive import pack

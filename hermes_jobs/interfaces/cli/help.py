@@ -43,7 +43,11 @@ EXIT_CODES = Topic(
             ("code", "meaning"),
             (
                 ("0", "Done."),
-                ("1", "The turn failed, was cancelled or refused; or hermes-jobs itself has an error."),
+                (
+                    "1",
+                    "The turn failed, was cancelled or refused, or a limit stopped it without an answer;"
+                    " or hermes-jobs itself has an error.",
+                ),
                 ("2", "Wrong usage or configuration. Nothing was recorded."),
                 ("3", "Timed out (`--timeout`). The turn continues."),
                 ("4", "No credentials, or the provider refused them."),
@@ -52,6 +56,9 @@ EXIT_CODES = Topic(
                 ("130", "Interrupted (Ctrl-C)."),
             ),
         ),
+        "A turn that a limit stopped (`stopped_by`) exits 0 if the model answered with what it had, also if"
+        " that is cut off. It exits 1 if the model gave no answer, or all its tool calls were refused. Its"
+        " `status` is `completed` in both cases. A used-up budget is a failure: 1.",
         "With `--json` and `--jsonl` the codes are the same; a turn's `error` says more.",
     ),
 )
@@ -102,6 +109,7 @@ FILES = Topic(
                 ("config.yaml", "Settings; `config set` changes one, `config show` lists all."),
                 (".env", "Keys and other secrets, mode 600."),
                 ("SOUL.md", "The agent's personality."),
+                ("AGENTS.md", "Your instructions for all work."),
                 ("memories/", "MEMORY.md and USER.md: the memory."),
                 ("skills/", "Skills: a folder with a SKILL.md each."),
                 ("commands/", "Slash commands of your own for chat: a NAME.md each."),
@@ -127,7 +135,8 @@ FILES = Topic(
             (
                 (
                     "AGENTS.md",
-                    "Project instructions; first of .hermes.md, AGENTS.md, CLAUDE.md, .cursorrules.",
+                    "Project instructions; first of .hermes.md, AGENTS.md, CLAUDE.md, .cursorrules, in this"
+                    " folder and in each above it up to its repository's root.",
                 ),
                 (".hermes/commands/", "Slash commands of the project; .claude/commands/ is read, too."),
                 (".gitignore", "Files that searches skip."),

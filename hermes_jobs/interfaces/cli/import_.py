@@ -112,6 +112,27 @@ def import_file(
     return 0
 
 
+def _restore_backup(*, file: Path, **options: bool) -> int:
+    """Restore a backup into this home, which must be empty.
+
+    What would give the agent more rights here, or reaches its prompts, is listed before you confirm.
+
+    Nothing starts by itself afterwards, because the original home may still be running: unfinished turns are
+    cancelled, schedules paused, deliveries held in the inbox. --resume continues all of it here.
+    """
+    with file.open("rb") as opened:
+        if not opened.peek(len(ZIP)).startswith(ZIP):
+            raise click.UsageError(f"{file} is not a backup. An export: hermes-jobs import {file}")
+    code: int = click.get_current_context().invoke(import_file, file=file, sessions_only=False, **options)
+    return code
+
+
+restore_backup = click.command(
+    "restore", epilog=example("HERMES_JOBS_HOME=~/restored hermes-jobs restore agent.zip")
+)(_restore_backup)
+restore_backup.params = [option for option in import_file.params if option.name != "sessions_only"]
+
+
 class NotWanted(Exception):
     """The user did not confirm."""
 

@@ -40,7 +40,9 @@ QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
 
 @click.command(
     epilog=example(
-        "hermes-jobs metrics | grep queue", "hermes-jobs metrics --port 9464", "curl localhost:9464/metrics"
+        "hermes-jobs run metrics | grep queue",
+        "hermes-jobs run metrics --port 9464",
+        "curl localhost:9464/metrics",
     )
 )
 @click.option("--port", type=IntParam(1, 65_535), metavar="P", help="Serve on this port until Ctrl-C.")

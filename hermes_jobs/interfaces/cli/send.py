@@ -132,8 +132,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
 
     Use `-` as TEXT to read standard input. The message is TEXT, then each file with its name, then piped
     input: at most 1,000,000 bytes of files and input. Beside a TEXT or file, an input that stays silent for a
-    second is left out, unless `-f -` asks for it. `@SERVER:URI` in TEXT attaches a resource of an MCP
-    server.
+    second is left out, unless `-f -` asks for it. `@PATH` in TEXT attaches a file, `@SERVER:URI` a resource
+    of an MCP server.
 
     Settings in this environment (HERMES_JOBS_…, OPENAI_BASE_URL) apply to the turn, whichever process runs
     it. Other variables are those of the process that runs the commands, which may have started in another
@@ -203,18 +203,40 @@ def _read_message(
     *,
     unattended: bool,
 ) -> _Message:
-    resource_notes: list[str] = []
+    attached_notes: list[str] = []
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
-        parts, notes = _resources(context, words, inputs, folder, unattended=unattended)
-        resource_notes.extend(notes)
-        return parts
+        if "@" not in words:
+            return ()
+        files, file_notes = _files(context, words, inputs, folder)
+        resources, notes = _resources(context, words, inputs, folder, unattended=unattended)
+        attached_notes.extend((*file_notes, *notes))
+        return (*files, *resources)
 
     message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
     loaded = _with_skills(context, skills, message)
     if loaded is None:
-        return _Message(message, (), tuple(resource_notes))
-    return _Message(loaded.text, loaded.names, (*resource_notes, *loaded.notes))
+        return _Message(message, (), tuple(attached_notes))
+    return _Message(loaded.text, loaded.names, (*attached_notes, *loaded.notes))
+
+
+def _files(
+    context: CliContext, text: str, inputs: Inputs, folder: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """The files mentioned as `@PATH`, as parts of the turn's text, with notes."""
+    from hermes_jobs.features.mcp.cli.mentions import resource_named
+    from hermes_jobs.interfaces.cli.turns.mentioned_files import attached, mentioned_files, missing
+
+    parts, notes = [], []
+    servers = tuple(context.settings.mcp_servers)
+    for name, file in mentioned_files(text, folder, servers):
+        if file is not None:
+            part, message = attached(inputs, name, file)
+            parts.append(part)
+            notes.append(message)
+        elif not resource_named(name, servers)[1]:
+            notes.append(missing(name))
+    return parts, notes
 
 
 def _resources(

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.views.models import GenerationStatus, ViewsStatus
 
 
-@click.group(epilog=example("hermes-jobs views status"))
+@click.group(epilog=example("hermes-jobs log views status"))
 def views() -> None:
     """Show the state of the read models, or rebuild them."""
 
 
-@views.command("status", epilog=example("hermes-jobs views status --json"))
+@views.command("status", epilog=example("hermes-jobs log views status --json"))
 @json_option
 @pass_context
 def show_status(context: CliContext, as_json: bool) -> None:
@@ -40,7 +40,7 @@ def show_status(context: CliContext, as_json: bool) -> None:
     print_result(lambda: status, print_text, as_json=as_json)
 
 
-@views.command("rebuild", epilog=example("hermes-jobs views rebuild"))
+@views.command("rebuild", epilog=example("hermes-jobs log views rebuild"))
 @json_option
 @pass_context
 def rebuild(context: CliContext, as_json: bool) -> None:

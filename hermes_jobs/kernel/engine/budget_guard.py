@@ -15,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import OutOfBudget, Rejected
-from hermes_jobs.features.consolidation.rules import DAILY
 from hermes_jobs.features.recall.rules import Embedding
 from hermes_jobs.features.replay.rules.replay import Replay
 from hermes_jobs.features.replay.rules.replay import limits_of as limits_of_replay
@@ -190,16 +189,10 @@ class BudgetGuard:
             _refuse_unpriced(limits, model)
         return SpendingApproval(reservation=reservation, limits=limits, pricing=self._pricing, fixed=True)
 
-    def approve_consolidation(
-        self, request: ModelRequest, pricing: Pricing, day_usd: float | None
-    ) -> SpendingApproval:
-        """The approval for a model call that reads a part of a conversation; `day_usd` limits the cost of all
-        such calls on one day. Raises `Rejected` as `approve` does."""
-        day = self.today()
-        limits = usd_limits(
-            (DAY + day, "budgets.day_usd", self._budgets.day_usd),
-            (DAILY + day, "memory.consolidate_day_usd", day_usd),
-        )
+    def approve_consolidation(self, request: ModelRequest, pricing: Pricing) -> SpendingApproval:
+        """The approval for a model call that reads a part of a conversation. Raises `Rejected` as `approve`
+        does."""
+        limits = usd_limits((DAY + self.today(), "budgets.day_usd", self._budgets.day_usd))
         terms = self._reserve(request, limits, pricing)
         if terms.reservation.cost_usd is None:
             _refuse_unpriced(limits, request.model)
@@ -243,7 +236,7 @@ class BudgetGuard:
         return replace(terms, reservation=_with_answer(reservation, answer, terms.pricing))
 
     def _exhausted(self, over: OverBudget, needed: Amount) -> OutOfBudget:
-        is_of_day = over.limit.account.startswith((DAY, DAILY))
+        is_of_day = over.limit.account.startswith(DAY)
         until = day_end(self._clock.now(), self._zone) if is_of_day else None
         return _exhausted(over, needed, self._of_turn, until)
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from hermes_jobs.kernel.events import TurnCompleted, TurnEnd, TurnFailed
 from hermes_jobs.kernel.turns.loop_guard import MAX_REFUSALS
+from hermes_jobs.kernel.turns.synthetic_messages import STOPPED_WITHOUT_WORDS
 
 BUDGET: Final = "budget"
 """The kind of failure of a turn whose budget is used up."""
@@ -37,6 +38,11 @@ def stopped_by(end: TurnEnd) -> str | None:
     if isinstance(end, TurnCompleted):
         return end.stopped_by
     return end.kind if isinstance(end, TurnFailed) and end.kind in FAILING else None
+
+
+def is_unanswered(limit: str | None, answer: str | None) -> bool:
+    """Whether the limit stopped the turn without an answer of the model: its text only says so."""
+    return limit == REFUSED or (limit is not None and answer in STOPPED_WITHOUT_WORDS.values())
 
 
 def stop_sentence(limit: str) -> str:

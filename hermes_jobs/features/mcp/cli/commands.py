@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import click
@@ -87,6 +87,7 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
 @click.option("--required", is_flag=True, help="Sessions wait while the server is unavailable.")
 @click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Time limit of a call.  [default: 300]")
 @click.option("--test/--no-test", default=True, help="Start the server and list its tools.")
+@click.option("--keep", is_flag=True, help="Keep the entry even if the server does not answer.")
 @json_option
 @pass_context
 def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
@@ -103,9 +104,12 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     required: bool,
     timeout: float | None,
     test: bool,
+    keep: bool,
     as_json: bool,
 ) -> None:
     """Add a server: a command to start, or a URL.
+
+    If it does not answer, nothing is left of it, unless it asks for a login, or with --keep.
 
     Values of --env, --header and --oauth that may be secrets are saved in .env (mode 600); config.yaml refers
     to them as ${NAME}.
@@ -113,6 +117,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     A command runs in a sandbox: it writes to folders of its own, and to those of --write.
     """
     from hermes_jobs.features.mcp.secrets import without_secrets
+    from hermes_jobs.settings.sources import read_env_file
 
     _check_name(name)
     command, url = _command_or_url(command, url)
@@ -134,6 +139,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         "timeout": timeout,
     }
     entry, secrets = without_secrets(name, {key: value for key, value in fields.items() if value})
+    new_secrets = secrets.keys() - read_env_file(context.settings.paths.env_file).keys()
     _write(context, {name: entry}, secrets)
     changed = _again(context)
     if not as_json:
@@ -141,8 +147,10 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
         for variable in secrets:
             note(f"{variable} is in {changed.settings.paths.env_file}.")
         _note_if_off(changed, name)
-    if test:
+    if test and keep:
         try_server(changed, name, as_json=as_json)
+    elif test:
+        _try_added(changed, name, new_secrets, as_json=as_json)
     elif as_json:
         print_result(lambda: server_json(row_of(changed, name)), "", as_json=True)
     changed.close()
@@ -255,20 +263,41 @@ def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> 
 @pass_context
 def remove_server(context: CliContext, name: str, as_json: bool) -> None:
     """Remove a server from config.yaml, and delete its login. Its secrets stay in .env."""
-    from hermes_jobs.features.mcp.resources import KnownResources
-    from hermes_jobs.features.mcp.rules import remove
-    from hermes_jobs.settings import unset_value
-
     if name not in context.settings.mcp_servers:
         raise unknown_server(context, name)
-    unset_value(context.settings.paths.home, f"{KEY}.{name}")
-    context.application.mcp.launches.logins.remove(name)
-    KnownResources(context.settings.paths.mcp_resources).remove(name)
-    context.application.engine().change(remove(name, BY), "mcp remove")
+    _take_out(context, name, "mcp remove")
     print_result(lambda: {"server": name, "removed": True}, f"Removed {name}.", as_json=as_json)
 
 
 # --- what the commands share ----------------------------------------------------------------------
+
+
+def _take_out(context: CliContext, name: str, why: str) -> None:
+    """Remove all of a server but its secrets."""
+    from hermes_jobs.features.mcp.resources import KnownResources
+    from hermes_jobs.features.mcp.rules import remove
+    from hermes_jobs.settings import unset_value
+
+    unset_value(context.settings.paths.home, f"{KEY}.{name}")
+    context.application.mcp.launches.logins.remove(name)
+    KnownResources(context.settings.paths.mcp_resources).remove(name)
+    context.application.engine().change(remove(name, BY), why)
+
+
+def _try_added(context: CliContext, name: str, new_secrets: Collection[str], *, as_json: bool) -> None:
+    """Try a server that was just added; it is taken out again if it does not answer and needs no login."""
+    from hermes_jobs.settings import unset_secret
+
+    try:
+        try_server(context, name, as_json=as_json)
+    except (Rejected, SystemExit):
+        failed = row_of(context, name).state.failed
+        if failed is None or not failed.login:
+            _take_out(context, name, "mcp add")
+            for variable in new_secrets:
+                unset_secret(context.settings.paths.home, variable)
+            note(f"{name} is taken out again. To keep it as it is, add --keep.")
+        raise
 
 
 def _pairs(texts: tuple[str, ...], separator: str, option: str) -> dict[str, str]:

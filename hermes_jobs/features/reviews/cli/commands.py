@@ -40,7 +40,16 @@ def reviews() -> None:
 def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
     """List reviews, newest first."""
     rows = context.application.views.reviews(limit=limit)
-    REVIEWS.print_list(rows, as_json=as_json)
+    if as_json:
+        REVIEWS.print_list(rows, as_json=True)
+        return
+    from hermes_jobs.features.reviews.cli.saved_names import saved_names
+
+    names = saved_names(context.application.log, {review.id for review in rows if review.saved})
+    saved: Column[ReviewView] = Column(
+        "SAVED", lambda review: names.get(review.id) or _saved(review), is_main=True
+    )
+    REVIEWS._replace(columns=(*REVIEWS.columns[:-1], saved)).print_list(rows, as_json=False)
 
 
 @reviews.command("show", epilog=example("hermes-jobs reviews show v3k9"))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli import LazyGroup
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
+from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import print_fields

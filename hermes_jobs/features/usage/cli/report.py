@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 DAYS = 30  # the default period
 BY_DAY, BY_WEEK = 62, 400  # days up to which a period is a day, or a week
-BAR = 20  # columns
-BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @click.command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
@@ -94,17 +91,12 @@ def _print_spending(report: Report) -> None:
         return
     total = total_of(report.spending)
     rows = totals_by(report.spending, "period")
-    maximum = max(row.usage.total_tokens for row in rows)
     headers = ("REQUESTS", "INPUT", "CACHED", "OUTPUT", "COST")
     print_table(
-        (report.period.upper(), *headers, "TOKENS"),
-        [
-            (_period(row, report.period), *_cells(row)[1:], _bar(row.usage.total_tokens, maximum))
-            for row in rows
-        ]
-        + [("all", *_cells(total)[1:], "")],
+        (report.period.upper(), *headers),
+        [(_period(row, report.period), *_cells(row)[1:]) for row in rows] + [("all", *_cells(total)[1:])],
         main=report.period.upper(),
-        ranks=("REQUESTS", "CACHED", "TOKENS"),
+        ranks=("REQUESTS", "CACHED"),
         figures=headers,
     )
     for key in ("model", "purpose"):
@@ -124,15 +116,12 @@ def _print_waiting(report: Report) -> None:
     if not report.waited:
         return
     click.echo()
-    rows = []
-    for queue_waits in report.waited:
-        by_period = {other.period: other.p95 for other in report.waiting if other.queue == queue_waits.queue}
-        times = [duration(value) for value in (queue_waits.p50, queue_waits.p95, queue_waits.longest)]
-        rows.append(
-            (queue_waits.queue, f"{queue_waits.steps:,}", *times, _sparkline(report.periods, by_period))
-        )
-    headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX", "P95 OVER TIME")
-    print_table(headers, rows, main="QUEUE", ranks=("P95 OVER TIME",), figures=headers[1:-1])
+    rows = [
+        (waits.queue, f"{waits.steps:,}", *map(duration, (waits.p50, waits.p95, waits.longest)))
+        for waits in report.waited
+    ]
+    headers = ("QUEUE", "STEPS", "WAITED P50", "P95", "MAX")
+    print_table(headers, rows, main="QUEUE", figures=headers[1:])
 
 
 def _print_memory(context: CliContext, report: Report) -> None:
@@ -143,15 +132,11 @@ def _print_memory(context: CliContext, report: Report) -> None:
         own = [usage for usage in report.memory if usage.target == target]
         if own:
             limit, last = context.application.memory_limits.of(target), own[-1]
-            filled = {usage.period: float(usage.chars) for usage in own}
-            line = _sparkline(report.periods, filled, limit, is_level=True)
-            rows.append(
-                (target, str(last.entries), f"{last.chars:,}/{limit:,}", f"{last.chars / limit:.0%}", line)
-            )
+            rows.append((target, str(last.entries), f"{last.chars:,}/{limit:,}", f"{last.chars / limit:.0%}"))
     if rows:
         click.echo()
-        headers = ("MEMORY", "ENTRIES", "CHARS", "FILL", "OVER TIME")
-        print_table(headers, rows, main="MEMORY", ranks=("OVER TIME",), figures=headers[1:-1])
+        headers = ("MEMORY", "ENTRIES", "CHARS", "FILL")
+        print_table(headers, rows, main="MEMORY", figures=headers[1:])
 
 
 def _print_schedules(report: Report) -> None:
@@ -187,24 +172,3 @@ def _cells(row: SpendingTotal) -> tuple[str, ...]:
         f"{used.output_tokens:,}",
         money(row.exact_cost_usd, row.cost_usd),
     )
-
-
-def _bar(value: float, maximum: float) -> str:
-    return "█" * max(1, round(BAR * value / maximum)) if value and maximum else ""
-
-
-def _sparkline(
-    periods: Sequence[str], values: dict[str, float], maximum: float | None = None, *, is_level: bool = False
-) -> str:
-    """A character per period, at most 40, each the highest value of its periods.
-
-    With `is_level` a value is used until the next one.
-    """
-    top = maximum or max(values.values(), default=0.0) or 1.0
-    value, heights = 0.0, []
-    for period in periods:
-        value = values.get(period, value if is_level else 0.0)
-        heights.append(min(1.0, value / top))
-    step = -(-len(heights) // 40) or 1
-    highest = [max(heights[start : start + step]) for start in range(0, len(heights), step)]
-    return "".join(BLOCKS[round(height * (len(BLOCKS) - 1))] if height else " " for height in highest)

@@ -127,6 +127,12 @@ def worker_settings(application: Application) -> Iterator[DoctorFinding]:
             yield warn("settings", text, "`hermes-jobs down`, then `hermes-jobs up`.")
 
 
+def runs_turns(application: Application) -> bool:
+    """Whether a process is alive that works on turns. Raises `LogUnavailable`."""
+    alive = live_processes(application)
+    return any("turns" in worker.queues or worker.name == "inline" for worker in alive)
+
+
 def fires_schedules(application: Application) -> bool:
     """Whether a process is alive that runs due schedules. Raises `LogUnavailable`."""
     alive = live_processes(application)

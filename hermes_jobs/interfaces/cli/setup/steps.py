@@ -41,6 +41,7 @@ class ModelDialog:
         self._context = context
         self._ask = questions
         self._settings = context.settings
+        self._has_typed_address = False
 
     def run(self, provider: str | None, model: str | None, base_url: str | None) -> ModelSetup:
         """Run the steps; returns the written settings.
@@ -83,18 +84,19 @@ class ModelDialog:
         """The address of the API; None for the provider's own."""
         if address is None and (provider.base_url is not None or provider.name == "openai"):
             return None
-        url = address
-        if url is None:
-            self._ask.require("the address of the API", "--base-url URL")
-            hint = (
-                "https://RESOURCE.openai.azure.com/openai/v1" if provider.name == "azure" else "http://…/v1"
-            )
-            url = self._ask.text(f"Address of the API, such as {hint}")
-        if not url.startswith(("http://", "https://")) or not urlsplit(url).hostname:
-            raise click.BadParameter(
-                f"{url!r} is not an address such as https://host/v1.", param_hint="--base-url"
-            )
-        return url.rstrip("/")
+        if address is not None:
+            return _as_address(address)
+        self._ask.require("the address of the API", "--base-url URL")
+        return self._typed_address(provider)
+
+    def _typed_address(self, provider: Provider) -> str:
+        hint = "https://RESOURCE.openai.azure.com/openai/v1" if provider.name == "azure" else "http://…/v1"
+        self._has_typed_address = True
+        while True:
+            try:
+                return _as_address(self._ask.text(f"Address of the API, such as {hint}"))
+            except click.BadParameter as error:
+                self._ask.print_line(error.message)
 
     # --- its key --------------------------------------------------------------------------------
 
@@ -182,6 +184,9 @@ class ModelDialog:
                 setup = self._typed_key(setup)
             elif listing.better_url is not None and self._ask.confirm(f"{listing.problem} Use that?"):
                 setup = setup.at(listing.better_url)
+            elif listing.trouble == "connection" and self._has_typed_address:
+                self._ask.print_line(listing.problem)
+                setup = setup.at(self._typed_address(setup.provider))
             else:
                 break
             listing = self._listed(setup)
@@ -282,6 +287,23 @@ def lasting_models(provider: Provider, listing: Listing, today: date) -> list[st
         and ((end := retirement_of(provider.name, offered.name)) is None or end.ends > soon)
     ]
     return names or [offered.name for offered in listing.models]
+
+
+def _as_address(text: str) -> str:
+    """The text as an address: without a scheme it is `http://` on this machine or in its network, else
+    `https://`. Raises a usage error."""
+    host = urlsplit(f"//{text}").hostname or "" if "://" not in text else ""
+    is_near = "." not in host or host.replace(".", "").isdigit() or host.endswith((".local", ".internal"))
+    url = text if "://" in text else f"{'http' if is_near else 'https'}://{text}"
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # a port that is not a number
+        is_address = False
+    if not is_address or any(map(str.isspace, url)):
+        message = f"{text!r} is not an address such as https://host/v1."
+        raise click.BadParameter(message, param_hint="--base-url")
+    return url.rstrip("/")
 
 
 def _named(name: str) -> Provider:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -32,7 +32,12 @@ from hermes_jobs.kernel.turns.labels import normal
 from hermes_jobs.kernel.turns.stops import STOPPED
 from hermes_jobs.kernel.views.models import StatusFilter, TurnStatus, TurnView
 from hermes_jobs.kernel.views.turn_json import listed_turn_json
-from hermes_jobs.text.figures import money, unknown_costs
+from hermes_jobs.text.figures import money
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_jobs.bootstrap import Application
 
 
 @click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
@@ -91,8 +96,18 @@ def list_turns(  # noqa: PLR0913 - its options
         limit=limit,
     )
     TURNS.print_list(chosen_turns, as_json=as_json)
-    if not as_json and (text := unknown_costs(views.unknown_costs(turns=[turn.id for turn in chosen_turns]))):
-        note(f"Not in the costs: {text}.")
+    if not as_json:
+        _note_abandoned(context.application, chosen_turns)
+
+
+def _note_abandoned(application: Application, turns: Sequence[TurnView]) -> None:
+    """Print which running turns no process works on, and how they continue."""
+    from hermes_jobs.interfaces.cli.doctor.processes import runs_turns
+
+    running = [turn.id for turn in turns if turn.status in {"queued", "running"}]
+    if running and not runs_turns(application):
+        note(f"Nobody works on {', '.join(running)}: no worker is alive. To continue: hermes-jobs up,")
+        note(f"  or here: hermes-jobs turns wait {running[0]}")
 
 
 def _status(turn: TurnView) -> str:
@@ -101,8 +116,9 @@ def _status(turn: TurnView) -> str:
 
 
 def _about(turn: TurnView) -> str:
-    """Its labels and text; for a sub-agent also the root turn of its tree."""
-    text = " ".join([*(f"#{label}" for label in turn.labels), turn.text])
+    """Its labels, what went wrong, and its text; for a sub-agent also the root turn of its tree."""
+    error = [f"{turn.error.message} —"] if turn.error is not None and turn.status == "failed" else []
+    text = " ".join([*(f"#{label}" for label in turn.labels), *error, turn.text])
     return text if turn.place is None else f"{turn.place.root_turn} › {text}"
 
 

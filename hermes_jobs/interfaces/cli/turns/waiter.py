@@ -34,7 +34,7 @@ from hermes_jobs.kernel.engine.engine import Engine, Submitted
 from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import lineage_of
-from hermes_jobs.kernel.turns.stops import REFUSED
+from hermes_jobs.kernel.turns.stops import is_unanswered
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.kernel.turns.waiting import last_turn, waits_for_answer, waits_for_person
 from hermes_jobs.kernel.views.turn_json import TurnJson, turn_json
@@ -325,7 +325,7 @@ class TurnWaiter:
             for line in stop_lines(result.stopped_by, result.turn):
                 self._printer.print_line(line)
         if result.status in {"completed", "waiting"}:
-            return FAILED if result.stopped_by == REFUSED else 0
+            return FAILED if is_unanswered(result.stopped_by, result.result) else 0
         if result.error is not None:
             if is_text:
                 explain(result.error.message, result.error.hint, self._context)

@@ -10,13 +10,13 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from hermes_jobs.features.memory.rules.memory import TARGETS
-from hermes_jobs.interfaces.bench.home import SpentTokens, opened, settings_for
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held
 from hermes_jobs.kernel.engine.ports.conversation_search import Passage
 from hermes_jobs.kernel.events import Opening
 from hermes_jobs.settings import Settings
 from hermes_jobs.text.search.question import as_question
 from hermes_jobs.text.tokens import tokens
+from tests.benchmarks.remembering.home import SpentTokens, opened, settings_for
+from tests.benchmarks.remembering.people import ExpectedFact, ForbiddenText, ScriptedPerson, is_held
 
 NOTES = "AGENTS.md"
 """The file of plain notes: its content is in the prompt of every session of its folder."""

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.features.compression.tools import RecallCompacted
-from hermes_jobs.interfaces.bench.home import BenchHome, opened, settings_for
-from hermes_jobs.interfaces.bench.people import ExpectedFact, ScriptedPerson, is_held
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import Opening
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.settings import Settings
 from hermes_jobs.tools.tool import ToolFailed
+from tests.benchmarks.remembering.home import BenchHome, opened, settings_for
+from tests.benchmarks.remembering.people import ExpectedFact, ScriptedPerson, is_held
 
 CHECKPOINTS = (1, 3, 5)
 SESSION = "long"

@@ -23,13 +23,13 @@ from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.features.compression.summary import FIRST, UPDATE, instructions, transcript
 from hermes_jobs.features.compression.tools import RecallCompacted
 from hermes_jobs.features.mcp.sessions import NeverCancelled
-from hermes_jobs.interfaces.bench.people import is_held
 from hermes_jobs.kernel.engine.ports import AskSummariser, History, ToolContext
 from hermes_jobs.kernel.engine.ports.conversation_search import TranscriptMessage
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.tools.tool import ToolFailed
+from tests.benchmarks.remembering.people import is_held
 
 CHECKPOINTS = (1, 3, 5)
 WINDOW = 32_000

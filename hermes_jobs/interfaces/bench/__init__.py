@@ -1,1 +1,0 @@
-"""Benchmarks for any model: scripted users, and measurements."""
