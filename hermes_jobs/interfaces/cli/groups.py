@@ -12,7 +12,7 @@ PROCESSES = {
     "worker": Command("workers.cli:worker", "Run one worker."),
     "beat": Command("workers.cli:beat", "Run the scheduler (Celery beat), which wakes due schedules."),
     "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
-    "gateway": Command(".gateway:gateway", "Run the Telegram gateway."),
+    "gateway": Command("...features.gateway.cli:gateway", "Run the Telegram gateway."),
     "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
 }
 RECORDS = {
