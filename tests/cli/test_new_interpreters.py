@@ -121,6 +121,7 @@ OTHERS = """
     memory remove milk
     memory replace milk tea
     memory undo w1
+    restore {home}/config.yaml
     run metrics
     models forget-limits
     models list

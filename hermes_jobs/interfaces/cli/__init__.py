@@ -52,7 +52,7 @@ COMMANDS = {
     "up": Command("workers.cli:up", "Run broker, worker, scheduler and Flower on this machine."),
     "down": Command("workers.cli:down", "Stop this home's `up`."),
     "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
-    "run": Command(".groups:run", "Run one process: worker, scheduler, Flower, gateway, …"),
+    "run": Command(".groups:run", "Run one process: worker, scheduler, Flower, gateway."),
     "skills": Command("...features.skills.cli.commands:skills", "Show, install, undo and approve skills."),
     "agents": Command("...features.delegation.cli:agents", "List the kinds of sub-agents."),
     **OF_FEATURES,
