@@ -220,13 +220,14 @@ def _is_offered(field: InputField, value: str) -> bool:
 
 
 def _offered(field: InputField, value: str) -> None:
-    if _is_offered(field, value):
+    values = [choice.value for choice in field.choices]
+    if value in values:
         return
-    if field.open:
+    # Where the choices are no numbers themselves, another number is a slip and not an answer in other words.
+    if field.open and (not value.isdecimal() or any(map(str.isdecimal, values))):
         _fits_text(msgspec.structs.replace(field, least=1, most=None), value)
     else:
-        values = ", ".join(choice.value for choice in field.choices)
-        raise _wrong(field, f"has to be one of {values}, not {value!r}")
+        raise _wrong(field, f"has to be one of {', '.join(values)}, not {value!r}")
 
 
 def _wrong(field: InputField, why: str) -> Rejected:

@@ -65,6 +65,7 @@ def test_a_question_waits_without_a_worker_and_is_a_value_for_interfaces() -> No
         (OPEN_SEVERAL, "only the first, please", "only the first, please"),
         (OPEN_SEVERAL, "docs, and a changelog", "docs; and a changelog"),
         (FREE, "Ada", "Ada"),
+        (rules.question("How many?", ("2", "4")), "8", "8"),
     ],
 )
 def test_it_is_answered_with_numbers_or_words(request_: e.InputRequest, given: Answer, expected: str) -> None:
@@ -78,6 +79,7 @@ def test_it_is_answered_with_numbers_or_words(request_: e.InputRequest, given: A
     ("request_", "given", "reason"),
     [
         (CLOSED, "3", "The answer has to be one of SQLite, PostgreSQL, not '3'"),
+        (WHICH, "7", "The answer has to be one of SQLite, PostgreSQL, not '7'"),
         (CLOSED, [1, 2], "The answer has to be one, not 2"),
         (SEVERAL, "tests, lunch", "not 'lunch'"),
         (SEVERAL, [], "at least 1 choices"),
