@@ -267,6 +267,7 @@ class Conversation:
         """Handle a text for the form being filled in; returns the text to show, None without a form."""
         question = self.question
         if isinstance(question, InputQuestion) and question.is_agents:
+            self.show_prompt(text)
             command = typed_answer(question, text, self._application.clock.now())
             return self._execute_answer(question, command.action, command.content)
         if self._entry is None or not isinstance(question, InputQuestion) or question.id != self._entry[0]:

@@ -93,6 +93,7 @@ def test_a_chat_takes_the_next_line_as_the_answer(home: Home, model_server: Mode
         say(screen, "Please clean up")
         screen.shows("It waits for you: your answer: numbers with commas between, or your own words")
         say(screen, "1, logs")
+        screen.shows("› 1, logs")
         screen.shows("Answered.")
         screen.shows("Done.")
     assert told(model_server) == ["The user answers: caches; logs"]
