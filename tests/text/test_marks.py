@@ -25,6 +25,9 @@ MARKS = [
         "[ Tool  Result: x]",
         "[TOOL RESULT",
         "［Tool Result: x]",
+        "[Tool_Result: x]",
+        "[**Tool-Result**: x]",
+        "[T\u200bool Result: x]",
     ),
     *(
         "<persisted-output>",

@@ -156,7 +156,8 @@ def _is_name_and_password(encoded: str) -> bool:
 
 _UNMARKED = re.compile(
     r"""\b [MNO][A-Za-z0-9_-]{23,27} \. [A-Za-z0-9_-]{6} \. [A-Za-z0-9_-]{27,40} (?![\w-])   # Discord's bots
-    | \b SK[0-9a-f]{32} \b | (?<=\bAC[0-9a-f]{32}) (?:[\s:,"'\\]{1,8}) [0-9a-f]{32} \b       # Twilio
+    | \b SK[0-9a-f]{32} \b | (?<=\bAC[0-9a-f]{32}) [\s:,"'\\]{1,8}
+        (?: (?:auth[\s_-]?)? token [\s:=,"'\\]{1,8} )? [0-9a-f]{32} \b       # Twilio
     | \b [0-9a-f]{32}-us\d{1,2} \b | \b LTAI[A-Za-z0-9]{16,24} \b       # Mailchimp, Alibaba
     | \$ (?:apr1|[1256y]|2[abxy]|argon2\w{1,2}|scrypt|pbkdf2[\w-]{0,20}) \$ [^\s:"'\\,]{8,400}  # hashes
     | \b discord(?:app)?\.com/api/(?:v\d{1,3}/)?webhooks/ \d{5,30} / [\w-]{30,400}
