@@ -13,6 +13,9 @@ from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.check_command import CheckCommand
 from hermes_jobs.tools.sandbox import Layer
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
+from tests.home import Home, endpoint
+from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_server import ModelServer
 from tests.tables import slow
 
 from .keys_support import Person, Recorder, recording
@@ -236,3 +239,21 @@ def test_a_check_of_answers_runs_no_program_that_the_answer_could_be(
     assert (ran, recorder.keys) == (False, [])
     assert "code of the working folder" in said
     assert check("grep -q cat answer.txt", person.steal, Switch())[0]
+
+
+def test_send_unattended_without_a_sandbox_refuses_a_build_unless_it_is_allowed(
+    tmp_path: Path, model_server: ModelServer
+) -> None:
+    """Given no sandbox, when nobody can be asked, then `make` runs only with an approval for it."""
+    home = Home(tmp_path / "home", endpoint(model_server.base_url))
+    off = {"HERMES_JOBS_TERMINAL__SANDBOX": "off"}
+    (home.work / "Makefile").write_text("all:\n\t@touch built\n")
+    asked = AskedCall("terminal", {"command": "ls && make"})
+    model_server.follow(Script(rules=(Rule("Build", (Answer(tool_calls=(asked,)), Answer(text="Done."))),)))
+
+    refused = home.run("send", "--unattended", "--json", "Build it.", **off).json["refused"]
+    assert "read your keys: `make`" in str(refused)
+    assert not (home.work / "built").exists()
+
+    home.run("send", "--unattended", "--approve", "make *", "Build it.", **off)
+    assert (home.work / "built").exists()
