@@ -266,7 +266,7 @@ class StepHandlers:
             "replay.call": AskAgain(
                 requests=replayed_requests(parts.engine.sessions, self.build_request),
                 chosen=self._models.turn,
-                reserve=self.budget_guard.approve_replay,
+                reserve_for=self.budget_guard.approve_replay,
                 read=ReadTools(parts.toolbox, lambda call: parts.asking(call) is not None, self._rules),
                 retries=self._retries,
                 clock=self._clock,

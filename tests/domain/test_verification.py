@@ -26,6 +26,7 @@ from hermes_jobs.features.replay.rules.experiment import (
 )
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.rules import skill as skills
+from hermes_jobs.kernel.events import HelperCallFailed
 from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
@@ -79,8 +80,8 @@ def ended(at: str, content: str = "Yes.", **fields: Any) -> replay_events.Replay
     return replay_events.ReplayCallEnded(step=f"{NAME}-{at}", attempt=1, content=content, model="m", **filled)
 
 
-def failed(at: str, kind: str) -> replay_events.ReplayCallFailed:
-    return replay_events.ReplayCallFailed(step=f"{NAME}-{at}", attempt=1, kind=kind, message="no", model="m")
+def failed(at: str, kind: str) -> HelperCallFailed:
+    return HelperCallFailed(step=f"{NAME}-{at}", attempt=1, kind=kind, message="no", model="m")
 
 
 def applied(experiment: Experiment, decision: Any, **others: Any) -> tuple[Experiment, DecisionResult]:
@@ -260,7 +261,7 @@ answers = st.builds(
 outcomes = st.one_of(answers, st.sampled_from(["server", "bad_request"]))
 
 
-def outcome(at: str, said: Any) -> replay_events.ReplayCallEnded | replay_events.ReplayCallFailed:
+def outcome(at: str, said: Any) -> replay_events.ReplayCallEnded | HelperCallFailed:
     return failed(at, said) if isinstance(said, str) else ended(at, **said)
 
 

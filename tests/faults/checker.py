@@ -26,7 +26,8 @@ BOOKED_BY = {
     "OutcomeDiscarded",
     "ScheduleWorded",
     "ReplayCallEnded",
-    "ReplayCallFailed",
+    "HelperCallEnded",
+    "HelperCallFailed",
 }
 _REPLAYED = re.compile(r"(?P<replay>.+)-v\d+t(?P<turn>\d+)s\d+c\d+")
 ESTIMATED_BY = {"ModelReplied", "ModelCallFailed", "ResponseBooked", "StepAbandoned"}
@@ -172,17 +173,18 @@ def _doubled_firings(lines: Sequence[Line]) -> Iterator[str]:
             yield f"schedule {key[0]} fired {times} times for {key[1]}"
 
 
-def _lost_replays(lines: Sequence[Line]) -> Iterator[str]:
-    """The turn of each replayed call that died with its worker: its next start books what it had reserved."""
+def _lost_helper_calls(lines: Sequence[Line]) -> Iterator[str]:
+    """The turn of each helper call that died with its worker, empty if it has none: its next start books what
+    it had reserved."""
     asked = {
         (planned["replay"], number): turn["turn"]
         for planned in _data(lines, "ReplayPlanned")
         for number, turn in enumerate(planned["turns"], 1)
     }
-    for started in _data(lines, "ReplayCallStarted"):
+    for started in _data(lines, "HelperCallStarted"):
         named = _REPLAYED.fullmatch(started["step"])
-        if started["lost"] and named:
-            yield asked.get((named["replay"], int(named["turn"])), "")
+        if started["lost"]:
+            yield asked.get((named["replay"], int(named["turn"])), "") if named else ""
 
 
 def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
@@ -196,7 +198,7 @@ def _unbooked(lines: Sequence[Line], given: Sequence[Given]) -> Iterator[str]:
         if line["type"] in ESTIMATED_BY and _tokens(data["estimated"]):
             beside = "-flush-" in data["step"] or "-compress-" in data["step"]
             estimates["" if beside else data["turn"]] += 1
-    estimates.update(_lost_replays(lines))
+    estimates.update(_lost_helper_calls(lines))
     known = {each.output_tokens for each in given}
     for tokens, times in booked.items():
         if tokens in known and times > 1:

@@ -175,10 +175,10 @@ def test_a_gap_in_a_chain_is_found() -> None:
 
 def test_a_killed_replay_call_is_booked_as_its_reservation() -> None:
     planned = ("ReplayPlanned", {"replay": "r1", "turns": [{"turn": "t0"}, {"turn": "t1"}]})
-    started = ("ReplayCallStarted", {"step": "r1-v2t2s1c1", "lost": {"output_tokens": 8192}})
+    started = ("HelperCallStarted", {"step": "r1-v2t2s1c1", "lost": {"output_tokens": 8192}})
     given = [Given(1001, "hello")]
     found = violations(log(SUBMITTED, STARTED, COMPLETED, planned, started), given)
     assert not [each for each in found if "not booked" in each]
-    first = ("ReplayCallStarted", {"step": "r1-v2t2s1c1", "lost": None})
+    first = ("HelperCallStarted", {"step": "r1-v2t2s1c1", "lost": None})
     found = violations(log(SUBMITTED, STARTED, COMPLETED, planned, first), given)
     assert [each for each in found if "not booked" in each]

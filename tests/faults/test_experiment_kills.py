@@ -10,6 +10,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.experiment import stream_of
+from hermes_jobs.kernel.events import HelperCallStarted
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
@@ -69,7 +70,7 @@ def assert_each_cell_is_answered_and_checked_once(log: EventLog, name: str) -> N
     checked: Counter[str] = Counter()
     for recorded in log.read(stream_of(name)):
         event = recorded.event
-        if isinstance(event, e.ReplayCallStarted):
+        if isinstance(event, HelperCallStarted):
             assert event.step not in ended, f"{event.step} was asked again"
         elif isinstance(event, e.ReplayCallEnded):
             ended[event.step] += 1

@@ -9,6 +9,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.replay import PREFIX
+from hermes_jobs.kernel.events import HelperCallStarted
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_views_agree
@@ -54,7 +55,7 @@ def assert_each_call_is_answered_once(log: EventLog) -> None:
         ended: Counter[str] = Counter()
         for recorded in log.read(head.stream):
             event = recorded.event
-            if isinstance(event, e.ReplayCallStarted):
+            if isinstance(event, HelperCallStarted):
                 assert event.step not in ended, f"{event.step} was asked again"
             elif isinstance(event, e.ReplayCallEnded):
                 ended[event.step] += 1

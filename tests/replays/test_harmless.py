@@ -92,7 +92,7 @@ class Bench:
                 sessions, lambda session, turn, _: requests.build(session, turn), leave_out, put_in
             ),
             chosen=ConfiguredModel(model=self.model, pricing=self.model),
-            reserve=lambda replay, request: pytest.fail("nothing is reserved here"),
+            reserve_for=lambda replay, request: pytest.fail("nothing is reserved here"),
             read=ReadTools(toolbox, lambda call: call.name == "consult", tuple),
             retries=Retries(lambda *_: None, clock, ids),
             clock=clock,

@@ -50,7 +50,7 @@ class Embed(HelperCalls[Embedding, Sequence[str], Vectors], frozen=True, kw_only
 
     def on_reply(self, state: Embedding, asked: Asked[Sequence[str], Vectors]) -> Decision:
         """See `HelperCalls.on_reply`."""
-        call, texts, made, _ = asked
+        call, texts, made = asked.call, asked.request, asked.answer
         vector_of = dict(zip(texts, made.vectors, strict=True))
         plan = _plan(state)
         still = self.texts(plan.texts)  # a text that was removed meanwhile gets no vector

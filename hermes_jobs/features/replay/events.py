@@ -9,8 +9,9 @@ import msgspec
 
 from hermes_jobs.features.memory.events import MemoryTarget
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.events.helper_calls import HelperCallFailed, HelperCallStarted
 from hermes_jobs.kernel.events.session.review import VerifyMode
-from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 
 FollowedSource = Literal["recorded", "read"]
@@ -90,18 +91,9 @@ class ReplayPlanned(Event, frozen=True, kw_only=True):
     budget_usd: float | None = None
 
 
-class ReplayCallStarted(Event, frozen=True, kw_only=True):
-    """A worker started the call. `lost`: the reservation of an earlier start that had no outcome."""
-
-    step: str
-    attempt: int
-    reserved: Reservation | None = None
-    lost: Reservation | None = None
-
-
 class ReplayCallEnded(Event, frozen=True, kw_only=True):
-    """The answer. `seconds` is how long it took. `followed` is parallel to `tool_calls` if the replay
-    continues after it, else empty."""
+    """The call is done, with this answer. `seconds` is how long it took. `followed` is parallel to
+    `tool_calls` if the replay continues after it, else empty."""
 
     step: str
     attempt: int
@@ -116,21 +108,6 @@ class ReplayCallEnded(Event, frozen=True, kw_only=True):
     estimated: Usage = NO_USAGE
     estimated_cost_usd: float | None = 0.0
     followed: tuple[FollowedCall, ...] = ()
-
-
-class ReplayCallFailed(Event, frozen=True, kw_only=True):
-    """The attempt failed; the call is retried at `retry_at` if that is set."""
-
-    step: str
-    attempt: int
-    kind: str
-    message: str
-    model: str
-    retry_at: float | None = None
-    usage: Usage = NO_USAGE
-    cost_usd: float | None = None
-    estimated: Usage = NO_USAGE
-    estimated_cost_usd: float | None = 0.0
 
 
 class ReplayStopped(Event, frozen=True, kw_only=True):
@@ -203,7 +180,7 @@ class CellsJudged(Event, frozen=True, kw_only=True):
 
 
 ReplayEvent = (
-    ReplayPlanned | ReplayCallStarted | ReplayCallEnded | ReplayCallFailed | ReplayStopped | ReplayResumed
+    ReplayPlanned | HelperCallStarted | ReplayCallEnded | HelperCallFailed | ReplayStopped | ReplayResumed
 )
 ExperimentEvent = ExperimentDefined | CellChecked | CellsJudged
 

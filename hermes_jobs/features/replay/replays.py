@@ -112,7 +112,7 @@ def _outcomes(replay: Replay, variant: int, turn: int, sample: int) -> Iterator[
 
 def answer_of(outcome: Outcome) -> ComparedAnswer:
     """The new answer, or the error if there is none."""
-    if isinstance(outcome, replay_events.ReplayCallFailed):
+    if isinstance(outcome, e.HelperCallFailed):
         return ComparedAnswer(
             model=outcome.model,
             usage=outcome.usage,

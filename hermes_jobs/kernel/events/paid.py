@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from hermes_jobs.features.replay.events import ReplayCallEnded, ReplayCallFailed, ReplayCallStarted
-from hermes_jobs.kernel.events.helper_calls import HelperCallEnded, HelperCallFailed, HelperCallStarted
+from hermes_jobs.features.replay.events import ReplayCallEnded
+from hermes_jobs.kernel.events.helper_calls import HelperCallEnded, HelperCallFailed
 from hermes_jobs.kernel.events.session.model_call import ModelCallFailed, ModelReplied, ResponseBooked
 from hermes_jobs.kernel.events.session.reference import ReferenceFailed, ReferenceReplied
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 
-PaidStart = HelperCallStarted | ReplayCallStarted
-"""Starts of helper calls."""
-PaidFailure = ModelCallFailed | ReferenceFailed | HelperCallFailed | ReplayCallFailed
+PaidFailure = ModelCallFailed | ReferenceFailed | HelperCallFailed
 CallOutcome = ModelReplied | ModelCallFailed | ReferenceReplied | ReferenceFailed
-PaidOutcome = (
-    CallOutcome | ResponseBooked | HelperCallEnded | HelperCallFailed | ReplayCallEnded | ReplayCallFailed
-)
+PaidOutcome = CallOutcome | ResponseBooked | HelperCallEnded | HelperCallFailed | ReplayCallEnded
 
 
 def billed_usd(event: PaidOutcome) -> float | None:

@@ -29,7 +29,7 @@ next schema's, so that each knows two neighbouring forms only. Fields added with
 Replace = Callable[[Fields], tuple[str, Fields]]
 
 
-def _helper_call(fields: Fields) -> tuple[str, Fields]:
+def _titled(fields: Fields) -> tuple[str, Fields]:
     return "HelperCallFailed" if fields.get("kind") else "HelperCallEnded", fields
 
 
@@ -47,14 +47,13 @@ def _consolidation_failed(fields: Fields) -> tuple[str, Fields]:
     return "HelperCallFailed", {**fields, **estimate}
 
 
+_STARTS = ("ReplayCallStarted", "TitleStarted", "ConsolidationStarted", "EmbeddingStarted")
 REPLACED: Mapping[str, Replace] = {
-    "TitleStarted": lambda fields: ("HelperCallStarted", fields),
-    "TitleEnded": _helper_call,
-    "ConsolidationStarted": lambda fields: ("HelperCallStarted", fields),
+    **dict.fromkeys(_STARTS, lambda fields: ("HelperCallStarted", fields)),
+    **dict.fromkeys(("ReplayCallFailed", "EmbeddingFailed"), lambda fields: ("HelperCallFailed", fields)),
     "ConsolidationFailed": _consolidation_failed,
-    "EmbeddingStarted": lambda fields: ("HelperCallStarted", fields),
     "EmbeddingEnded": _embedded,
-    "EmbeddingFailed": lambda fields: ("HelperCallFailed", fields),
+    "TitleEnded": _titled,
 }
 """Types that are not written any more: a function from the stored fields to the type that took its place, and
 its fields. A removal of texts stores the new fields under the old type: they are taken as they are."""

@@ -186,7 +186,7 @@ def charges_outside(
 
     `reservation` is that of the call before the event; `days` are the prefixes of the day's accounts.
     """
-    if isinstance(event, e.PaidStart):
+    if isinstance(event, e.HelperCallStarted):
         yield from _charges_of_start(stream, event, days)
     elif isinstance(event, e.PaidOutcome):
         day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
@@ -208,7 +208,7 @@ def helper_charges(state: HelperState, events: Iterable[e.Event], today: str) ->
     )
 
 
-def _charges_of_start(stream: str, event: e.PaidStart, days: Sequence[str]) -> Iterator[Charge]:
+def _charges_of_start(stream: str, event: e.HelperCallStarted, days: Sequence[str]) -> Iterator[Charge]:
     """The reservation of a start; that of an earlier one without an outcome counts as spent."""
     if event.lost is not None:
         lost = reserved(event.lost)

@@ -38,6 +38,7 @@ from hermes_jobs.features.memory.rules import memory as memories
 from hermes_jobs.features.recall import rules as embedding
 from hermes_jobs.features.replay.rules import experiment as experiments
 from hermes_jobs.features.replay.rules import replay as replays
+from hermes_jobs.features.replay.rules import verification
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.skills.rules import curation as curations
 from hermes_jobs.features.skills.rules import skill as skills
@@ -86,13 +87,21 @@ _KINDS = (
     StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
     StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
     StreamKind(mcp_servers.PREFIX, mcp_servers.ServerListings, mcp_servers.evolve),
-    StreamKind(replays.PREFIX, replays.Replay, replays.evolve, replays.next_steps, replays.charges),
+    StreamKind(
+        replays.PREFIX,
+        replays.Replay,
+        replays.evolve,
+        replays.next_steps,
+        budgets.helper_charges,
+        purpose=verification.purpose_of,
+    ),
     StreamKind(
         experiments.PREFIX,
         experiments.Experiment,
         experiments.evolve,
         experiments.next_steps,
-        replays.charges,
+        budgets.helper_charges,
+        purpose=verification.purpose_of,
     ),
     StreamKind(
         embedding.PREFIX,

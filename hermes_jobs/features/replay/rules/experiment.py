@@ -104,7 +104,7 @@ def evolve(
             resumed: Experiment = replays.evolve(experiment, event)  # type: ignore[assignment]
             return replace(resumed, is_concluded=False)
         case e.ReplayCallEnded():
-            call = experiment.find(event.step)
+            call = experiment.helper_call(event.step)
             after: Experiment = replays.evolve(experiment, event)  # type: ignore[assignment]
             is_end = call is not None and call.number != JUDGE and not event.followed
             return _answered(after, call, event) if call is not None and is_end else after

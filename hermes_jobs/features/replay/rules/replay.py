@@ -1,12 +1,12 @@
 """Replays: recorded model calls that are repeated, one step each. They can never run a tool that writes.
 
-ReplayPlanned ─▶ ReplayCallStarted ─▶ ReplayCallEnded, ReplayCallFailed (retried later, or final)
+ReplayPlanned ─▶ helper calls, each of which ends with ReplayCallEnded or fails
                  ReplayStopped ─▶ ReplayResumed
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 import msgspec
@@ -15,44 +15,34 @@ from msgspec.structs import replace
 from hermes_jobs.errors import Rejected, StepLost
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.accounts import Charge, Limit, by_account, usd_limits
-from hermes_jobs.kernel.streams.budgets import Budgets, charges_outside
+from hermes_jobs.kernel.helper_calls import HelperCall
+from hermes_jobs.kernel.streams.accounts import Limit, usd_limits
+from hermes_jobs.kernel.streams.budgets import Budgets
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
-from hermes_jobs.kernel.streams.usage import Reservation
-from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.steps import Step, helper_step
 from hermes_jobs.kernel.turns.stops import BUDGET
 
 PREFIX = "replay-"
 WINDOW = 64
 """The number of calls that are due at once: more would make every append slower."""
-MAX_STARTS = 5
-"""Starts without an outcome after which a call fails for good: its workers died."""
 JUDGE = 0
 """The number of a judge's call, which compares two answers: see `experiment`."""
 MAX_FOLLOWED = 30
 """Replayed calls of a turn that continue from the new answers."""
 OWN_BUDGET = "the budget of the replay"
 
-Outcome = replay_events.ReplayCallEnded | replay_events.ReplayCallFailed
+Outcome = replay_events.ReplayCallEnded | e.HelperCallFailed
 
 
-class ReplayCall(msgspec.Struct, frozen=True, kw_only=True):
+class ReplayCall(HelperCall, frozen=True, kw_only=True):
     """A call without an outcome. The indexes are those of the plan; `number` counts the turn's calls from 1.
-
-    `reserved` is the reservation of its last start, which has no outcome yet; `lacks` names the budget that
-    does not allow it before `retry_at`, empty for none.
+    `lacks` names the budget that does not allow it before `retry_at`, empty for none.
     """
 
-    id: str
     variant: int
     turn: int
     sample: int
     number: int
-    starts: int = 0
-    attempt: int = 1
-    retry_at: float = 0.0
-    running: bool = False
-    reserved: Reservation | None = None
     lacks: str = ""
 
 
@@ -80,7 +70,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         waits = self.plan is not None and not self.stopped and all(call.lacks for call in self.open)
         return min(self.open, key=lambda call: call.retry_at, default=None) if waits else None
 
-    def find(self, step: str) -> ReplayCall | None:
+    def helper_call(self, step: str) -> ReplayCall | None:
         """The open call with that id."""
         return next((call for call in self.open if call.id == step), None)
 
@@ -112,16 +102,7 @@ def step_id(replay: Replay, call: ReplayCall) -> str:
 def next_steps(replay: Replay) -> tuple[Step, ...]:
     """The due and running calls; of a stopped replay only the running ones."""
     due = [call for call in replay.open if call.running] if replay.stopped else replay.open[:WINDOW]
-    return tuple(
-        Step(
-            id=call.id,
-            stream=replay.stream,
-            kind="replay.call",
-            attempt=call.attempt,
-            not_before=call.retry_at,
-        )
-        for call in due
-    )
+    return tuple(helper_step(call, replay.stream, "replay.call") for call in due)
 
 
 # --- effects of events --------------------------------------------------------------------------
@@ -138,31 +119,26 @@ def _apply(replay: Replay, event: replay_events.ReplayEvent) -> Replay:
             planned = replace(replay, plan=event, budget_usd=event.budget_usd)
             calls = tuple(replace(call, id=step_id(planned, call)) for call in _first_calls(event))
             return replace(planned, open=calls, calls={call.id: call for call in calls})
-        case replay_events.ReplayCallStarted():
-            call = _open(replay, event.step)
-            begun = replace(call, running=True, starts=call.starts + 1, reserved=event.reserved, lacks="")
-            return _with(replay, event.step, (begun,))
+        case e.HelperCallStarted() | e.HelperCallFailed():
+            return _after(replay, event)
         case replay_events.ReplayCallEnded():
             return _ended(replay, event)
-        case replay_events.ReplayCallFailed():
-            call = _open(replay, event.step)
-            if event.retry_at is None:
-                return _with(replay, event.step, (), event)
-            again = replace(
-                call,
-                running=False,
-                reserved=None,
-                attempt=call.attempt + 1,
-                retry_at=event.retry_at,
-                lacks=event.message if event.kind == BUDGET else "",
-            )
-            return _with(replay, event.step, (again,))
         case replay_events.ReplayStopped():
             return replace(replay, stopped=event)
         case replay_events.ReplayResumed():
             return _resumed(replay, event)
         case _:
             assert_never(event)
+
+
+def _after(replay: Replay, event: e.HelperCallStarted | e.HelperCallFailed) -> Replay:
+    call = _open(replay, event.step).after(event)
+    if isinstance(event, e.HelperCallStarted):
+        return _with(replay, event.step, (replace(call, lacks=""),) if call else ())
+    if call is None:
+        return _with(replay, event.step, (), event)
+    lacks = event.message if event.kind == BUDGET else ""
+    return _with(replay, event.step, (replace(call, lacks=lacks),))
 
 
 def _first_calls(plan: replay_events.ReplayPlanned) -> Iterator[ReplayCall]:
@@ -187,11 +163,7 @@ def _ended(replay: Replay, event: replay_events.ReplayCallEnded) -> Replay:
 
 
 def _resumed(replay: Replay, event: replay_events.ReplayResumed) -> Replay:
-    failed = [
-        step
-        for step, outcome in replay.outcomes.items()
-        if isinstance(outcome, replay_events.ReplayCallFailed)
-    ]
+    failed = [step for step, outcome in replay.outcomes.items() if isinstance(outcome, e.HelperCallFailed)]
     outcomes = {step: each for step, each in replay.outcomes.items() if step not in failed}
     budget = replay.budget_usd if event.budget_usd is None else event.budget_usd
     again = tuple(replay.calls[step] for step in failed)
@@ -207,26 +179,13 @@ def _with(replay: Replay, step: str, calls: tuple[ReplayCall, ...], outcome: Out
 
 
 def _open(replay: Replay, step: str) -> ReplayCall:
-    call = replay.find(step)
+    call = replay.helper_call(step)
     if call is None:
         raise StepLost(f"call {step} of {replay.stream} has its outcome")
     return call
 
 
 # --- decisions ----------------------------------------------------------------------------------
-
-
-def record_start(stream: str, step: str, reserved: Reservation | None) -> Decision:
-    """Record that a worker starts the call. Raises `StepLost`."""
-
-    def change(load: StateLoader) -> DecisionResult:
-        call = _open(load(stream), step)
-        event = replay_events.ReplayCallStarted(
-            step=step, attempt=call.attempt, reserved=reserved, lost=call.reserved
-        )
-        return DecisionResult.of(stream, event)
-
-    return change
 
 
 def stop(stream: str, kind: str, message: str, hint: str = "") -> Decision:
@@ -249,9 +208,7 @@ def resume(stream: str, by: str, budget_usd: float | None = None) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         replay: Replay = load(stream)
         required_plan(replay)
-        has_failed = any(
-            isinstance(outcome, replay_events.ReplayCallFailed) for outcome in replay.outcomes.values()
-        )
+        has_failed = any(isinstance(outcome, e.HelperCallFailed) for outcome in replay.outcomes.values())
         waits = has_failed or any(call.lacks for call in replay.open)
         if replay.stopped is None and not waits and budget_usd in {None, replay.budget_usd}:
             return DecisionResult()
@@ -272,17 +229,3 @@ def limits_of(replay: Replay, budgets: Budgets, day: str) -> tuple[Limit, ...]:
     if tokens is None:
         return limits
     return (*limits, Limit(account=replay.stream, setting="budgets.turn_tokens", value=tokens, tokens=tokens))
-
-
-def charges(replay: Replay, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
-    """The account changes of those events; `replay` is the state before them. See `budgets.charges`."""
-    return by_account(
-        charge
-        for event in events
-        for charge in charges_outside(replay.stream, event, _reserved(replay, event), today)
-    )
-
-
-def _reserved(replay: Replay, event: e.Event) -> Reservation | None:
-    call = replay.find(event.step) if isinstance(event, e.PaidOutcome) else None
-    return call.reserved if call is not None else None

@@ -17,6 +17,7 @@ from hermes_jobs.features.replay.rules.experiment import (
 )
 from hermes_jobs.features.replay.rules.replay import JUDGE, required_plan, step_id
 from hermes_jobs.features.replay.rules.replay import ReplayCall as Call
+from hermes_jobs.kernel.events import HelperCallFailed
 from hermes_jobs.text.paired_statistics import DIGITS, Difference, paired
 
 VERDICTS: Mapping[e.Verdict, float] = {"better": 1.0, "same": 0.0, "worse": -1.0}
@@ -111,7 +112,7 @@ def _failed(experiment: Experiment, number: int) -> int:
     return sum(call.variant == number and call.number != JUDGE for call in calls)
 
 
-def _is_answer(outcome: e.ReplayCallEnded | e.ReplayCallFailed) -> bool:
+def _is_answer(outcome: e.ReplayCallEnded | HelperCallFailed) -> bool:
     return isinstance(outcome, e.ReplayCallEnded)
 
 

@@ -33,6 +33,7 @@ from hermes_jobs.features.replay.rules.experiment import (
     stream_of,
 )
 from hermes_jobs.features.replay.rules.replay import Outcome, ReplayCall, required_plan, step_id
+from hermes_jobs.kernel.events import HelperCallFailed
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
@@ -213,7 +214,7 @@ def _outcome(experiment: Experiment, cell: Cell) -> Outcome | None:
 
 
 def _failure(outcome: Outcome | None) -> str:
-    return f" ({outcome.kind}: {outcome.message})" if isinstance(outcome, e.ReplayCallFailed) else ""
+    return f" ({outcome.kind}: {outcome.message})" if isinstance(outcome, HelperCallFailed) else ""
 
 
 def _is_complete(answer: e.ReplayCallEnded) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -13,20 +14,16 @@ from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
 from hermes_jobs.features.replay.rules.comparison import normalised
 from hermes_jobs.features.replay.rules.replay import (
     MAX_FOLLOWED,
-    MAX_STARTS,
     Replay,
     ReplayCall,
-    record_start,
     required_plan,
     stop,
 )
 from hermes_jobs.features.replay.rules.verification import VERIFY, purpose_of
-from hermes_jobs.kernel.engine.handlers.call_usage import unreported
-from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, HelperCalls, Responses
 from hermes_jobs.kernel.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
 from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of, workdir_of
 from hermes_jobs.kernel.engine.ports import (
-    CANCELLED,
     Cancel,
     Clock,
     ConfiguredModel,
@@ -34,14 +31,13 @@ from hermes_jobs.kernel.engine.ports import (
     ModelRequest,
     Reply,
     SpendingApproval,
-    StepInterrupted,
     Toolbox,
 )
 from hermes_jobs.kernel.engine.ports.model import bill
+from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
-from hermes_jobs.kernel.streams.budgets import charged
 from hermes_jobs.kernel.streams.decision import Decision, append
-from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session, running_turn
 from hermes_jobs.kernel.turns.steps import Step
@@ -77,28 +73,35 @@ Read = Callable[[Session, ToolCall, Cancel], str | None]
 """The result of a reading tool now; None if the tool does more, or may not run."""
 
 
-class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """A `PaidStepHandler`. `reserve` reserves the cost of a request."""
+class Answer(NamedTuple):
+    """The reply, and how long it took."""
+
+    reply: Reply
+    seconds: float
+
+
+class AskAgain(HelperCalls[Replay, ModelRequest, Answer], frozen=True, kw_only=True, eq=False):
+    """`reserve_for` reserves the cost of a request."""
 
     requests: ReplayedRequests
     chosen: ConfiguredModel
-    reserve: Approve
+    reserve_for: Approve
     read: Read
-    retries: Retries
     clock: Clock
 
-    def approve(self, state: Replay, step: Step) -> SpendingApproval | Decision:
-        """See `PaidStepHandler`. A call whose replay was stopped, or whose workers died, fails for good."""
-        call = _call(state, step)
-        if state.stopped is not None:
-            return self._give_up(state, call, "cancelled", f"The replay was stopped: {state.stopped.message}")
-        if call.starts >= MAX_STARTS:
-            return self._give_up(state, call, "worker_lost", f"{call.starts} workers in a row died with it.")
-        return self.reserve(state, self.requests.of(state, call))
+    def unwanted(self, state: Replay) -> tuple[str, str] | None:
+        """See `HelperCalls.unwanted`: calls of a stopped replay fail."""
+        if state.stopped is None:
+            return None
+        return "cancelled", f"The replay was stopped: {state.stopped.message}"
 
-    def record_start(self, step: Step, reserved: Reservation | None) -> Decision:
-        """See `PaidStepHandler`."""
-        return record_start(step.stream, step.id, reserved)
+    def request(self, state: Replay, call: HelperCall) -> ModelRequest:
+        """See `HelperCalls.request`."""
+        return self.requests.of(state, _own(call))
+
+    def reserve(self, state: Replay, request: ModelRequest) -> SpendingApproval:
+        """See `HelperCalls.reserve`."""
+        return self.reserve_for(state, request)
 
     def refused(self, step: Step, refused: Rejected) -> Decision:
         """See `PaidStepHandler`: when its budget is used up, the whole replay waits for more, and a
@@ -108,31 +111,44 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             until = None
         if refused.kind == BUDGET and until is None:
             return stop(step.stream, refused.kind, refused.message)
-        failed = e.ReplayCallFailed(
-            step=step.id,
-            attempt=step.attempt,
-            kind=refused.kind,
-            message=refused.message,
-            model="",
-            retry_at=until,
-        )
-        return append(step.stream, failed, failed=True)
+        call = HelperCall(id=step.id, attempt=step.attempt)
+        return fail(step.stream, failure(call, refused.kind, refused.message, retry_at=until))
 
-    def run(self, state: Replay, step: Step, cancel: Cancel) -> Decision:
-        """Ask. Raises `StepInterrupted`."""
-        call = _call(state, step)
-        request = self.requests.of(state, call)
+    def ask(self, request: ModelRequest, call: HelperCall, cancel: Cancel, responses: Responses) -> Answer:
+        """See `HelperCalls.ask`."""
         if call.reserved is not None and call.reserved.max_tokens is not None:
             request = replace(request, max_tokens=call.reserved.max_tokens)
         started_at = self.clock.monotonic()
-        try:
-            reply = self._reply(request, cancel)
-        except ModelError as error:
-            if error.kind == CANCELLED:
-                raise StepInterrupted from error
-            return append(state.stream, self._failed(call, request, error), failed=True)
-        seconds = round(self.clock.monotonic() - started_at, 3)
-        return append(state.stream, self._ended(state, call, request, reply, seconds, cancel))
+        reply = self._reply(request, cancel)
+        return Answer(reply, round(self.clock.monotonic() - started_at, 3))
+
+    def on_reply(self, state: Replay, asked: Asked[ModelRequest, Answer]) -> Decision:
+        """See `HelperCalls.on_reply`."""
+        reply, call = asked.answer.reply, _own(asked.call)
+        billed = bill(reply, asked.request.model, self.chosen.pricing)
+        estimated = NO_USAGE
+        if reply.usage == NO_USAGE and call.reserved is not None:
+            estimated = Usage(call.reserved.input_tokens, tokens(reply.content + reply.reasoning))
+        ended = e.ReplayCallEnded(
+            step=call.id,
+            attempt=call.attempt,
+            content=reply.content,
+            model=billed.model,
+            finish_reason=reply.finish_reason,
+            tool_calls=reply.tool_calls,
+            payload=reply.payload,
+            seconds=asked.answer.seconds,
+            usage=reply.usage,
+            cost_usd=billed.cost_usd,
+            estimated=estimated,
+            estimated_cost_usd=0.0 if estimated == NO_USAGE else self.cost_usd(billed.model, estimated),
+            followed=self._followed(state, call, reply, asked.cancel),
+        )
+        return append(state.stream, ended)
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """See `HelperCalls.cost_usd`."""
+        return self.chosen.pricing.cost_usd(model, usage)
 
     def _reply(self, request: ModelRequest, cancel: Cancel) -> Reply:
         """The reply; with a smaller output limit if the model's is smaller than the recorded one."""
@@ -144,37 +160,6 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 if error.kind != OUTPUT_LIMIT or shorter is None:
                     raise
                 request = replace(request, max_tokens=shorter)
-
-    def _ended(
-        self,
-        state: Replay,
-        call: ReplayCall,
-        request: ModelRequest,
-        reply: Reply,
-        seconds: float,
-        cancel: Cancel,
-    ) -> e.ReplayCallEnded:
-        billed = bill(reply, request.model, self.chosen.pricing)
-        estimated = NO_USAGE
-        if reply.usage == NO_USAGE and call.reserved is not None:
-            estimated = Usage(call.reserved.input_tokens, tokens(reply.content + reply.reasoning))
-        return e.ReplayCallEnded(
-            step=call.id,
-            attempt=call.attempt,
-            content=reply.content,
-            model=billed.model,
-            finish_reason=reply.finish_reason,
-            tool_calls=reply.tool_calls,
-            payload=reply.payload,
-            seconds=seconds,
-            usage=reply.usage,
-            cost_usd=billed.cost_usd,
-            estimated=estimated,
-            estimated_cost_usd=0.0
-            if estimated == NO_USAGE
-            else self.chosen.pricing.cost_usd(billed.model, estimated),
-            followed=self._followed(state, call, reply, cancel),
-        )
 
     def _followed(
         self, state: Replay, call: ReplayCall, reply: Reply, cancel: Cancel
@@ -197,30 +182,7 @@ class AskAgain(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             followed.append(e.FollowedCall("read", read))
         return tuple(followed)
 
-    def _failed(self, call: ReplayCall, request: ModelRequest, error: ModelError) -> e.ReplayCallFailed:
-        sent = call.reserved.input_tokens if call.reserved is not None else 0
-        estimated = unreported(error, sent)
-        price = self.chosen.pricing.cost_usd
-        return e.ReplayCallFailed(
-            step=call.id,
-            attempt=call.attempt,
-            kind=error.kind,
-            message=error.message,
-            model=request.model,
-            retry_at=self.retries.at(error, call.attempt - 1),
-            usage=error.usage,
-            cost_usd=price(request.model, error.usage),
-            estimated=estimated,
-            estimated_cost_usd=price(request.model, estimated),
-        )
 
-    def _give_up(self, state: Replay, call: ReplayCall, kind: str, message: str) -> Decision:
-        """No further attempt; what was reserved for the last one counts as its usage."""
-        failed = e.ReplayCallFailed(step=call.id, attempt=call.attempt, kind=kind, message=message, model="")
-        return append(state.stream, charged(failed, call.reserved), failed=True)
-
-
-def _call(state: Replay, step: Step) -> ReplayCall:
-    call = state.find(step.id)
-    assert call is not None, f"{step.id} is due in {state.stream} and has its outcome"
+def _own(call: HelperCall) -> ReplayCall:
+    assert isinstance(call, ReplayCall), f"{call.id} is not a call of a replay"
     return call

@@ -12,8 +12,6 @@ from typing import Final, get_args
 
 import msgspec
 
-from hermes_jobs.features.replay import events as replay_events
-from hermes_jobs.features.replay.rules.verification import purpose_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.streams import streams
@@ -60,7 +58,7 @@ class Estimates:
         CREATE INDEX estimates_by_turn ON estimates (turn);
     """
 
-    event_types: Final = (*get_args(Estimated), *get_args(e.PaidStart), e.OutcomeDiscarded)
+    event_types: Final = (*get_args(Estimated), e.HelperCallStarted, e.OutcomeDiscarded)
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
@@ -69,7 +67,7 @@ class Estimates:
             if isinstance(event, e.OutcomeDiscarded) and event.reserved is not None:
                 query = "DELETE FROM estimates WHERE step = ? AND attempt = ? AND worker = ?"
                 connection.execute(query, (event.step, event.attempt, event.worker))
-            elif isinstance(event, e.PaidStart) and event.lost is not None:
+            elif isinstance(event, e.HelperCallStarted) and event.lost is not None:
                 lost = event.lost
                 used = {"model": lost.model, **_tokens(lost.usage), "cost_usd": lost.cost_usd}
                 insert(connection, "estimates", _row(recorded, event, _ABANDON_REASONS["died"]) | used)
@@ -79,7 +77,7 @@ class Estimates:
                 insert(connection, "estimates", row | {"cost_usd": event.estimated_cost_usd})
 
 
-def _row(recorded: RecordedEvent, event: Estimated | e.PaidStart, reason: str) -> dict[str, object]:
+def _row(recorded: RecordedEvent, event: Estimated | e.HelperCallStarted, reason: str) -> dict[str, object]:
     """The row without what was used."""
     return {
         "position": recorded.position,
@@ -98,20 +96,16 @@ def _tokens(usage: Usage) -> dict[str, int]:
     return {"input_tokens": usage.prompt_tokens, "output_tokens": usage.output_tokens}
 
 
-def _purpose(stream: str, event: Estimated | e.PaidStart) -> str:
+def _purpose(stream: str, event: Estimated | e.HelperCallStarted) -> str:
     match event:
         case e.StepAbandoned():
             return "reference" if is_reference(event.step) else "turn"
-        case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
-            return streams.purpose_of(stream)
-        case (
-            replay_events.ReplayCallStarted()
-            | replay_events.ReplayCallEnded()
-            | replay_events.ReplayCallFailed()
-        ):
-            return purpose_of(stream)
-        case _:
+        case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
             return event.purpose
+        case e.ResponseBooked():
+            return event.purpose
+        case _:
+            return streams.purpose_of(stream)
 
 
 def _reason(event: Estimated) -> str:

@@ -12,7 +12,6 @@ import msgspec
 from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
 from hermes_jobs.features.consolidation.rules import review_of
 from hermes_jobs.features.replay import events as replay_events
-from hermes_jobs.features.replay.rules.verification import purpose_of
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules.schedule import stream_of
 from hermes_jobs.kernel import events as e
@@ -49,7 +48,6 @@ class Responses:
         e.HelperCallEnded,
         e.HelperCallFailed,
         replay_events.ReplayCallEnded,
-        replay_events.ReplayCallFailed,
     )
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
@@ -61,17 +59,13 @@ class Responses:
 def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
     event = recorded.event
     match event:
-        case e.ReferenceFailed(model="") | replay_events.ReplayCallFailed(model=""):
+        case e.ReferenceFailed(model="") | e.HelperCallEnded(model="") | e.HelperCallFailed(model=""):
             return None  # no model call
-        case e.HelperCallEnded(model="") | e.HelperCallFailed(model=""):
-            return None
         case e.OutcomeDiscarded() if event.model:
             purpose = "discarded"
         case schedules_events.ScheduleWorded():
             purpose = "schedule"
-        case replay_events.ReplayCallEnded() | replay_events.ReplayCallFailed():
-            purpose = purpose_of(recorded.stream)
-        case e.HelperCallEnded() | e.HelperCallFailed():
+        case replay_events.ReplayCallEnded() | e.HelperCallEnded() | e.HelperCallFailed():
             purpose = streams.purpose_of(recorded.stream)
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
             purpose = event.purpose

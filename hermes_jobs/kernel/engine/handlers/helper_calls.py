@@ -43,12 +43,14 @@ Responses = list[ResponseBooked]
 
 
 class Asked(NamedTuple, Generic[Request, Answer]):
-    """A call that was answered. `responses` have the cost that `on_reply` does not state itself."""
+    """A call that was answered. `responses` have the cost that `on_reply` does not state itself; `cancel`
+    fires as for `ask`."""
 
     call: HelperCall
     request: Request
     answer: Answer
     responses: Responses
+    cancel: Cancel
 
 
 class HelperCalls(msgspec.Struct, Generic[State, Request, Answer], frozen=True, kw_only=True, eq=False):
@@ -124,7 +126,7 @@ class HelperCalls(msgspec.Struct, Generic[State, Request, Answer], frozen=True, 
             if error.kind == CANCELLED:
                 raise StepInterrupted from error
             return fail(step.stream, self.failed(call, error), *responses)
-        return self.on_reply(state, Asked(call, request, answer, responses))
+        return self.on_reply(state, Asked(call, request, answer, responses, cancel))
 
     def failed(self, call: HelperCall, error: ModelError) -> HelperCallFailed:
         """The failure with its cost and the time of the next attempt."""
