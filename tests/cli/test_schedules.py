@@ -98,6 +98,14 @@ def test_flags_say_when_as_well(home: WrittenHome, flags: tuple[str, ...], kind:
     assert (schedule["kind"], schedule["canonical"], schedule["task"]) == (kind, canonical, "Look.")
 
 
+def test_a_cron_expression_says_its_zone_in_front(home: WrittenHome) -> None:
+    schedule = added(home, "--cron", "CRON_TZ=asia/tokyo 0 9 * * 1-5", "--task", "Look.")
+    wrong = home.run("schedule", "add", "--cron", "TZ=Asia/Tokio 0 9 * * *", "--task", "Look.", "--yes")
+
+    assert (schedule["canonical"], schedule["timezone"]) == ("0 9 * * 1-5", "Asia/Tokyo")
+    assert (wrong.code, "There is no time zone 'Asia/Tokio'" in wrong.err) == (2, True)
+
+
 def test_in_counts_from_now(home: WrittenHome) -> None:
     schedule = added(home, "--in", "2 hours", "--task", "Look.")
 

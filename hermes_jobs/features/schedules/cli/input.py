@@ -124,7 +124,7 @@ def parse_timing(inputs: ScheduleInput, zone: str, now: float) -> Understood | R
     if inputs.sentence is not None:
         return parse(inputs.sentence, moment, zone)
     if inputs.cron is not None:
-        return _cron(inputs.cron, zone)
+        return _cron(inputs.cron, moment, zone)
     if inputs.every is not None:
         return _timing(f"every {inputs.every}", "--every", ("cron", "interval", "calendar"), moment, zone)
     if inputs.at is not None:
@@ -136,7 +136,9 @@ def parse_timing(inputs: ScheduleInput, zone: str, now: float) -> Understood | R
     return None
 
 
-def _cron(text: str, zone: str) -> Understood:
+def _cron(text: str, now: datetime, zone: str) -> Understood | Refused:
+    if "=" in text.partition(" ")[0]:  # CRON_TZ=Zone before the fields
+        return _timing(text, "--cron", ("cron",), now, zone)
     try:
         return Understood(as_cron(text), zone)
     except BadCron as error:
