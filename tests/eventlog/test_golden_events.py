@@ -115,6 +115,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         held=True,
         wants_title=True,
         skills=("release",),
+        author="telegram:12",
     ),
     e.AnswerRejected(turn="t1", step="t1-1", faults=("$: 'ja' is not of type 'boolean'",)),
     e.ContextPrefetched(

@@ -183,7 +183,8 @@ class BotServer:
                 "from": {"id": user, "is_bot": False, "first_name": "Anna"},
             }
             if reply_to:
-                message["reply_to_message"] = _message(chat or user, reply_to, "…")
+                replied = {"from": {"id": BOT, "is_bot": True, "first_name": "Hermes"}}
+                message["reply_to_message"] = _message(chat or user, reply_to, "…") | replied
             if topic:
                 message |= {"message_thread_id": topic, "is_topic_message": True}
             if text is None:
@@ -209,7 +210,7 @@ class BotServer:
                 "id": query,
                 "from": {"id": user, "is_bot": False, "first_name": "Anna"},
                 "chat_instance": "1",
-                "message": _message(where, number, below),
+                "message": _message(where, number, below) | self._topic(where, number),
                 "data": carried,
             }
             self._updates.append({"update_id": self._next_update, "callback_query": pressed})
@@ -386,6 +387,10 @@ class BotServer:
         self.typed.append(int(parameters["chat_id"]))
         return True
 
+    def _topic(self, chat: int, number: int) -> dict[str, Any]:
+        topic = self.threads.get((chat, number))
+        return {"message_thread_id": topic, "is_topic_message": True} if topic else {}
+
     def _numbered(self, chat: int, text: str) -> int:
         return next(number for number, each in self.chats[chat].items() if each == text)
 
@@ -442,7 +447,8 @@ def _check_entities(text: str, entities: list[dict[str, Any]]) -> None:
 
 
 def _message(chat: int, number: int, text: str) -> dict[str, Any]:
-    return {"message_id": number, "date": 0, "chat": {"id": chat, "type": "private"}, "text": text}
+    kind = "private" if chat > 0 else "supergroup"
+    return {"message_id": number, "date": 0, "chat": {"id": chat, "type": kind}, "text": text}
 
 
 class _Http(ThreadingHTTPServer):

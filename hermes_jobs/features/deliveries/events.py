@@ -126,7 +126,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@\[\]]+)(:\d{1,5})?", re.IGNORECASE)
 _SECRET_QUERY = re.compile(
     r"[?&;](?:[\w.-]*(?:password|passwd|pwd|token|api_?key|secret)|key|sig|signature)=", re.IGNORECASE
 )
-_CHAT = re.compile(r"-?[1-9]\d{0,18}|@[A-Za-z]\w{3,31}", re.ASCII)
+_CHAT = re.compile(r"-?[1-9]\d{0,18}(?:/[1-9]\d{0,18})?|@[A-Za-z]\w{3,31}", re.ASCII)
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -156,7 +156,11 @@ def parse_target(text: str) -> Target:
         return _webhook(target, address)
     if kind == "telegram":
         if not _CHAT.fullmatch(address):
-            raise _refused(target, "a chat is a number, or @name of a channel", "telegram:123456789")
+            raise _refused(
+                target,
+                "a chat is a number, with /N for a topic, or @name of a channel",
+                "telegram:123456789",
+            )
         return Target("telegram", address)
     if kind in {"http", "https"} and colon:
         raise _refused(target, "a URL needs its kind before it", f"webhook:{target}")

@@ -54,7 +54,7 @@ class MessageReceiver:
             return
         ids = self._engine.ids
         names = NewIds(turn=ids.name("t"), session=ids.name("s"))
-        session = self._session(message.user)
+        session = self._session(message.conversation or message.user)
         news = () if session is None else self._news(session)
         try:
             decision = self._take(message) or handle_message(message, self._policy, names, news)

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hermes_jobs.errors import KeyTaken, Rejected
 from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.deliveries.api import Delivery
@@ -92,6 +94,7 @@ class QuestionDesk:
             text, asked = _text(question), _approval(question, stream, lasting=turn.attended)
         else:
             text, asked = _input_text(question), _input(question, stream)
+        asked = replace(asked, users=(turn.author,) if turn.author else ())
         return DeliveryRequested(
             delivery=delivery,
             target=target,

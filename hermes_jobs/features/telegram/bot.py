@@ -31,6 +31,14 @@ def bot_id_of(token: str) -> str | None:
     return match["bot"] if match else None
 
 
+def place_of(address: str) -> tuple[int | str, int | None]:
+    """The chat and the topic of a target's address: `12`, `-1001/7`, or `@name` of a channel."""
+    if address.startswith("@"):
+        return address, None
+    chat, _, topic = address.partition("/")
+    return int(chat), int(topic) if topic else None
+
+
 @asynccontextmanager
 async def open_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
     """A bot whose connections are closed after the block. `base_url`: a Bot API server's, None for Telegram's

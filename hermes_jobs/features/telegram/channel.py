@@ -23,7 +23,7 @@ from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, Re
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
 from hermes_jobs.features.gateway.rules.rating_buttons import Button, can_be_rated, rating_buttons
-from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
+from hermes_jobs.features.telegram.bot import keyboard, open_bot, place_of, retry_after_seconds
 from hermes_jobs.features.telegram.markdown import blocks, text_block
 from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
 from hermes_jobs.features.telegram.questions import buttons_of, question_parts
@@ -87,7 +87,7 @@ class TelegramChannel:
     async def _act(
         self, token: str, delivery: Delivery, address: str, parts: Sequence[Part]
     ) -> PlaceholderSent | Delivered:
-        chat = address if address.startswith("@") else int(address)
+        chat, thread = place_of(address)
         part = len(delivery.receipts)
         async with open_bot(token, self._base_url) as bot:
             if part:
@@ -103,7 +103,7 @@ class TelegramChannel:
                     part -= 1  # a user has deleted it
                 elif is_last:
                     return Delivered(receipt)
-            placed = await bot.send_message(chat, PLACEHOLDER)
+            placed = await bot.send_message(chat, PLACEHOLDER, message_thread_id=thread)
             return PlaceholderSent(part, str(placed.message_id))
 
 

@@ -6,6 +6,7 @@ python-telegram-bot's own Updater confirms messages before they are handled; her
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from datetime import timedelta
@@ -20,7 +21,7 @@ from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
 from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
-from hermes_jobs.features.telegram.bot import keyboard, open_bot, retry_after_seconds
+from hermes_jobs.features.telegram.bot import keyboard, open_bot, place_of, retry_after_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class TelegramPlatform:
         self._base_url = base_url
         self._open = AsyncExitStack()
         self._bot: Bot | None = None
+        self._username = ""
 
     @property
     def name(self) -> str:
@@ -61,6 +63,7 @@ class TelegramPlatform:
             me = await self._open_bot.get_me()
             with _given_up():
                 await self._open_bot.set_my_commands([(name, COMMANDS[name][0]) for name in MENU])
+        self._username = me.username or ""
         return f"@{me.username}"
 
     async def receive(self, after: int) -> Sequence[Update]:
@@ -76,14 +79,15 @@ class TelegramPlatform:
 
     async def show_typing(self, target: str) -> None:
         """Show the typing status in the chat. Raises `PlatformUnavailable`, `Rejected`."""
-        platform, _, chat = target.partition(":")
+        platform, _, address = target.partition(":")
         if platform == PLATFORM:
+            chat, topic = place_of(address)
             with _failures():
-                await self._open_bot.send_chat_action(chat, ChatAction.TYPING)
+                await self._open_bot.send_chat_action(chat, ChatAction.TYPING, message_thread_id=topic)
 
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
         """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
-        chat = int(press.target.partition(":")[2])
+        chat, _ = place_of(press.target.partition(":")[2])
         with _failures():
             # A press is answered within seconds or not at all; the buttons may be changed later, too.
             with _given_up():
@@ -100,35 +104,62 @@ class TelegramPlatform:
         return self._bot
 
     def _message(self, update: telegram.Update) -> IncomingMessage | None:
-        """A message in a private chat; None for groups and channels."""
+        """A message to the bot in a private chat or a group; None for others."""
         message = update.message
-        if message is None or message.from_user is None or message.chat.type != ChatType.PRIVATE:
+        if message is None or message.from_user is None or message.chat.type == ChatType.CHANNEL:
             return None
+        target, text = _target(message), message.text
+        is_private = message.chat.type == ChatType.PRIVATE
+        if not is_private:
+            text = self._meant(message)
+            if text is None:
+                return None
         return IncomingMessage(
             key=f"{self._name}:{update.update_id}",
             user=f"{PLATFORM}:{message.from_user.id}",
-            target=f"{PLATFORM}:{message.chat.id}",
-            text=message.text,
+            target=target,
+            text=text,
             reply_to=message.reply_to_message.message_id if message.reply_to_message is not None else 0,
+            conversation="" if is_private else target,
             name=message.from_user.first_name,
         )
 
+    def _meant(self, message: telegram.Message) -> str | None:
+        """The text of a group's message that is meant for the bot: a command, one that names it, or a reply
+        to it; None for what people say among themselves."""
+        text = message.text or ""
+        mention = f"@{self._username}"
+        answered = message.reply_to_message
+        sender = answered.from_user if answered is not None else None
+        if sender is not None and str(sender.id) == self._name.partition(":")[2]:
+            return text
+        if self._username and mention.lower() in text.lower():
+            return re.sub(re.escape(mention), "", text, count=1, flags=re.IGNORECASE).strip()
+        command, _, name = text.partition(" ")[0].partition("@")
+        return text if command.startswith("/") and name in {"", self._username} else None
+
     def _press(self, update: telegram.Update) -> ButtonPress | None:
-        """A button pressed in a private chat by its user."""
+        """A button pressed by the user of a private chat, or by somebody in a group."""
         query = update.callback_query
-        if query is None or query.message is None or query.message.chat.type != ChatType.PRIVATE:
+        if query is None or not isinstance(query.message, telegram.Message):
             return None
-        if query.message.chat.id != query.from_user.id:
+        chat = query.message.chat
+        if chat.type == ChatType.CHANNEL or (chat.type == ChatType.PRIVATE and chat.id != query.from_user.id):
             return None
         return ButtonPress(
             key=f"{self._name}:{update.update_id}",
             user=f"{PLATFORM}:{query.from_user.id}",
-            target=f"{PLATFORM}:{query.message.chat.id}",
+            target=_target(query.message),
             data=query.data or "",
             query=query.id,
             name=query.from_user.first_name,
             message=query.message.message_id,
         )
+
+
+def _target(message: telegram.Message) -> str:
+    topic = f"/{message.message_thread_id}" if message.is_topic_message else ""
+    return f"{PLATFORM}:{message.chat.id}{topic}"
 
 
 @contextmanager

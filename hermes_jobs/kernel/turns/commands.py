@@ -51,7 +51,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class SubmitTurn(Command, frozen=True, kw_only=True):
     """Submit a new turn; submitting again with the same `key` returns the same turn.
 
-    `settings`, `requires`, `answer_schema`, `wants_title` and `skills` are those of `TurnSubmitted`.
+    `settings`, `requires`, `answer_schema`, `wants_title`, `author` and `skills` are those of
+    `TurnSubmitted`.
     """
 
     turn: str
@@ -73,6 +74,7 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
     requires: Mapping[str, str] = {}
     answer_schema: str = ""
     wants_title: bool = False
+    author: str = ""
     skills: tuple[str, ...] = ()
 
 

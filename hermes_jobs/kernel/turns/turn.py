@@ -142,6 +142,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     ensemble: str = ""
     references: tuple[Reference, ...] = ()
     wants_title: bool = False
+    author: str = ""
 
     @property
     def waits_until(self) -> float:
@@ -226,6 +227,7 @@ def submitted(event: TurnSubmitted) -> Turn:
         answer_schema=event.answer_schema,
         held=event.held,
         wants_title=event.wants_title,
+        author=event.author,
     )
 
 

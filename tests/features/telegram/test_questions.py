@@ -299,3 +299,44 @@ def test_the_menu_lists_the_commands(environ: Mapping[str, str], bot: BotServer)
         bot.wait_until(lambda: bool(bot.commands), "the menu")
     menu = " ".join(name for name, _ in bot.commands)
     assert menu == "new stop status compress model approve inbox"
+
+
+GROUP, TOPIC, CARL = -1_000_500, 7, 99
+
+
+def test_in_a_group_only_the_one_who_asked_or_an_approver_may_answer(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    with serving(environ) as served:
+        bot.write(ANNA, "Clean up", kind="supergroup", chat=GROUP, topic=TOPIC)  # among themselves
+        bot.write(ANNA, "@hermes_test_bot Clean up", kind="supergroup", chat=GROUP, topic=TOPIC)
+        text = question(bot, GROUP)
+        assert set(bot.threads.values()) == {TOPIC}
+        bot.press(CARL, ONCE, text, chat=GROUP)
+        bot.press(BEN, ONCE, text, chat=GROUP)
+        bot.wait_until(lambda: bool(bot.notices), "a notice")
+        assert "Only the person whose request this is" in bot.notices[0]
+        assert of_type(served, e.ApprovalGiven) == []
+        bot.press(ANNA, ONCE, text, chat=GROUP)
+        shows(bot, "Cleaned.", GROUP)
+        assert len(of_type(served, e.TurnSubmitted)) == 1
+    assert not (folder / "build").exists()
+
+
+def test_a_named_approver_may_answer_for_others_in_a_group(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    with serving({**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__APPROVERS": f"[{BEN}]"}):
+        bot.write(ANNA, "@hermes_test_bot Clean up", kind="supergroup", chat=GROUP)
+        bot.press(BEN, ONCE, question(bot, GROUP), chat=GROUP)
+        shows(bot, "Cleaned.", GROUP)
+
+
+def test_topics_of_a_group_are_sessions(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ) as served:
+        for topic, user in ((7, ANNA), (8, ANNA), (7, BEN)):
+            bot.write(user, "@hermes_test_bot Hello", kind="supergroup", chat=GROUP, topic=topic)
+        bot.wait_until(lambda: bot.said(GROUP).count("You said: Hello") == 3, "three answers")
+        turns = of_type(served, e.TurnSubmitted)
+        first, second, third = (turn.session for turn in turns)  # type: ignore[attr-defined]
+        assert first == third != second

@@ -47,8 +47,9 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>
 class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message. `key` is unique among all messages of all platforms, `user` is its sender (`telegram:12`),
     `target` the target of answers. `text` is None for a picture, a voice message and the like.
-    `reply_to`: the platform's number of the message that it replies to; 0 for none. `name`: what the sender
-    is called there.
+    `reply_to`: the platform's number of the message that it replies to; 0 for none. `conversation`: the
+    group, or the topic of one, that has a session of its own; empty where the sender's own is meant. `name`:
+    what the sender is called there.
     """
 
     key: str
@@ -56,6 +57,7 @@ class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     text: str | None
     reply_to: int = 0
+    conversation: str = ""
     name: str = ""
 
     @property
@@ -135,7 +137,9 @@ class _MessageHandler:
         self._policy = policy
         self._names = names
         self._load = load
-        self._person: Person = load(stream_of_person(person_named(message.user, policy.users)))
+        self._person: Person = load(
+            stream_of_person(message.conversation or person_named(message.user, policy.users))
+        )
 
     def writes(self) -> Iterable[StreamEvents]:
         """The events of all streams that the message changes."""
@@ -247,6 +251,7 @@ class _MessageHandler:
             opening=e.Opening(workdir=self._policy.workdir) if session.version == 0 else None,
             deliver=(self._message.target,),
             wants_title=self._policy.titles,
+            author=self._message.user if self._message.conversation else "",
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, command), *opened, *notices]

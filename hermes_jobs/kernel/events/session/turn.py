@@ -28,7 +28,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     addresses that the worker must have. `answer_schema`: the JSON Schema that the answer has to fit, as JSON
     text; empty for none. `held`: it begins only when it is released. `wants_title`: the session gets a title
     from a model if it has none, because users choose among sessions by title. `skills`: the skills that were
-    put into the text by name.
+    put into the text by name. `author`: who wrote it, where several people share a chat.
     """
 
     turn: str
@@ -52,6 +52,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     held: bool = False
     wants_title: bool = False
     skills: tuple[str, ...] = ()
+    author: str = ""
 
 
 class RecalledItem(msgspec.Struct, frozen=True):
