@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # For functions that are tools (docs/extending.md); imported on first use.
-_PLACES = {"tool": "plugins.functions", "Cancel": "engine.ports", "ToolContext": "engine.ports"}
+_PLACES = {
+    "tool": "hermes_jobs.plugins.functions",
+    "Cancel": "hermes_jobs.kernel.engine.ports",
+    "ToolContext": "hermes_jobs.kernel.engine.ports",
+}
 
 
 if not TYPE_CHECKING:  # else a type checker takes any name for one of them
@@ -22,4 +26,4 @@ if not TYPE_CHECKING:  # else a type checker takes any name for one of them
         """A public name, imported from its module. Raises `AttributeError` for another one."""
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"hermes_jobs.{_PLACES[name]}"), name)
+        return getattr(import_module(_PLACES[name]), name)

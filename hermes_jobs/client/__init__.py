@@ -41,7 +41,7 @@ _PLACES = {
     "Sessions": "client.sessions",
     **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
     "Entry": "features.memory.rules.entries",
-    "Question": "domain.session.questions",
+    "Question": "kernel.turns.questions",
     **dict.fromkeys(
         ("HermesJobsError", "LogUnavailable", "Misconfigured", "OutOfBudget", "Rejected"), "errors"
     ),
