@@ -239,6 +239,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("turns retry nosuch --no-wait", 2, out=""),
     Row("turns answer LOOKED --field seat=12A --call nosuch --request nosuch --no-wait --json", 1, out=""),
     Row("turns answer LOOKED --content {} --wait --timeout 1 --jsonl -q --stream", 1, out=""),
+    Row("turns answer LOOKED yes --no-wait", 1, out=""),
+    Row("turns answer LOOKED --choice 1 --no-wait", 1, out=""),
     Row("turns answer LOOKED --accept --quiet --no-stream", 1, out=""),
     Row("turns answer LOOKED --decline", 1, out=""),
     Row("turns answer LOOKED --cancel", 1, out=""),
