@@ -34,7 +34,7 @@ def kept(application: Application, **changed: object) -> frozenset[str]:
 def test_the_curator_is_made_again_with_the_skills(application: Application) -> None:
     terminal = replace(application.settings.terminal, timeout=7)
     assert not {"skills", "curator", "toolbox"} & kept(application, terminal=terminal)
-    assert {"endpoints", "providers", "timezone", "mcp", "snapshots"} <= kept(application, terminal=terminal)
+    assert {"endpoints", "providers", "timezone", "snapshots"} <= kept(application, terminal=terminal)
 
 
 def test_settings_that_are_equal_change_nothing(application: Application) -> None:
