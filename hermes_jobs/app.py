@@ -2,4 +2,27 @@
 
 from __future__ import annotations
 
-FEATURES: tuple[str, ...] = ("deliveries", "questions", "telegram")
+FEATURES: tuple[str, ...] = (
+    "memory",
+    "skills",
+    "schedules",
+    "gateway",
+    "mcp",
+    "replay",
+    "recall",
+    "consolidation",
+    "reviews",
+    "compression",
+    "delegation",
+    "ensembles",
+    "titles",
+    "search",
+    "usage",
+    "forgetting",
+    "snapshots",
+    "web",
+    "tracing",
+    "questions",
+    "deliveries",
+    "telegram",
+)

@@ -7,7 +7,7 @@ HermesJobsError
 ├── Conflict        the stream has moved on: load again, decide again
 ├── StepLost        the step is another's (or gone): stop quietly, book the outcome as discarded
 ├── KeyTaken        the first one's result is the answer
-├── OverBudget      (`domain.accounts`) an account would exceed its limit: ask for less, wait, or end
+├── OverBudget      (`kernel.streams.accounts`) an account would exceed its limit: ask for less, wait, or end
 ├── LogUnavailable  the log cannot be reached or written: try later, nothing was acknowledged
 └── Corrupt         stored data is not what was written: wake someone
     └── NewerSchema     written by a newer hermes-jobs: leave it to a newer process

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.errors import KeyTaken
 from hermes_jobs.features.consolidation.events import ConsolidationRequested
 from hermes_jobs.features.consolidation.rules import FAILURES, KEY_SCOPE, request, stream_of
+from hermes_jobs.features.consolidation.tables import select_finished_unread
 from hermes_jobs.features.memory.entry_recall import EntryIndex
 from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
 from hermes_jobs.kernel.engine.portion import fitting, portion
@@ -63,7 +64,7 @@ class ConsolidationPlans:
         """The conversations that have ended, were compressed, or were idle for long enough, with turns that
         are not read; the last used first."""
         before = iso(self._clock.now() - IDLE_HOURS * HOUR)
-        return self._views.finished_unread(before, limit)
+        return self._views.read(select_finished_unread, before, limit)
 
     def plan(self, engine: Engine) -> list[str]:
         """Request as many as the daily limit allows; their streams. Raises `LogUnavailable`.

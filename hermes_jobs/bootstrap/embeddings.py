@@ -12,6 +12,11 @@ from hermes_jobs.features.memory.rules.memory import STREAM as MEMORY
 from hermes_jobs.features.memory.rules.memory import TARGETS
 from hermes_jobs.features.recall.events import EmbeddedText
 from hermes_jobs.features.recall.rules import digest_of, plan
+from hermes_jobs.features.recall.tables.embeddings import (
+    select_exchanges,
+    select_exchanges_without,
+    select_missing,
+)
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
 
@@ -58,7 +63,7 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         """The texts of a plan by their digests, as far as they are still there and long."""
         digests = {text.digest for text in requested}
         entries = {digest: text for digest, text in self._entries().items() if digest in digests}
-        exchanges = self.views.exchanges(digests - entries.keys())
+        exchanges = self.views.read(select_exchanges, digests - entries.keys())
         exchange_texts = {
             digest: "\n".join(exchange.texts(self.views.texts_at)) for digest, exchange in exchanges.items()
         }
@@ -70,13 +75,13 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
     def _calls(self, model: str, quiet: float) -> Iterator[list[EmbeddedText]]:
         """The texts of each call."""
         entries = self._entries()
-        missing = self.views.without_vectors(model, entries)
+        missing = self.views.read(select_missing, model, entries)
         waiting = [
             (EmbeddedText(MEMORY, digest), len(text)) for digest, text in entries.items() if digest in missing
         ]
         if self.settings.memory.recall:
             before = iso(self.clock.now() - quiet)
-            exchanges = self.views.exchanges_without_vectors(model, before=before, limit=CALLS * TEXTS)
+            exchanges = self.views.read(select_exchanges_without, model, before=before, limit=CALLS * TEXTS)
             longest = self.settings.embeddings.max_chars
             waiting += [
                 (EmbeddedText(exchange.stream, exchange.digest), min(exchange.chars, longest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -15,12 +16,15 @@ from hermes_jobs.features.memory.providers import Providers, switch
 from hermes_jobs.features.recall.fused_recall import FusedRecall, RecallPart
 from hermes_jobs.features.recall.question_vector import QuestionVectors
 from hermes_jobs.features.recall.session_recall import SessionRecall
+from hermes_jobs.features.recall.tables.entities import select_names
+from hermes_jobs.features.recall.vector_index import VectorIndex
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel.engine.repository import EventReplay
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.kernel.engine.ports import Clock, Embedder
@@ -46,11 +50,11 @@ def create_memory(
     """
     vectors = _question_vectors(settings, views, clock, embedder)
     entries = EntryRecall(places.recalled, settings.memory.recall_tokens, vectors)
-    sessions = SessionRecall(views, vectors)
+    sessions = SessionRecall(Conversations(views), vectors)
     parts: Sequence[RecallPart] = (entries, sessions) if settings.memory.recall else (entries,)
     providers = Providers(
         lambda session: prompt_section(places.of_session(session.lineage), places.limits),
-        FusedRecall(vectors, *parts, names=views.names_of),
+        FusedRecall(vectors, *parts, names=partial(_names, views)),
         EventReplay(log),
         recall_tokens=settings.memory.recall_tokens,
     )
@@ -69,6 +73,10 @@ def create_memory(
     return providers
 
 
+def _names(views: Views, aliases: Collection[str]) -> tuple[str, ...]:
+    return views.read(select_names, aliases)
+
+
 def _question_vectors(
     settings: Settings, views: Views, clock: Clock, embedder: Embedder | None
 ) -> QuestionVectors | None:
@@ -77,7 +85,9 @@ def _question_vectors(
         return None
     circuit = CircuitBreaker("the embedding model", clock, settings.secrets.redact)
     of = settings.embeddings
-    return QuestionVectors(embedder, views, circuit, max_length=of.max_chars, minimum=of.threshold)
+    return QuestionVectors(
+        embedder, VectorIndex(views), circuit, max_length=of.max_chars, minimum=of.threshold
+    )
 
 
 def factory_and_setup(settings: Settings, name: str) -> tuple[Factory, Setup]:

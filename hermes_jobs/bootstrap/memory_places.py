@@ -9,6 +9,8 @@ import msgspec
 from hermes_jobs.features.memory.rules.curation import MemoryProposal, proposals
 from hermes_jobs.features.memory.rules.entries import Placement, Since, placed, with_uses
 from hermes_jobs.features.memory.rules.memory import TARGETS, chars
+from hermes_jobs.features.memory.tables import select_memory_uses
+from hermes_jobs.features.replay.tables import select_verifications
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
     def _proposals(self, places: Placement) -> tuple[MemoryProposal, ...]:
         harmful = {
             int(verification.name): verification.why
-            for verification in self.views.verifications()
+            for verification in self.views.read(select_verifications)
             if verification.kind == "memory" and verification.is_proposal
         }
         return proposals(places, harmful)
@@ -82,7 +84,7 @@ class MemoryPlaces(msgspec.Struct, frozen=True, eq=False):
     def _placed(
         self, entries: tuple[Entry, ...], memory: Memory, lineage: str = "", *, uses: bool = True
     ) -> Placement:
-        entries = with_uses(entries, self.views.memory_uses() if uses else {})
+        entries = with_uses(entries, self.views.read(select_memory_uses) if uses else {})
         since = Since(self._ago(EPISODIC_DAYS), self._ago(WORKING_DAYS))
         return placed(entries, self.limits, allowed=memory.allowed, lineage=lineage, since=since)
 

@@ -13,7 +13,7 @@ from hermes_jobs.features.skills.curator import Curator, SkillUsage
 from hermes_jobs.features.skills.front_matter import Available
 from hermes_jobs.features.skills.rules.skill import stream_of
 from hermes_jobs.features.skills.skill_folder import SkillFolder
-from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
 from hermes_jobs.kernel.engine.clock_and_ids import day_of
 from hermes_jobs.settings import known_secrets
 
@@ -77,7 +77,7 @@ def create_curator(
     """The curator of these skills; its days are those of `zone` (None: the machine's)."""
 
     def uses(names: Collection[str]) -> Mapping[str, SkillUsage]:
-        by_skill = views.skill_uses()
+        by_skill = views.read(select_skill_uses)
         return {name: _use(by_skill.get(name, SkillUse()), _written_at(log, name)) for name in names}
 
     def today() -> str:

@@ -20,6 +20,7 @@ from hermes_jobs.features.consolidation.rules import PURPOSE
 from hermes_jobs.features.consolidation.steps import Consolidate
 from hermes_jobs.features.ensembles.steps.ask_member import AskMember
 from hermes_jobs.features.ensembles.steps.member_request import MemberRequests
+from hermes_jobs.features.memory.steps import MemoryWriteListener, NotifyMemoryProvider
 from hermes_jobs.features.recall.steps import Embed
 from hermes_jobs.features.recall.steps import Texts as EmbeddedTexts
 from hermes_jobs.features.replay.steps.check_answer import CheckAnswer, RunCheck
@@ -40,13 +41,12 @@ from hermes_jobs.kernel.engine.handlers import (
     TurnLimits,
 )
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
-from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener, NotifyMemoryProvider
+from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
 from hermes_jobs.kernel.engine.live import OnDelta
 from hermes_jobs.kernel.engine.ports import (
     ConfiguredModel,
     Ensemble,
     Listener,
-    MemoryWriteListener,
     Models,
     Preflight,
     StepHandler,

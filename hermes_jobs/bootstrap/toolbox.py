@@ -16,6 +16,7 @@ from hermes_jobs.features.ensembles.tools import Consult, SharedPrice
 from hermes_jobs.features.memory.tools import MemoryTools
 from hermes_jobs.features.schedules.rules.schedule import PREFIX
 from hermes_jobs.features.schedules.tools import Defaults, ScheduleTool
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.search.tools import SessionSearch, summary_tokens
 from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.features.skills.tools import curator_tools, skill_tools
@@ -243,7 +244,10 @@ def schedule_tool(settings: Settings, timezone: str, log: EventLog, clock: Clock
 
 def _session_search(settings: Settings, views: Views, endpoints: ModelEndpoints) -> SessionSearch:
     return SessionSearch(
-        views, lambda: _summariser(settings, endpoints), zone=settings.zone, expand=settings.search.expand
+        Conversations(views),
+        lambda: _summariser(settings, endpoints),
+        zone=settings.zone,
+        expand=settings.search.expand,
     )
 
 

@@ -14,7 +14,7 @@ from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
-from hermes_jobs.features.usage.tables.usage import Spending, SpendingKey
+from hermes_jobs.features.usage.tables.usage import Spending, SpendingKey, select_spending
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.views.turn_json import TurnJson
 from hermes_jobs.settings import load
@@ -90,4 +90,6 @@ class Home:
         """Tokens and money of all model responses, in rows by day, session, model, purpose, schedule or
         root. `since`: an aware datetime."""
         moment = None if since is None else iso(since.timestamp())
-        return self._application.views.spending(by=by, since=moment, zone=self._application.settings.zone)
+        return self._application.views.read(
+            select_spending, by=by, since=moment, zone=self._application.settings.zone
+        )

@@ -9,6 +9,7 @@ from hermes_jobs.features.schedules.rules.commands import USER, Pause, Remove, R
 from hermes_jobs.features.schedules.rules.runs import Run
 from hermes_jobs.features.schedules.rules.timing import rule_of
 from hermes_jobs.features.schedules.schedule_json import RunJson, ScheduleJson, run_json, schedule_json
+from hermes_jobs.features.schedules.tables import select_runs, select_schedule, select_schedules
 from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.turns.session import stream_of
@@ -25,19 +26,21 @@ class Schedules:
 
     def list(self, *, removed: bool = False) -> tuple[ScheduleJson, ...]:
         """The schedules, next due first."""
-        found = self._application.views.schedules(removed=removed)
+        found = self._application.views.read(select_schedules, removed=removed)
         return tuple(map(schedule_json, found))
 
     def get(self, schedule: str) -> ScheduleJson:
         """A schedule. Raises `Rejected`."""
         views = self._application.views
-        return schedule_json(views.schedule(views.find_schedule(schedule, removed=True)))
+        return schedule_json(views.read(select_schedule, views.find_schedule(schedule, removed=True)))
 
     def history(self, schedule: str, *, limit: int = 20) -> tuple[RunJson, ...]:
         """Its past due times, newest first."""
         views = self._application.views
-        view = views.schedule(views.find_schedule(schedule, removed=True))
-        return tuple(run_json(rule_of(view.plan), run) for run in views.runs(view.id, limit=limit))
+        view = views.read(select_schedule, views.find_schedule(schedule, removed=True))
+        return tuple(
+            run_json(rule_of(view.plan), run) for run in views.read(select_runs, view.id, limit=limit)
+        )
 
     def add(
         self,
@@ -61,14 +64,16 @@ class Schedules:
         )
         folder = "" if workdir is None else str(Path(workdir).expanduser().absolute())
         caller = ToolContext(session="", turn=USER, call="", workdir=folder, attended=False, deliver=deliver)
-        before = {view.id for view in application.views.schedules(removed=True)}
+        before = {view.id for view in application.views.read(select_schedules, removed=True)}
         try:
             outcome = tool.schedule(caller, "add", when, task, name, timezone)
         except ToolFailed as error:
             raise Rejected(str(error), kind="usage") from error
         assert outcome.change is not None, outcome
         application.engine().change(outcome.change, "schedule add")
-        added = [view for view in application.views.schedules(removed=True) if view.id not in before]
+        added = [
+            view for view in application.views.read(select_schedules, removed=True) if view.id not in before
+        ]
         return schedule_json(added[-1])
 
     def pause(self, schedule: str) -> ScheduleJson:
@@ -87,7 +92,7 @@ class Schedules:
         """Run it now; the turn, for `Turns.wait`. The next due time does not change."""
         application, views = self._application, self._application.views
         name = views.find_schedule(schedule)
-        plan = views.schedule(name).plan
+        plan = views.read(select_schedule, name).plan
         application.check(plan.model)
         run = Run(turn=application.ids.name("t"), session=application.ids.name("s"))
         now = application.clock.now()
@@ -99,4 +104,4 @@ class Schedules:
         name = application.views.find_schedule(schedule)
         change = kind(schedule=name, now=application.clock.now())
         application.engine().change(change, f"schedule {kind.__name__.lower()}")
-        return schedule_json(application.views.schedule(name))
+        return schedule_json(application.views.read(select_schedule, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.titles.session_titles import rename_session
 from hermes_jobs.kernel.engine.fork import fork, fork_at_turn
 from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
@@ -39,7 +40,7 @@ class Sessions:
 
     def search(self, query: str, *, limit: int = 20) -> tuple[SearchHit, ...]:
         """Messages of all sessions with these words, best first."""
-        return self._application.views.search(query, limit=limit)
+        return Conversations(self._application.views).search(query, limit=limit)
 
     def rename(self, session: str, title: str) -> SessionJson:
         """Change a session's title. Raises `Rejected` for an empty one."""

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["events", "stream", "reaction", "steps", "table", "tools"]
+Kind = Literal["events", "streams", "reaction", "steps", "tables", "built", "tools"]
 """The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
 
 
@@ -31,8 +31,8 @@ class Feature(NamedTuple):
     """The folder's package: `__name__`."""
     events: str = ""
     """The types of its events, one union."""
-    stream: str = ""
-    """The `StreamKind` of its streams: their state, fold and due steps."""
+    streams: str = ""
+    """The `StreamKind`s of its streams: their state, fold and due steps."""
     reaction: str = ""
     """A `Reaction`: what it appends beside an event of a session, in the same append."""
     queues: Mapping[str, str] = {}
@@ -43,8 +43,10 @@ class Feature(NamedTuple):
     """The `DeliveryChannel` of each of its kinds of targets: a function of the settings returns it."""
     tools: str = ""
     """A function from an `Application` to its tools; their toolsets are added to the others."""
-    table: str = ""
-    """A `Projection`: the rows that follow from its events."""
+    tables: str = ""
+    """A function from `ViewSources` to its `Projection`s: the rows that follow from events."""
+    built: str = ""
+    """A function of a connection that finishes its tables after a rebuild, before the first read."""
     secrets: Mapping[str, str] = {}
     """The variables of the secrets that it needs, with the purpose of each."""
     commands: Mapping[str, Command] = {}

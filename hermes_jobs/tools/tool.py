@@ -12,9 +12,8 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hin
 
 import msgspec
 
-from hermes_jobs.features.memory.events import Evidence
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
-from hermes_jobs.kernel.events import CallPattern, Effect
+from hermes_jobs.kernel.events import CallPattern, Effect, Evidence
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.argument_coercion import choices_at, coerce, decoded_arguments

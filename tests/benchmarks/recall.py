@@ -23,6 +23,7 @@ from random import Random
 from statistics import mean, median, quantiles
 from typing import NamedTuple
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
@@ -129,10 +130,11 @@ def show_each(histories: Sequence[RecallSet]) -> None:
 
 def ways_of(views: Views, keys: Mapping[int, str], plain: Plain) -> dict[str, Way]:
     """Every way in which a question is asked, by its name in the tables."""
+    past = Conversations(views)
     return {
-        "sessions search": lambda question: [keys[hit.position] for hit in views.search(question)],
+        "sessions search": lambda question: [keys[hit.position] for hit in past.search(question)],
         "passages, as the model has them": lambda question: [
-            keys[each.hit.position] for each in views.passages(question, limit=20)
+            keys[each.hit.position] for each in past.passages(question, limit=20)
         ],
         "plain FTS5, messages": plain.messages,
         "plain FTS5, with sessions": plain.fused,

@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -30,6 +30,10 @@ from hermes_jobs.features.recall.fused_recall import FusedRecall
 from hermes_jobs.features.recall.question_vector import QuestionVectors
 from hermes_jobs.features.recall.rules import stream_of, vectors_of
 from hermes_jobs.features.recall.session_recall import SessionRecall
+from hermes_jobs.features.recall.tables.embeddings import select_exchanges_without
+from hermes_jobs.features.recall.tables.entities import select_names
+from hermes_jobs.features.recall.vector_index import VectorIndex
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.in_flight import CancelToken
@@ -207,16 +211,20 @@ def show(title: str, chosen: RecallSet, turns: Mapping[str, str], recalls: Mappi
 def ways(views: Views, embedder: Embedder, thresholds: Sequence[float]) -> dict[str, FusedRecall]:
     """Recall as it is configured: by words alone, and with each other track."""
     circuit = CircuitBreaker("embeddings", SystemClock(), str)
+
+    def names(aliases: Collection[str]) -> tuple[str, ...]:
+        return views.read(select_names, aliases)
+
     found = {
-        "words": FusedRecall(None, SessionRecall(views)),
-        "words, entities": FusedRecall(None, SessionRecall(views), names=views.names_of),
+        "words": FusedRecall(None, SessionRecall(Conversations(views))),
+        "words, entities": FusedRecall(None, SessionRecall(Conversations(views)), names=names),
     }
     longest = EmbeddingsSettings().max_chars
     for least in thresholds:
-        vectors = QuestionVectors(embedder, views, circuit, max_length=longest, minimum=least)
-        recall = SessionRecall(views, vectors)
+        vectors = QuestionVectors(embedder, VectorIndex(views), circuit, max_length=longest, minimum=least)
+        recall = SessionRecall(Conversations(views), vectors)
         found[f"words, embeddings {least}"] = FusedRecall(vectors, recall)
-        found[f"words, entities, embeddings {least}"] = FusedRecall(vectors, recall, names=views.names_of)
+        found[f"words, entities, embeddings {least}"] = FusedRecall(vectors, recall, names=names)
     return found
 
 
@@ -252,7 +260,7 @@ def turns_of(log: EventLog, keys: Mapping[int, str]) -> dict[str, str]:
 
 def embed_all(log: EventLog, views: Views, embedder: Embedder) -> None:
     """Give every exchange its vector, as workers would: planned and ended, in the log."""
-    while waiting := views.exchanges_without_vectors(embedder.model, before=day_of(LATER), limit=CALL):
+    while waiting := views.read(select_exchanges_without, embedder.model, before=day_of(LATER), limit=CALL):
         name = waiting[0].digest
         longest = EmbeddingsSettings().max_chars
         said = ["\n".join(each.texts(views.texts_at))[:longest] for each in waiting]

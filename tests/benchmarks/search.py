@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
 from hermes_jobs.kernel.events import ModelReplied, ToolFinished, TurnSubmitted
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
@@ -129,7 +130,7 @@ def show_class(views: Views, name: str, ask: Queries, scope: Scope) -> None:
     for _ in range(REPEATS):
         query = ask(random)
         began = time.perf_counter()
-        hits.append(len(views.search(query, scope=scope)))
+        hits.append(len(Conversations(views).search(query, scope=scope)))
         spent.append((time.perf_counter() - began) * 1000)
     print(f"{name:<44}{median(spent):>9.1f}{quantiles(spent, n=20)[-1]:>9.1f}{median(hits):>7.0f}")
 

@@ -11,6 +11,7 @@ from selenium.webdriver import Chrome
 
 from hermes_jobs.features.memory.rules.memory import Limits
 from hermes_jobs.features.usage.pages import report_page
+from hermes_jobs.features.usage.tables.report import select_report
 from hermes_jobs.interfaces.html.turn_page import turn_page
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.views.timeline import timeline
@@ -72,11 +73,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Path]:
     views = Views(log, folder / "views")
     turn = views.turn(TURN)
     events = events_of(log, turn)
+    day = views.read(select_report, since=BEGAN, until=UNTIL, period="day", zone=None)
+    week = views.read(select_report, since=BEGAN, until=UNTIL, period="week", zone=None)
     made = {
         "turn": turn_page(turn, timeline(TURN, events), events, str),
         "tree": _tree_page(views, events_of(log, views.turn(PARENT))),
-        "report": report_page(views.report(since=BEGAN, until=UNTIL), Limits(), str),
-        "weeks": report_page(views.report(since=BEGAN, until=UNTIL, period="week"), Limits(), str),
+        "report": report_page(day, Limits(), str),
+        "weeks": report_page(week, Limits(), str),
     }
     for name, page in made.items():
         (folder / f"{name}.html").write_text(page)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from hermes_jobs.features.usage.tables.estimates import select_estimates
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 from hermes_jobs.kernel.log.sql import SqlEventLog
@@ -108,4 +110,4 @@ def _everything(views: Views) -> tuple[object, ...]:
     sessions = views.sessions(hidden=True, limit=10_000)
     turns = tuple(views.turn(turn.id) for turn in views.turns(hidden=True, limit=10_000))
     said = tuple(views.messages(session.id) for session in sessions)
-    return (sessions, turns, said, views.spending(by="purpose"), views.estimates())
+    return (sessions, turns, said, views.read(select_spending, by="purpose"), views.read(select_estimates))

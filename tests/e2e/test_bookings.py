@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.features.usage.tables.estimates import select_estimates
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
@@ -159,7 +161,7 @@ def assert_booked(
     """The server's sum is the sum of `usage`, of the turns' books, and of the day's account."""
     reported = sum(map(canonical_usage, (*server.reported, *billed)), NO_USAGE)
     for key in ("day", "session", "model", "purpose"):
-        rows = application.views.spending(by=key)
+        rows = application.views.read(select_spending, by=key)
         assert sum((row.usage for row in rows), NO_USAGE) == reported, key
     facts = facts_of(application.log)
     recorded = [fact for fact in facts if isinstance(fact, e.UsageRecorded)]
@@ -168,7 +170,10 @@ def assert_booked(
     booked = sum((Usage(*(getattr(fact, name) for name in names)) for fact in recorded), NO_USAGE)
     assert sum(apart, booked) == reported
     estimated = sum((fact.estimated.total_tokens for fact in recorded), 0)
-    assert sum(each.input_tokens + each.output_tokens for each in application.views.estimates()) == estimated
+    assert (
+        sum(each.input_tokens + each.output_tokens for each in application.views.read(select_estimates))
+        == estimated
+    )
     spent = sum(
         application.log.account(f"session-{session.lineage}").spent.tokens
         for session in application.views.sessions(hidden=True)
@@ -190,7 +195,7 @@ def test_reported_usage_is_booked_unchanged(tmp_path: Path, model_server: ModelS
         facts = facts_of(application.log)
         ends = [type(fact) for fact in facts if isinstance(fact, e.TurnCompleted | e.TurnFailed)]
         assert ends == list(case.ends)
-        assert len(application.views.estimates()) == case.num_estimated
+        assert len(application.views.read(select_estimates)) == case.num_estimated
         assert_booked(application, model_server, case.billed)
 
 
@@ -210,7 +215,7 @@ def test_a_cancelled_call_is_booked_as_an_estimate_beside_reported_ones(
 
         work(application, done)
         model_server.wait_until(lambda: model_server.disconnects == 1)
-        (estimate,) = application.views.estimates()
+        (estimate,) = application.views.read(select_estimates)
         assert (estimate.turn, estimate.step, estimate.reason) == ("t0", "t0-2", "it was cancelled")
         assert estimate.input_tokens > 0
         assert_booked(application, model_server)
@@ -224,7 +229,7 @@ def test_a_call_left_by_a_worker_that_stops_is_estimated_and_called_again(
         submit(application, "t0", "Hello")
         work(application, lambda: len(model_server.requests) == 1)
         model_server.wait_until(lambda: model_server.disconnects == 1)
-        (estimate,) = application.views.estimates()
+        (estimate,) = application.views.read(select_estimates)
         assert estimate.reason == "its worker was stopped"
         work(application)
         assert len(model_server.requests) == 2
@@ -265,7 +270,7 @@ def test_a_compression_is_booked_and_the_window_that_made_it_necessary_is_rememb
         assert all(fact.reserved for fact in facts if isinstance(fact, e.CompressionStarted))
         (learned,) = [fact for fact in facts if isinstance(fact, e.WindowLearned)]
         assert (learned.model, learned.window, learned.assumed) == ("scripted", 16_000, 128_000)
-        assert "compression" in [row.key for row in application.views.spending(by="purpose")]
+        assert "compression" in [row.key for row in application.views.read(select_spending, by="purpose")]
         assert_booked(application, model_server)
     with installed(tmp_path, model_server) as restarted:
         assert restarted.windows.of("scripted") == 16_000

@@ -16,6 +16,7 @@ from hermes_jobs.features.schedules.rules.commands import Add, Edit, RunNow
 from hermes_jobs.features.schedules.rules.runs import Run
 from hermes_jobs.features.schedules.rules.schedule import Schedule, stream_of
 from hermes_jobs.features.schedules.steps import FireSchedule
+from hermes_jobs.features.schedules.tables import select_runs, select_schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.engine import Engine
@@ -264,8 +265,8 @@ def test_the_views_list_the_outcome_of_each_due_time(office: Office, tmp_path: P
     )
     views = Views(office.log, tmp_path / "views")
     try:
-        (view,) = views.schedules()
-        runs = views.runs("p1")
+        (view,) = views.read(select_schedules)
+        runs = views.read(select_runs, "p1")
         assert views.find_schedule("notifications") == views.find_schedule("p") == "p1"
     finally:
         views.close()

@@ -8,19 +8,19 @@ from typing import get_args
 import pytest
 
 from hermes_jobs.features.memory import events as memory_events
-from hermes_jobs.features.memory.events import MemoryAdded, WritesTold
+from hermes_jobs.features.memory.events import MemoryAdded
 from hermes_jobs.features.memory.rules import memory
+from hermes_jobs.features.memory.steps import NotifyMemoryProvider
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.handlers.notify_listener import (
     NO_LISTENER,
     NotifyListener,
-    NotifyMemoryProvider,
 )
 from hermes_jobs.kernel.engine.ports import ListenerError, StepHandler
 from hermes_jobs.kernel.engine.repository import EventReplay
 from hermes_jobs.kernel.engine.step_parts import StepParts
-from hermes_jobs.kernel.events import ListenerTold
+from hermes_jobs.kernel.events import ListenerTold, WritesTold
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents

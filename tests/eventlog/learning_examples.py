@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events import WritesTold
 from hermes_jobs.kernel.streams.usage import Reservation, Usage
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage, UserMessage
 
@@ -67,5 +67,5 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.ReviewCompleted(review="v1", saved="Likes tea.", failures="small: It is down."),
     e.ReviewFailed(review="v1", kind="cancelled", message="Cancelled by user."),
     e.ListenerTold(listener="memory:notes", upto=12, attempt=2, message="It was away.", retry_at=1.5),
-    memory_events.WritesTold(listener="memory:notes", upto=3),
+    WritesTold(listener="memory:notes", upto=3),
 )

@@ -22,6 +22,7 @@ import psycopg
 from redis import Redis
 
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel.log.factory import sqlite_url
 from hermes_jobs.kernel.streams.streams import SESSIONS
 from hermes_jobs.kernel.turns import commands as c
@@ -211,7 +212,7 @@ class Chaos:
         return f"{SESSIONS}{self.crew.application.views.turn(turn).lineage}"
 
     def _look(self) -> None:
-        self.crew.application.views.schedules()
+        self.crew.application.views.read(select_schedules)
 
     def _cut(self) -> None:
         """Cut a connection of the log, as a restart of the server or a firewall does."""

@@ -9,6 +9,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import PREFIX
+from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.runtime.housekeeping import plan_embeddings
@@ -79,7 +80,7 @@ def test_workers_embed_due_texts_and_retry_failed_calls(
         model_server.wait_until(lambda: len(model_server.embeddings) == 1)
         model_server.no_embeddings = None
         wait_until(lambda: not application.log.steps(), "the step to end")
-        counts = application.views.embedding_counts("text-embedding-3-small")
+        counts = application.views.read(select_embedding_counts, "text-embedding-3-small")
         assert (counts.there, counts.planned) == (1, 0)
         assert len(model_server.embeddings) == 2
         assert_each_is_asked_once(application.log)

@@ -10,6 +10,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.content import content_of
+from hermes_jobs.features.skills.tables import select_skill_uses
 from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
@@ -58,7 +59,7 @@ def test_skills_survive_a_kill_at_every_append_of_the_turn_that_writes_them(
         assert_views_agree(application.log, home.path / "views")
         assert_each_call_wrote_once(application)
         accepted = {f.text for f in facts_of(application.log) if isinstance(f, e.TurnSubmitted)}
-        uses = application.views.skill_uses()
+        uses = application.views.read(select_skill_uses)
         assert {name: (use.uses, use.completed) for name, use in uses.items()} == dict.fromkeys(
             accepted, (1, 1)
         )

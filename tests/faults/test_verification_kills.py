@@ -11,6 +11,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.experiment import stream_of
+from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.kernel.events import HelperCallStarted
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
@@ -55,7 +56,7 @@ def test_saved_items_are_verified_once_wherever_the_worker_is_killed(
             finish(application)
         assert code == 0
         assert at > FIRST_APPENDS + 20, "there are more appends than that"
-        reviews = [review for review in application.views.reviews() if review.saved]
+        reviews = [review for review in application.views.read(select_reviews) if review.saved]
         assert len(reviews) == runs
         for review in reviews:
             assert_each_cell_is_answered_once_and_one_thing_found(application.log, review.id)

@@ -9,6 +9,8 @@ from typing import cast
 import pytest
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.features.reviews.tables import select_reviews
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.turns import commands as c
@@ -68,9 +70,9 @@ def test_reviews_are_asked_for_at_their_own_endpoint_and_nothing_else_is(
     talk(application, 1)
     assert asked(model_server) == {("turn", "scripted", MAIN)}
     assert asked(other_server) == {("review", "small", f"Bearer {OWN}")}
-    [review] = application.views.reviews()
+    [review] = application.views.read(select_reviews)
     assert (review.status, review.saved) == ("completed", "Saved it.")
-    spent = {row.key: row.requests for row in application.views.spending(by="model")}
+    spent = {row.key: row.requests for row in application.views.read(select_spending, by="model")}
     assert spent == {"scripted": len(model_server.requests), "small": len(other_server.requests)}
     assert OWN not in str([recorded.event for recorded in application.log.tail(0, 1_000)])
 

@@ -14,6 +14,8 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.compression.steps.compress import PROMPT_NOTE
 from hermes_jobs.features.compression.summary import OPEN
 from hermes_jobs.features.memory import events as memory_events
+from hermes_jobs.features.reviews.tables import select_reviews
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
@@ -64,7 +66,7 @@ def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: Mo
     assert_the_lineage_is_one_row(application, own[-1].into)
     assert_every_response_is_booked(application, model_server)
     assert_the_prompt_was_rebuilt_with_what_the_flush_saved(application, session)
-    reviews = application.views.reviews()
+    reviews = application.views.read(select_reviews)
     assert [review.status for review in reviews] == ["completed"] * len(reviews)
     assert len(reviews) >= 6
     assert {review.saved for review in reviews} == {"Saved it."}
@@ -98,7 +100,7 @@ def assert_the_lineage_is_one_row(application: Application, tip: str) -> None:
 
 
 def assert_every_response_is_booked(application: Application, model_server: ModelServer) -> None:
-    spent = application.views.spending(by="purpose")
+    spent = application.views.read(select_spending, by="purpose")
     assert sum(row.requests for row in spent) == len(model_server.requests)
     assert {row.key for row in spent} == {"turn", "review", "flush", "compression"}
     recorded = Counter[str]()

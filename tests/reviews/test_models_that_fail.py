@@ -9,6 +9,7 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.gateway.rules.news import news_of
+from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
 from hermes_jobs.kernel.streams.usage import NO_USAGE
@@ -101,7 +102,7 @@ def test_the_sessions_own_model_reviews_where_the_one_for_reviews_fails(
     assert first.failures.startswith("small: ")
     assert "as another one failed: small: " in str(news_of(first))
     assert second.failures == "", "people are told once"
-    newest, oldest = application.views.reviews()
+    newest, oldest = application.views.read(select_reviews)
     assert ("small: " in oldest.message, newest.message) == (True, "")
     assert lasted(application, "review") == lasts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from hermes_jobs.features.usage.tables.estimates import select_estimates
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
@@ -92,6 +93,6 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
     assert (booked.usage, booked.estimated) == (NO_USAGE, Usage(sent // CHARACTERS_A_TOKEN))
     (recorded,) = (fact for fact in facts if isinstance(fact, e.UsageRecorded) and fact.turn == turn.id)
     assert recorded.estimated == booked.estimated
-    (estimate,) = application.views.estimates(turn=turn.id)
+    (estimate,) = application.views.read(select_estimates, turn=turn.id)
     assert (estimate.purpose, estimate.input_tokens) == ("compression", booked.estimated.input_tokens)
     assert verify(cast(SqlEventLog, application.log)).findings == ()

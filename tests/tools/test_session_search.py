@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.search.tools import EXCERPT_CHARS, SessionSearch
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports import Cancel, ModelError, ModelRequest, Reply, ToolContext, ToolOutcome
@@ -76,7 +77,11 @@ class Desk:
     ) -> ToolOutcome:
         """Call the tool from the session `now`."""
         search = SessionSearch(
-            self.views, lambda: self.summariser, zone=self.zone, seconds=seconds, expand=self.expand
+            Conversations(self.views),
+            lambda: self.summariser,
+            zone=self.zone,
+            seconds=seconds,
+            expand=self.expand,
         )
         caller = ToolContext(session="now", turn="t1", call="t1-1-0", workdir="/", attended=True)
         call = ToolCall("x", "session_search", json.dumps(arguments))
@@ -288,7 +293,7 @@ def test_a_cancelled_search_ends_at_once_and_books_its_usage(haystack: Desk) -> 
     haystack.summariser = SummaryModel(TwoSpeeds(), "small", FixedPrice())
     cancel = Switch()
     cancel.fire()
-    outcome = SessionSearch(haystack.views, lambda: haystack.summariser).session_search(
+    outcome = SessionSearch(Conversations(haystack.views), lambda: haystack.summariser).session_search(
         ToolContext(session="now", turn="t1", call="t1-1-0", workdir="/", attended=True),
         cancel,
         query="needle",

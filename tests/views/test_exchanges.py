@@ -6,6 +6,11 @@ from pathlib import Path
 
 from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import PREFIX, digest_of
+from hermes_jobs.features.recall.tables.embeddings import (
+    select_embedding_counts,
+    select_exchanges_without,
+    select_missing,
+)
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
@@ -25,7 +30,7 @@ def said(turn: str, text: str, answer: str = "", *, session: str = "s1") -> list
 
 
 def waiting(views: Views, before: str = LATER) -> list[tuple[str, ...]]:
-    found = views.exchanges_without_vectors("v", before=before, limit=100)
+    found = views.read(select_exchanges_without, "v", before=before, limit=100)
     return [each.texts(views.texts_at) for each in found]
 
 
@@ -37,7 +42,7 @@ def test_an_exchange_is_a_text_with_its_answer(tmp_path: Path) -> None:
     append(log, said("t3", "Thanks"))
     append(log, said("t4", "Bye", "See you."))
     assert waiting(views)[2:] == [("Thanks", "Bye", "See you.")]
-    [first, *_] = views.exchanges_without_vectors("v", before=LATER, limit=1)
+    [first, *_] = views.read(select_exchanges_without, "v", before=LATER, limit=1)
     assert (first.stream, first.digest) == ("session-s1", digest_of(("Where is it?", "In Ghent.")))
     views.close()
     log.close()
@@ -62,8 +67,8 @@ def test_a_text_waits_until_it_has_a_vector_or_again_where_that_failed(tmp_path:
     )
     write(log, "e1", plan)
     assert waiting(views) == []
-    assert views.embedding_counts("v") == (0, 1)
-    assert views.without_vectors("other", [digest]) == {digest}
+    assert views.read(select_embedding_counts, "v") == (0, 1)
+    assert views.read(select_missing, "other", [digest]) == {digest}
     failed = e.HelperCallFailed(step="e1-1", attempt=1, kind="auth", message="No.", model="v")
     write(log, "e1", failed)
     assert waiting(views) == [("Where is it?", "In Ghent.")]

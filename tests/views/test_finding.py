@@ -9,6 +9,7 @@ import pytest
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.tables import select_delivery
+from hermes_jobs.features.reviews.tables import select_review
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log
@@ -129,7 +130,7 @@ def test_too_high_a_number_is_refused_with_the_count(
 def test_where_nothing_is_there_is_no_last(views: Views) -> None:
     for what, find in (
         ("schedule", views.find_schedule),
-        ("review", views.review),
+        ("review", lambda name: views.read(select_review, name)),
         ("delivery", lambda name: views.read(select_delivery, name)),
     ):
         with pytest.raises(Rejected, match=f"'last' names nothing: there is no {what} yet") as refused:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
 from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
@@ -136,7 +137,7 @@ def test_a_share_of_a_texts_rarity_can_be_asked_for(text: str, is_told: bool, ar
     for number in range(20):
         archive.say("something else, and so on", f"other{number}")
     said = archive.say("the kayak is red", "s1")
-    found = [each.hit.turn for each in archive.views.passages(as_question(text), least=0.25)]
+    found = [each.hit.turn for each in archive.past.passages(as_question(text), least=0.25)]
     assert found == ([said] if is_told else [])
 
 
@@ -204,7 +205,7 @@ def test_ten_searches_for_a_thing_do_not_outrank_it(query: str, text: str, archi
     for number in range(10):
         searched(archive, f"s{number + 1}", query, f"1 conversation about “{query}”: {text}")
     assert archive.found(query)[0] == said
-    passages = archive.views.passages(query, limit=100)
+    passages = archive.past.passages(query, limit=100)
     assert passages[0].hit.turn == said
     tools = [at for at, each in enumerate(passages) if each.hit.role == "tool"]
     users = [at for at, each in enumerate(passages) if each.hit.role == "user"]
@@ -273,7 +274,7 @@ def test_the_ten_best_messages_stand_among_the_first_ten_hits_of_a_question(arch
     single = [archive.say(f"a marmot was seen here{rest}", f"s{number}") for number in range(4)]
     first, *_ = archive.hits("where does the marmot usually sleep at night")
     hits = archive.hits("where does the marmot usually sleep at night", limit=14)
-    best = archive.views.passages("where does the marmot usually sleep at night", limit=10)
+    best = archive.past.passages("where does the marmot usually sleep at night", limit=10)
     assert first.lineage == "talkative"
     assert {each.hit.position for each in best} == {hit.position for hit in hits[:10]}
     assert set(single) <= {hit.turn for hit in hits}
@@ -286,7 +287,7 @@ def test_a_prefix_that_begins_no_word_finds_nothing(archive: Archive) -> None:
 
 def test_a_questions_hit_brings_the_answer_that_followed_it(archive: Archive) -> None:
     talk(archive, "s1", "which museum opens on mondays?", "The maritime one.")
-    (passage,) = archive.views.passages("museum mondays")
+    (passage,) = archive.past.passages("museum mondays")
     assert passage.text == "which museum opens on mondays?"
     assert passage.after is not None
     assert passage.after.text == "The maritime one."
@@ -304,7 +305,7 @@ def test_an_answer_counts_with_the_question_before_it(archive: Archive) -> None:
 def test_a_question_and_its_answer_that_are_both_found_are_two_passages(archive: Archive) -> None:
     talk(archive, "s1", "where is the kiln?", "The kiln is in the shed.")
     talk(archive, "s2", "and what is in the shed?", "Nothing.")
-    passages = archive.views.passages("was the kiln or the wheel in our shed?", limit=2)
+    passages = archive.past.passages("was the kiln or the wheel in our shed?", limit=2)
     assert {each.text for each in passages} == {"The kiln is in the shed.", "where is the kiln?"}
     assert all(each.before is None and each.after is None for each in passages)
 
@@ -312,7 +313,7 @@ def test_a_question_and_its_answer_that_are_both_found_are_two_passages(archive:
 def test_a_hit_that_would_be_cut_beside_another_is_listed_alone(archive: Archive) -> None:
     long = f"{'so much else to tell you about first ' * 20}, and the kiln is in the shed"
     talk(archive, "s1", long, "The kiln in the shed, noted.")
-    passages = archive.views.passages("kiln shed")
+    passages = archive.past.passages("kiln shed")
     assert [each.hit.role for each in passages] == ["assistant", "user"]
     assert passages[1].text.endswith("the kiln is in the shed")
     assert all(each.before is None and each.after is None for each in passages)
@@ -321,7 +322,7 @@ def test_a_hit_that_would_be_cut_beside_another_is_listed_alone(archive: Archive
 def test_a_question_finds_the_end_of_a_very_long_message(archive: Archive) -> None:
     archive.say("a shorter text about nothing", "s1")
     long = archive.say(f"{'so much else to tell you about first ' * 1_000}the kiln is in the shed", "s2")
-    (passage,) = archive.views.passages("in which of our sheds did we put that kiln?", limit=1)
+    (passage,) = archive.past.passages("in which of our sheds did we put that kiln?", limit=1)
     assert passage.hit.turn == long
     assert ">>>kiln<<< is in the >>>shed<<<" in passage.hit.snippet
     assert passage.text.endswith("the kiln is in the shed")
@@ -332,7 +333,7 @@ def test_passages_show_nothing_twice(archive: Archive) -> None:
     talk(archive, "s2", "another needle", "hm")
     shown = [
         position
-        for each in archive.views.passages("needle")
+        for each in archive.past.passages("needle")
         for position in (
             each.hit.position,
             *(near.position for near in (each.before, each.after) if near is not None),
@@ -348,5 +349,5 @@ def test_the_second_index_is_the_same_however_it_was_built(archive: Archive, tmp
     query = "which kayaks did we number"
     before = [(hit.position, hit.relaxed) for hit in archive.hits(query)]
     fresh = Views(archive.log, tmp_path / "again")
-    assert [(hit.position, hit.relaxed) for hit in fresh.search(query, limit=1_000)] == before
+    assert [(hit.position, hit.relaxed) for hit in Conversations(fresh).search(query, limit=1_000)] == before
     fresh.close()

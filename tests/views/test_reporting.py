@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.memory.rules.memory import chars, history
 from hermes_jobs.features.schedules import events as schedules_events
-from hermes_jobs.features.usage.tables.report import Report, periods
+from hermes_jobs.features.usage.tables.report import Report, periods, select_report
 from hermes_jobs.features.usage.tables.totals import runs_by_schedule, total_of, totals_by
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
@@ -46,7 +46,7 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SqlEventL
 
 
 def report(views: Views, **asked: Any) -> Report:
-    return views.report(**{"since": BEGAN, "until": UNTIL, "zone": UTC, **asked})
+    return views.read(select_report, **{"since": BEGAN, "until": UNTIL, "zone": UTC, **asked})
 
 
 def facts(log: SqlEventLog, kind: type[e.Event]) -> Sequence[tuple[datetime, e.Event]]:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
@@ -118,8 +119,8 @@ def trees_agree(views: Views, history: History) -> None:
         below = list(tree.walk())
         assert tree.totals.usage.total_tokens == sum(each.turn.totals.usage.total_tokens for each in below)
         assert tree.num_tool_calls == sum(each.turn.num_tool_calls for each in below)
-    by_root = views.spending(by="root")
-    by_model = views.spending(by="model")
+    by_root = views.read(select_spending, by="root")
+    by_model = views.read(select_spending, by="model")
     assert sum(each.requests for each in by_root) == sum(each.requests for each in by_model)
     assert not {each.key for each in by_root} & children.keys()
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.search.tables.candidates import alternatives
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope, SearchHit
@@ -35,6 +36,7 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         self.log: SqlEventLog = new_log(folder)
         self.views = Views(self.log, folder / "views")
+        self.past = Conversations(self.views)
         self._turns = 0
 
     def say(
@@ -96,7 +98,7 @@ class Archive:
         return [hit.turn for hit in self.hits(query, scope, limit)]
 
     def hits(self, query: str, scope: Scope | None = None, limit: int = MANY) -> tuple[SearchHit, ...]:
-        return self.views.search(query, scope=scope or Scope(), limit=limit)
+        return self.past.search(query, scope=scope or Scope(), limit=limit)
 
     def close(self) -> None:
         self.views.close()
@@ -229,7 +231,7 @@ def test_those_above_and_below_a_session_are_left_out_with_it_and_its_siblings_a
         "second": {other, *first[:1], *leaf},
         "leaf": {other, first[1]},
     }
-    assert [past.session for past in archive.views.recent(scope=Scope(outside="first"))] == ["other"]
+    assert [past.session for past in archive.past.recent(scope=Scope(outside="first"))] == ["other"]
 
 
 # --- where it is looked for ---------------------------------------------------------------------
@@ -322,21 +324,21 @@ def test_the_latest_conversations_are_listed_without_a_query(archive: Archive) -
     archive.say("two", "s2", kind="review")
     archive.say("three", "s3", source="telegram")
     archive.say("four", "s1")
-    recent = archive.views.recent(limit=9)
+    recent = archive.past.recent(limit=9)
     assert [(past.session, past.preview, past.num_messages) for past in recent] == [
         ("s1", "one", 2),
         ("s3", "three", 1),
     ]
-    assert [past.session for past in archive.views.recent(scope=Scope(hidden=True), limit=2)] == ["s1", "s3"]
-    assert [past.session for past in archive.views.recent(scope=Scope(outside="s1"))] == ["s3"]
-    assert [past.session for past in archive.views.recent(scope=Scope(source="telegram"))] == ["s3"]
-    assert archive.views.searched() == 4
+    assert [past.session for past in archive.past.recent(scope=Scope(hidden=True), limit=2)] == ["s1", "s3"]
+    assert [past.session for past in archive.past.recent(scope=Scope(outside="s1"))] == ["s3"]
+    assert [past.session for past in archive.past.recent(scope=Scope(source="telegram"))] == ["s3"]
+    assert archive.past.searched() == 4
 
 
 def test_an_empty_log_has_nothing(archive: Archive) -> None:
     assert archive.hits("needle") == ()
-    assert archive.views.recent() == ()
-    assert archive.views.searched() == 0
+    assert archive.past.recent() == ()
+    assert archive.past.searched() == 0
 
 
 # --- whatever is typed ------------------------------------------------------------------------
@@ -425,7 +427,7 @@ def test_the_index_finds_what_a_scan_of_every_text_finds(seed: int) -> None:
             expected = {turn for turn, text in texts.items() if expression and holds(expression, text)}
             hits = archive.hits(query)
             assert {hit.turn for hit in hits if not hit.relaxed} == expected, query
-            order = [each.hit.relaxed for each in archive.views.passages(query, limit=MANY)]
+            order = [each.hit.relaxed for each in archive.past.passages(query, limit=MANY)]
             assert order == sorted(order), query
         archive.close()
 
@@ -469,7 +471,7 @@ def test_the_description_of_a_search_is_true(seed: int) -> None:
             said = relaxed_hint(query, exact) if hits else no_results_hint(query, len(texts), (), ())
             assert not (said.startswith("No message holds") and holding), query
             assert exact <= len(holding), query
-            found = archive.views.passages(query, limit=MANY)
+            found = archive.past.passages(query, limit=MANY)
             assert sum(not each.hit.relaxed for each in found) == len(holding), query
         archive.close()
 

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
 from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 from hermes_jobs.kernel.views.views import Views
@@ -104,22 +105,22 @@ class Remembered:
 
 
 @pytest.fixture(scope="module")
-def views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversations]:
     """The hundred thousand, made deterministically, with the needles among them."""
     log = Remembered(Corpus(needles=list(AT.items())).recorded(MESSAGES))
     views = Views(cast(EventLog, log), tmp_path_factory.mktemp("many"))
     views.rebuild()
-    yield views
+    yield Conversations(views)
     views.close()
 
 
-def test_there_are_as_many_as_are_said_to_be(views: Views) -> None:
-    assert views.searched() >= MESSAGES
+def test_there_are_as_many_as_are_said_to_be(past: Conversations) -> None:
+    assert past.searched() >= MESSAGES
 
 
 @pytest.mark.parametrize(("query", "needles"), CASES.items())
-def test_a_rare_word_is_found_in_all_its_messages(query: str, needles: set[int], views: Views) -> None:
-    hits = views.search(query, limit=100)
+def test_a_rare_word_is_found_in_all_its_messages(query: str, needles: set[int], past: Conversations) -> None:
+    hits = past.search(query, limit=100)
     assert {needle_in(hit.snippet) for hit in hits} == needles
     assert len(hits) == len(needles)
 
@@ -137,10 +138,10 @@ COMMON = (
 
 
 @pytest.mark.parametrize("query", COMMON)
-def test_every_hit_of_a_common_word_holds_it(query: str, views: Views) -> None:
+def test_every_hit_of_a_common_word_holds_it(query: str, past: Conversations) -> None:
     expression = parse(query)
     assert expression is not None
-    hits = views.search(query, limit=30)
+    hits = past.search(query, limit=30)
     assert len(hits) == 30
     if isinstance(expression, Term):
         matcher = Matcher([expression])
@@ -149,11 +150,11 @@ def test_every_hit_of_a_common_word_holds_it(query: str, views: Views) -> None:
     assert all(">>>" in hit.snippet for hit in hits)
 
 
-def test_common_words_are_found_within_narrow_limits(views: Views) -> None:
-    of_users = views.search("the", scope=Scope(roles=("user",), source="telegram"), limit=30)
+def test_common_words_are_found_within_narrow_limits(past: Conversations) -> None:
+    of_users = past.search("the", scope=Scope(roles=("user",), source="telegram"), limit=30)
     assert [hit.role for hit in of_users] == ["user"] * 30
-    first_day = views.search("the", scope=Scope(before="2026-01-02T00:00:00.000000Z"), limit=30)
+    first_day = past.search("the", scope=Scope(before="2026-01-02T00:00:00.000000Z"), limit=30)
     assert len(first_day) == 30
     assert all(hit.at < "2026-01-02" for hit in first_day)
-    (last, *_) = views.search("the", limit=1)
-    assert last.session not in {hit.session for hit in views.search("the", scope=Scope(outside=last.session))}
+    (last, *_) = past.search("the", limit=1)
+    assert last.session not in {hit.session for hit in past.search("the", scope=Scope(outside=last.session))}

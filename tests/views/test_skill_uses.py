@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log
@@ -47,7 +47,7 @@ def viewed(call: str, skill: str, *, ok: bool = True, raw: bool = False) -> tupl
 
 
 def test_each_turn_that_read_a_skill_counts_once_by_how_it_ended(views: Views) -> None:
-    uses = views.skill_uses()
+    uses = views.read(select_skill_uses)
     assert {name: counts(use) for name, use in uses.items()} == {
         "tidy": (3, 1, 1, 1, 0),
         "pdf": (2, 0, 0, 1, 1),
@@ -60,6 +60,6 @@ def counts(use: SkillUse) -> tuple[int, ...]:
 
 
 def test_a_rebuild_counts_the_same(views: Views) -> None:
-    before = views.skill_uses()
+    before = views.read(select_skill_uses)
     views.rebuild()
-    assert views.skill_uses() == before
+    assert views.read(select_skill_uses) == before

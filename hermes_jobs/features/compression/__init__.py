@@ -1,1 +1,7 @@
 """Context engines: measure and compress the conversation that a model receives."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(__name__)

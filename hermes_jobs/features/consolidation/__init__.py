@@ -1,1 +1,13 @@
 """Sessions read again at night, for what should be remembered."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    events="events:ConsolidationEvent",
+    streams="streams:STREAMS",
+    queues={"review.consolidate": "reviews"},
+)

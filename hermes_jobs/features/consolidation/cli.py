@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.consolidation.tables import select_unread
 from hermes_jobs.features.reviews.cli.curate import review_json
+from hermes_jobs.features.reviews.tables import select_review
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
@@ -90,7 +92,7 @@ def _consolidated(context: CliContext, lineages: list[str], *, is_whole: bool) -
             while (review := _ask(application, lineage, is_whole=is_whole)) is not None:
                 state = _state(application, lineage)
                 worker.work(partial(_is_done, application, lineage), stream=state.stream)
-                ended = application.views.review(review)
+                ended = application.views.read(select_review, review)
                 yield ended
                 if ended.status != "completed":
                     break
@@ -111,7 +113,7 @@ def _ask(application: Application, lineage: str, *, is_whole: bool) -> str | Non
 
 def _unread(application: Application, lineage: str, *, is_whole: bool) -> Unread | None:
     if is_whole:
-        return application.views.unread_turns(lineage)
+        return application.views.read(select_unread, lineage)
     finished = application.consolidations.finished()
     return next((unread for unread in finished if unread.lineage == lineage), None)
 

@@ -13,6 +13,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import is_session, lineage_of
 from hermes_jobs.kernel.views.list_filters import LISTED_SESSIONS
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 
 
 class Unread(NamedTuple):
@@ -108,3 +109,8 @@ def select_unread(rows: Connection, lineage: str) -> Unread | None:
     """
     row = rows.execute(query, (lineage,)).fetchone()
     return None if row is None else Unread(*row)
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (Consolidations(),)

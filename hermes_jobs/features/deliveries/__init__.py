@@ -7,11 +7,11 @@ from hermes_jobs.kernel.feature import Command, Feature
 FEATURE = Feature(
     __name__,
     events="events:DeliveryEvent",
-    stream="rules:STREAM",
+    streams="rules:STREAMS",
     reaction="rules:react",
     queues={"delivery.send": "deliveries"},
     steps="steps:handlers",
-    table="tables:Deliveries",
+    tables="tables:projections",
     secrets={"WEBHOOK_SECRET": "signs deliveries to webhooks"},
     commands={"inbox": Command("cli:inbox", "Unread answers and pending approvals.", "Talk")},
 )

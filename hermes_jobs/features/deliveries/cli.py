@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from hermes_jobs.features.deliveries import api
 from hermes_jobs.features.deliveries.tables import DeliveryView
 from hermes_jobs.features.schedules.rules.schedule import SOURCE
+from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
@@ -57,7 +58,7 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool)
 
 def _named(application: Application, deliveries: Sequence[DeliveryView]) -> Sequence[DeliveryView]:
     """The deliveries with the names of schedules in the place of their ids."""
-    schedules = application.views.schedules(removed=True)
+    schedules = application.views.read(select_schedules, removed=True)
     names = {f"{SOURCE}{schedule.id}": schedule.plan.name or schedule.id for schedule in schedules}
     return [replace(delivery, source=names.get(delivery.source, delivery.source)) for delivery in deliveries]
 

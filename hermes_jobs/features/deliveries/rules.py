@@ -31,7 +31,7 @@ from hermes_jobs.features.deliveries.events import (
 )
 from hermes_jobs.features.gateway.rules.news import immediate_notices, stop_notice, with_news
 from hermes_jobs.kernel.events import SessionEvent, TurnCancelled, TurnCompleted, TurnEnd, TurnFailed
-from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.decision import StateLoader, StreamEvents
 from hermes_jobs.kernel.streams.stream_kind import StreamKind
 from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns.session import Session
@@ -196,7 +196,7 @@ def read(delivery: Delivery) -> tuple[DeliverySent, ...]:
 FAILED = "This request failed: {message}"
 
 
-def react(session: Session, version: int, event: SessionEvent) -> Iterator[StreamEvents]:
+def react(session: Session, version: int, event: SessionEvent, _load: StateLoader) -> Iterator[StreamEvents]:
     """The deliveries that an event of a session requests: notices to chats, and a turn's answer."""
     if lines := immediate_notices(event):
         yield from _notices(session, event, lines, f"n{version}")
@@ -262,4 +262,4 @@ def _target_kind(delivery: Delivery) -> str:
     return "" if delivery.requested is None else delivery.requested.target.partition(":")[0]
 
 
-STREAM = StreamKind(PREFIX, Delivery, evolve, next_steps, secret=_secret, labels=_labels)
+STREAMS = (StreamKind(PREFIX, Delivery, evolve, next_steps, secret=_secret, labels=_labels),)

@@ -19,6 +19,7 @@ from hermes_jobs.features.deliveries.events import (
 )
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.views.id_lookup import find_by_prefix
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
 
 DeliveryStatus = Literal["unread", "read", "waiting", "sent", "failed"]
@@ -170,3 +171,8 @@ def count_unread(connection: Connection) -> int:
 
 def _delivery(row: Row) -> DeliveryView:
     return value_of(DeliveryView, row, ok=bool(row["ok"]))
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (Deliveries(),)

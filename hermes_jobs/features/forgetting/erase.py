@@ -25,6 +25,7 @@ from hermes_jobs.features.memory.rules.memory import STREAM as MEMORY
 from hermes_jobs.features.memory.rules.observations import names_of, of_sessions
 from hermes_jobs.features.memory.rules.provenance import Drop
 from hermes_jobs.features.replay import events as replay_events
+from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.log.forget import Matches, erase_remains, events_of_type, find, forget
@@ -111,7 +112,7 @@ class Forgetter:
         """The ids of the schedules that continue in one of these sessions."""
         return [
             schedule.id
-            for schedule in self._application.views.schedules()
+            for schedule in self._application.views.read(select_schedules)
             if schedule.plan.session in sessions
         ]
 

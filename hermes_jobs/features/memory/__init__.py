@@ -1,1 +1,17 @@
 """The memory across sessions: entries in files that users read and edit, and external providers."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    events="events:MemoryEvent",
+    streams="streams:STREAMS",
+    commands={
+        "memory": Command(
+            "cli.commands:memory", "Show, change and undo what the agent remembers.", "Knowledge"
+        )
+    },
+)

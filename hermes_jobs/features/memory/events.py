@@ -1,20 +1,12 @@
-"""Events of the stream `memory`: the entries about the user and the work.
-
-And of streams `listener-NAME`: the cursor of a listener in it.
-"""
+"""Events of the stream `memory`: the entries about the user and the work."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from hermes_jobs.kernel.events.event import Event
-
-Author = Literal["turn", "review", "flush", "user", "hand_edit", "curator", "consolidation"]
-"""The author of a write: the agent in a conversation, in a review or before a compression; a user by command;
-a user in an editor; a curator's proposal that a user applied; or a model that read a finished conversation.
-"""
+from hermes_jobs.kernel.events.origins import Author as Author  # noqa: PLC0414 - offered here as well
+from hermes_jobs.kernel.events.origins import Evidence as Evidence  # noqa: PLC0414
 
 MemoryTarget = Literal["memory", "user"]
 
@@ -23,14 +15,6 @@ MemoryClass = Literal["identity", "episodic", "working"]
 """`identity`: before others in every prompt. `episodic`: in prompts up to the limit, else recalled when a
 message is about it. `working`: only in the session that wrote it, for some days.
 """
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """The origin of a write: session, turn, and tool call."""
-
-    session: str
-    turn: str | None = None
-    call: str | None = None
 
 
 class MemoryAdded(Event, frozen=True, kw_only=True):
@@ -145,13 +129,3 @@ class MemoryConflicted(Event, frozen=True, kw_only=True):
 MemoryEvent = (
     MemoryAdded | MemoryReplaced | MemoryConfirmed | MemoryRemoved | MemoryArranged | MemoryConflicted
 )
-
-
-class WritesTold(Event, frozen=True, kw_only=True):
-    """The listener was notified of the memory's writes up to that version of the stream `memory`."""
-
-    listener: str
-    upto: int
-
-
-ListenerEvent = WritesTold

@@ -11,6 +11,7 @@ from hermes_jobs.features.memory.rules.entries import Uses
 from hermes_jobs.features.memory.rules.memory import SEPARATOR
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 
 
 class Fill:
@@ -83,3 +84,11 @@ def select_memory_uses(rows: Connection) -> Mapping[int, Uses]:
     """The number of turns for which each entry was recalled, and the last time."""
     query = "SELECT version, COUNT(*), MAX(at) FROM memory_uses GROUP BY version"
     return {version: Uses(count, at) for version, count, at in rows.execute(query)}
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (
+        Fill(),
+        MemoryUses(),
+    )

@@ -1,1 +1,13 @@
 """What fits a turn's text, found by words and vectors."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    events="events:EmbeddingEvent",
+    streams="streams:STREAMS",
+    queues={"memory.embed": "reviews"},
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option
 from hermes_jobs.interfaces.cli.output import note
@@ -37,7 +38,7 @@ def embed(context: CliContext, as_json: bool) -> int:
             hint="Name a model: hermes-jobs config set embeddings.model text-embedding-3-small",
         )
     failed = _embed(context, embedder.model)
-    counts = application.views.embedding_counts(embedder.model)
+    counts = application.views.read(select_embedding_counts, embedder.model)
     result = {
         "model": embedder.model,
         "vectors": counts.there,

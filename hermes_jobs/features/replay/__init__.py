@@ -1,1 +1,24 @@
 """Recorded turns asked again: replays, experiments and verifications."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    events="events:StreamEvents",
+    streams="streams:STREAMS",
+    reaction="rules.verification:react",
+    queues={
+        "replay.call": "experiments",
+        "experiment.check": "experiments",
+        "verification.plan": "experiments",
+        "verification.conclude": "experiments",
+    },
+    commands={
+        "experiments": Command(
+            "cli.experiments.commands:experiments", "Replay past turns in variants, and compare.", "Inspect"
+        )
+    },
+)

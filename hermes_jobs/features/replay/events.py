@@ -236,3 +236,4 @@ class LearningDecided(Event, frozen=True, kw_only=True):
 
 
 VerificationEvent = VerificationRequested | LearningVerified | LearningDecided
+StreamEvents = ReplayEvent | ExperimentEvent | VerificationEvent

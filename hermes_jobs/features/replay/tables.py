@@ -12,6 +12,7 @@ from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.experiment import PREFIX
 from hermes_jobs.features.replay.rules.verification import UNDONE
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, value_of
 
 
@@ -112,3 +113,8 @@ def select_verifications(connection: Connection, review: str | None = None) -> t
 def _verification(row: Row) -> VerificationView:
     keep = row["keep"]
     return value_of(VerificationView, row, keep=None if keep is None else bool(keep))
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (Verifications(),)

@@ -1,1 +1,15 @@
 """Reviews of finished turns: they save memory entries and skills."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    commands={
+        "reviews": Command(
+            "cli.commands:reviews", "Reviews of conversations, and what they saved.", "Inspect"
+        )
+    },
+)

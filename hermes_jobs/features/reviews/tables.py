@@ -18,6 +18,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.id_lookup import find_reference
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.queries import TOTALS
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
 from hermes_jobs.text.figures import pluralize
@@ -186,3 +187,8 @@ def _reviews(connection: Connection, rest: str, values: Sequence[object]) -> tup
         SELECT v.*, {TOTALS} FROM reviews v LEFT JOIN responses r ON r.lineage = v.review WHERE {rest}
     """
     return tuple(value_of(ReviewView, row, id=row["review"]) for row in fetched(connection, query, values))
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (Reviews(),)

@@ -1,1 +1,19 @@
 """Tasks that start by the clock."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    events="events:ScheduleEvent",
+    streams="streams:STREAMS",
+    reaction="rules.reaction:react",
+    queues={"schedule.fire": "schedules"},
+    commands={
+        "schedule": Command(
+            "cli.commands:schedule", "Add, preview, list, pause and run scheduled prompts.", "Schedule"
+        )
+    },
+)

@@ -15,6 +15,7 @@ from hermes_jobs.features.schedules.events import Plan
 from hermes_jobs.features.schedules.rules.schedule import Schedule, ScheduleStatus, evolve, stream_of
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.views.models import UsageTotals
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.queries import OF_SCHEDULE, TOTALS, totals_of
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
 from hermes_jobs.system.struct_types import described
@@ -253,3 +254,8 @@ def _totals(connection: Connection, schedule: str) -> UsageTotals:
     query = f"SELECT {TOTALS} FROM responses r WHERE {OF_SCHEDULE}"
     (row,) = fetched(connection, query, (schedule, stream_of(schedule)))
     return totals_of(row)
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (Schedules(),)

@@ -1,1 +1,11 @@
 """Search in what was said."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(
+    __name__,
+    tables="tables:projections",
+    built="tables.search_index:in_one_piece",
+)

@@ -9,6 +9,7 @@ from typing import get_args
 
 import click
 
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
@@ -90,10 +91,10 @@ def search(  # noqa: PLR0913 - the options
         hidden=everything,
     )
     views = context.application.views
-    hits = views.search(query, scope=scope, limit=limit)
+    hits = Conversations(views).search(query, scope=scope, limit=limit)
     print_result(lambda: [hit_json(hit) for hit in hits], lambda: _print_hits(hits), as_json=as_json)
     if not hits:
-        note(_no_results(query, views.searched(scope), scope))
+        note(_no_results(query, Conversations(views).searched(scope), scope))
     elif any(hit.relaxed for hit in hits):
         from hermes_jobs.text.search.hints import relaxed_hint
 

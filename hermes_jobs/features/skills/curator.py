@@ -11,7 +11,6 @@ from math import log, sqrt
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory.events import Evidence
 from hermes_jobs.features.skills.catalog import SkillCatalog
 from hermes_jobs.features.skills.events import MergeProposed
 from hermes_jobs.features.skills.names import unknown_skill
@@ -29,6 +28,7 @@ from hermes_jobs.features.skills.rules import curation as curations
 from hermes_jobs.features.skills.rules.curation import Curation
 from hermes_jobs.features.skills.rules.skill import MAIN_FILE, Skill, stream_of
 from hermes_jobs.features.skills.write_request import SkillWriteRequest
+from hermes_jobs.kernel.events.origins import Evidence
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult
 
 MIN_SIMILARITY = 0.5

@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.features.memory.events import Author, Evidence
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.events.origins import Author, Evidence
 
 SkillAction = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
 
@@ -226,3 +226,4 @@ class ProposalApplied(Event, frozen=True, kw_only=True):
 
 
 CurationEvent = MergeProposed | ArchiveProposed | ProposalApplied
+StreamEvents = SkillEvent | CurationEvent

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory.events import Author, Evidence
 from hermes_jobs.features.skills import front_matter
 from hermes_jobs.features.skills.catalog import SkillCatalog, SkillEntry, by_category
 from hermes_jobs.features.skills.content import content_of
 from hermes_jobs.features.skills.events import SkillRequest
 from hermes_jobs.features.skills.rules.skill import MAIN_FILE
 from hermes_jobs.features.skills.write_request import SkillWriteRequest
+from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.text.scan import scan
 

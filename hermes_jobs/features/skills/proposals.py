@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.guard import new_concerns, verdict
 from hermes_jobs.features.skills.names import SUBFOLDERS, is_read, unknown_skill
@@ -19,10 +18,11 @@ from hermes_jobs.features.skills.rules import curation as curations
 from hermes_jobs.features.skills.rules.curation import Curation, CurationProposal
 from hermes_jobs.features.skills.rules.skill import ARCHIVE, Skill, evolve, stream_of
 from hermes_jobs.features.skills.write_request import SkillWriteRequest, event_for
+from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
 
 MAX_PROPOSALS = 20
-BY: memory_events.Author = "curator"
+BY: Author = "curator"
 
 _FILE = re.compile(rf"\b(?:{'|'.join(SUBFOLDERS)})/[\w./-]*\w")
 
@@ -42,7 +42,7 @@ class Merge(msgspec.Struct, frozen=True, kw_only=True):
         return skills_events.SkillRequest(action=action, content=self.content, category=self.category)
 
 
-def propose_merge(review: str, merge: Merge, evidence: memory_events.Evidence) -> Decision:
+def propose_merge(review: str, merge: Merge, evidence: Evidence) -> Decision:
     """A change that proposes a merge. The change raises `Rejected` if the skills cannot be merged."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -72,7 +72,7 @@ def propose_merge(review: str, merge: Merge, evidence: memory_events.Evidence) -
     return change
 
 
-def propose_archive(review: str, skill: str, reason: str, evidence: memory_events.Evidence) -> Decision:
+def propose_archive(review: str, skill: str, reason: str, evidence: Evidence) -> Decision:
     """The change that proposes to archive a skill."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -183,7 +183,7 @@ def write_request_of(proposed: skills_events.MergeProposed, into: Skill) -> Skil
     )
 
 
-def _archive(skill: Skill, evidence: memory_events.Evidence) -> StreamEvents:
+def _archive(skill: Skill, evidence: Evidence) -> StreamEvents:
     event = skills_events.SkillEdited(
         name=skill.name, content=skill.main, category=ARCHIVE, author=BY, evidence=evidence
     )
@@ -229,7 +229,7 @@ def _readable(name: str) -> str:
     return name
 
 
-def _check_text(into: Skill, merge: Merge, evidence: memory_events.Evidence) -> None:
+def _check_text(into: Skill, merge: Merge, evidence: Evidence) -> None:
     """Raise `Rejected` if the merged text is invalid, or the guard has new findings in it."""
     if into.is_archived:
         raise _refused(f"The skill {into.name} is archived.", "Merge into another one.")

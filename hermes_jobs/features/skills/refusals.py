@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.origins import Evidence
 from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 from hermes_jobs.system.struct_types import described
 
@@ -47,7 +47,7 @@ class RefusedWrite(msgspec.Struct, frozen=True, kw_only=True):
     """A refused write, and its call."""
 
     request: skills_events.SkillRequest
-    evidence: memory_events.Evidence
+    evidence: Evidence
 
 
 def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
@@ -61,7 +61,7 @@ def last_refused(log: EventLog, name: str, refusal: str) -> RefusedWrite | None:
             arguments = _arguments_of(log, finished.stream, event)
             if arguments is not None and arguments.name.strip() == name:
                 session = finished.stream.partition("-")[2]
-                evidence = memory_events.Evidence(session=session, turn=event.turn, call=event.call)
+                evidence = Evidence(session=session, turn=event.turn, call=event.call)
                 return RefusedWrite(request=arguments.request, evidence=evidence)
     return None
 

@@ -13,6 +13,7 @@ import msgspec
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.system.struct_types import described
 
 TOOL = "skill_view"
@@ -92,3 +93,8 @@ def select_skill_uses(connection: Connection) -> Mapping[str, SkillUse]:
         )
         for skill, uses, completed, failed, cancelled, open_, at in connection.execute(_USES)
     }
+
+
+def projections(_sources: ViewSources) -> tuple[Projection, ...]:
+    """Its projections."""
+    return (SkillUses(),)

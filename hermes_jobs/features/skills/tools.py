@@ -7,9 +7,9 @@ from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta
 
-from hermes_jobs.features.memory.events import Author, Evidence
 from hermes_jobs.features.skills.events import SkillRequest
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.reviews import CURATED
 from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool

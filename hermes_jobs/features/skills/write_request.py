@@ -11,7 +11,6 @@ from typing import Any, assert_never
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.guard import Concern, new_concerns, verdict
 from hermes_jobs.features.skills.names import checked_inside, checked_name, checked_path, unknown_skill
@@ -26,6 +25,7 @@ from hermes_jobs.features.skills.rules.skill import (
 )
 from hermes_jobs.features.skills.skill_md import checked_file, strict
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.session import stream_of as session_stream
@@ -44,8 +44,8 @@ class SkillWriteRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     request: skills_events.SkillRequest
-    author: memory_events.Author
-    evidence: memory_events.Evidence | None = None
+    author: Author
+    evidence: Evidence | None = None
     lineage: str = ""
     provisional: bool = False
 

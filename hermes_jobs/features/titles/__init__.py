@@ -1,1 +1,7 @@
 """Titles of sessions: unique names, given by a person or a model."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(__name__)

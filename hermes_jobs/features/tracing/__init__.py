@@ -1,1 +1,7 @@
 """Traces of turns for OpenTelemetry; imported only if an endpoint is configured."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(__name__)

@@ -1,1 +1,7 @@
 """Pages read and searched."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Feature
+
+FEATURE = Feature(__name__)

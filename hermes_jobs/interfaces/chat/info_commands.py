@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hermes_jobs.features.usage.tables.usage import select_spending, select_unknown_costs
 from hermes_jobs.interfaces.chat.session_commands import MEANINGS
 from hermes_jobs.interfaces.chat.slash import ChatContext
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
@@ -50,7 +51,7 @@ def cost(chat: ChatContext, _rest: str) -> None:
         chat.print_line("This session: no cost yet.")
     else:
         _say_spent(chat, application.views.session(lineage), budgets.session_usd)
-    days = application.views.spending(by="day", zone=application.settings.zone)
+    days = application.views.read(select_spending, by="day", zone=application.settings.zone)
     today = application.clock.now()
     key = _day(today, application.timezone)
     spent = next((row for row in days if row.key == key), None)
@@ -69,7 +70,7 @@ def _say_spent(chat: ChatContext, session: SessionView, limit: float | None) -> 
     if below.num_model_calls:
         calls = pluralize(below.num_model_calls, "model call")
         chat.print_line(f"Its sub-agents: {calls}, {cost_text(below.cost_usd, below.known_cost_usd)}.")
-    if missing := unknown_costs(chat.application.views.unknown_costs(lineage=session.lineage)):
+    if missing := unknown_costs(chat.application.views.read(select_unknown_costs, lineage=session.lineage)):
         chat.print_line(f"Not in the cost: {missing}.")
     chat.print_line(f"Tokens: {tokens_label(totals.usage)}.")
 

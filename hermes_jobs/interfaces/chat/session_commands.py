@@ -7,6 +7,7 @@ import re
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.snapshots.cli.files import rewound_lines
 from hermes_jobs.features.snapshots.cli.rewind import TurnRewind
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, one_line
@@ -290,7 +291,7 @@ def known_models(chat: ChatContext) -> CompletionItems:
     yield from settings.models.aliases.items()
     for name, entry in settings.models.ensembles.items():
         yield name, f"{', '.join(entry.members)}, then {entry.aggregator}"
-    for spending in chat.application.views.spending(by="model"):
+    for spending in chat.application.views.read(select_spending, by="model"):
         if spending.key and spending.key != configured:
             yield spending.key, f"{spending.requests} answers so far"
 

@@ -40,44 +40,19 @@ COMMANDS = {
     "sessions": Command(
         ".sessions.commands:sessions", "List, show, search, rename, fork, end, delete sessions."
     ),
-    "reviews": Command(
-        "...features.reviews.cli.commands:reviews", "Reviews of conversations, and what they saved."
-    ),
-    "memory": Command(
-        "...features.memory.cli.commands:memory", "Show, change and undo what the agent remembers."
-    ),
-    "schedule": Command(
-        "...features.schedules.cli.commands:schedule", "Add, preview, list, pause and run scheduled prompts."
-    ),
     "up": Command("workers.cli:up", "Run broker, worker, scheduler and Flower on this machine."),
     "down": Command("workers.cli:down", "Stop this home's `up`."),
     "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
     "run": Command(".groups:run", "Run one process: worker, scheduler, Flower, gateway."),
-    "skills": Command("...features.skills.cli.commands:skills", "Show, install, undo and approve skills."),
-    "agents": Command("...features.delegation.cli:agents", "List the kinds of sub-agents."),
     **OF_FEATURES,
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
-    "mcp": Command("...features.mcp.cli.commands:mcp", "Add, list and test MCP servers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
-    "experiments": Command(
-        "...features.replay.cli.experiments.commands:experiments",
-        "Replay past turns in variants, and compare.",
-    ),
-    "usage": Command(
-        "...features.usage.cli.usage:usage", "Show tokens and cost by day, session, model, purpose."
-    ),
-    "report": Command(
-        "...features.usage.cli.report:report", "Show cost, waits, memory and schedules over time."
-    ),
     "models": Command(".models:models", "List models, with window and price."),
     "doctor": Command(".doctor.commands:doctor", "Check the installation, and say what to fix."),
     "export": Command(".export:export", "Export events, sessions or training data."),
     "restore": Command(".import_:restore_backup", "Restore a backup into an empty home."),
     "import": Command(".import_:import_file", "Import an export, or restore a backup."),
     "backup": Command(".export:backup", "Back up the home to one file, also while it runs."),
-    "redact": Command(
-        "...features.forgetting.cli:redact", "Remove a text permanently, wherever it is stored."
-    ),
     "log": Command(".groups:log", "The log: print events, verify it, rebuild read models."),
     "completion": Command(".completion:completion", "Print a shell's completion script."),
     "config": Command(".config:config", "Show and change the configuration."),
@@ -88,17 +63,18 @@ ALIASES = {
     "worker": Command("workers.cli:worker"),
     "beat": Command("workers.cli:beat"),
     "flower": Command("workers.cli:flower"),
-    "gateway": Command("...features.gateway.cli:gateway"),
     "metrics": Command(".metrics:metrics"),
     "events": Command(".events:events"),
     "views": Command(".views:views"),
+    **feature_commands("run"),
 }
 """Commands of `run` and `log` that are called without it, too; no list has them."""
 
-FIRST = ("chat", "send", "setup", "schedule", "inbox", "memory", "turns", "up", "doctor")
+_DAY_ONE = ("chat", "send", "setup", "schedule", "inbox", "memory", "turns", "up", "doctor")
+FIRST = tuple(name for name in _DAY_ONE if name in COMMANDS)
 """The commands of the first day, which `--help` explains."""
 
-SECTIONS: dict[str, tuple[str, ...]] = {
+_ORDER = {
     "Talk": (),
     "Inspect": ("sessions", "experiments", "usage", "report", "reviews", "queues"),
     "Knowledge": ("skills", "agents"),
@@ -107,10 +83,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Data": ("backup", "restore", "import", "export", "redact", "log"),
     "Set up": ("models", "mcp", "config", "completion", "help"),
 }
-for _name, _command in OF_FEATURES.items():
-    if _name not in FIRST:
-        SECTIONS[_command.section] += (_name,)
-"""The other commands, which `--help` names."""
+SECTIONS = {
+    section: tuple(name for name in names if name in COMMANDS)
+    + tuple(
+        name for name, of in OF_FEATURES.items() if of.section == section and name not in (*names, *FIRST)
+    )
+    for section, names in _ORDER.items()
+}
+"""The other commands, which `--help` names; a feature's command that has no place in the order follows."""
 
 REPLACEMENTS = {
     **dict.fromkeys(("ask", "exec", "prompt"), "send TEXT"),

@@ -6,13 +6,13 @@ import click
 
 from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.options import example
-from hermes_jobs.kernel.feature import Command
+from hermes_jobs.kernel.feature import Command, commands
 
 PROCESSES = {
     "worker": Command("workers.cli:worker", "Run one worker."),
     "beat": Command("workers.cli:beat", "Run the scheduler (Celery beat), which wakes due schedules."),
     "flower": Command("workers.cli:flower", "Run Flower, the dashboard."),
-    "gateway": Command("...features.gateway.cli:gateway", "Run the Telegram gateway."),
+    **commands("run"),
     "metrics": Command(".metrics:metrics", "Print or serve metrics for Prometheus."),
 }
 RECORDS = {

@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 
 from hermes_jobs import __version__
 from hermes_jobs.errors import LogUnavailable, Misconfigured
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
@@ -123,7 +124,7 @@ class HomeMetrics(Collector):
         yield from _queues(load)
         if position != self._counted_at:  # counting a long log takes seconds, and is often unchanged
             views = application.views
-            self._counted = (*_turns(views.counts()), *_spending(views.spending(by="model")))
+            self._counted = (*_turns(views.counts()), *_spending(views.read(select_spending, by="model")))
             self._counted_at = position
         yield from self._counted
 

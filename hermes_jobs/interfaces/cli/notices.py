@@ -15,6 +15,7 @@ import msgspec
 from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.memory.events import MemoryAdded, MemoryRemoved, MemoryReplaced
+from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
 from hermes_jobs.kernel.engine.clock_and_ids import iso
@@ -128,7 +129,7 @@ def _last_notices_at(context: CliContext) -> str:
 def _learned(context: CliContext, since: str) -> Iterator[str]:
     """The writes of reviews that ended since that time, with how to undo them."""
     application = context.application
-    ended = reversed(application.views.reviews(limit=MAX_SEARCHED))
+    ended = reversed(application.views.read(select_reviews, limit=MAX_SEARCHED))
     reviews = [review for review in ended if review.ended_at and since < review.ended_at]
     writes = application.memory.writes() if any(review.saved for review in reviews) else ()
     for review in reviews:

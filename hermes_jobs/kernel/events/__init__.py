@@ -17,7 +17,9 @@ from hermes_jobs.kernel.events.child_slots import *
 from hermes_jobs.kernel.events.event import *
 from hermes_jobs.kernel.events.forgetting import *
 from hermes_jobs.kernel.events.helper_calls import *
+from hermes_jobs.kernel.events.listener import *
 from hermes_jobs.kernel.events.models import *
+from hermes_jobs.kernel.events.origins import *
 from hermes_jobs.kernel.events.session import CallEvent, SessionEvent
 from hermes_jobs.kernel.events.session.compression import *
 from hermes_jobs.kernel.events.session.delegation import *

@@ -6,10 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from hermes_jobs.features.deliveries import events as deliveries
-from hermes_jobs.features.replay.rules import verification
-from hermes_jobs.features.schedules import events as schedules_events
-from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.streams import approval_rules, delegation
@@ -21,11 +17,6 @@ from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns import session as sessions
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
-
-PAUSED = (
-    "The schedule “{name}” has paused itself: {reason} "
-    "`hermes-jobs schedule resume {schedule}` lets it continue."
-)
 
 
 def with_reactions(writes: Iterable[StreamEvents], load: StateLoader) -> DecisionResult:
@@ -98,44 +89,16 @@ def _of_session(
         yield approval_rules.add_rule("allow", event.calls, by=event.by)(load)
     if isinstance(event, e.TurnCancelRequested | e.TurnCancelled):
         yield from delegation.cancelled_below(session, event, load)
+    if isinstance(event, e.TurnEnd):
+        turn = session.find(event.turn)
+        if turn is not None and review_rules.is_its_turn(session, turn):
+            yield _all(_review_ended(session, turn, event))
     for react in parts("reaction"):
-        yield _all(react(session, version, event))
-    if not isinstance(event, e.TurnEnd):
-        return
-    turn = session.find(event.turn)
-    if turn is None:
-        return
-    if review_rules.is_its_turn(session, turn):
-        yield _all(_review_ended(session, turn, event))
-        return
-    yield _all(_run_ended(session, turn, event, load))
+        yield _all(react(session, version, event, load))
 
 
 def _all(writes: Iterable[StreamEvents]) -> DecisionResult:
     return DecisionResult(writes=tuple(writes))
-
-
-def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
-    if not turn.source.startswith(schedules.SOURCE):
-        return
-    stream = schedules.stream_of(turn.source.removeprefix(schedules.SOURCE))
-    schedule: schedules.Schedule = load(stream)
-    if schedule.plan is None:
-        return
-    if isinstance(end, e.TurnCompleted) and turn.was_refused:
-        events = schedules.run_ended(schedule, turn.id, "failed", turn.refusal)
-    elif isinstance(end, e.TurnCompleted):
-        events = schedules.run_ended(schedule, turn.id, "completed", "")
-    elif isinstance(end, e.TurnFailed):
-        events = schedules.run_ended(schedule, turn.id, "failed", end.message)
-    else:
-        events = schedules.run_ended(schedule, turn.id, "cancelled", f"cancelled by {end.by}")
-    yield StreamEvents(stream, events)
-    paused = events[-1]
-    if isinstance(paused, schedules_events.SchedulePaused):
-        text = PAUSED.format(name=schedule.plan.name, reason=paused.reason, schedule=schedule.id)
-        texts = [(target, text) for target in turn.deliver]
-        yield from deliveries.requests(session, turn, texts, ok=False, suffix="p")
 
 
 def _review_resumed(session: Session, resumed: e.TurnResumed, load: StateLoader) -> Iterator[StreamEvents]:
@@ -152,4 +115,3 @@ def _review_ended(session: Session, turn: Turn, end: e.TurnEnd) -> Iterator[Stre
         return
     event = review_rules.end_of(session.lineage, turn, end)
     yield StreamEvents(sessions.stream_of(session.forked_from), (event,))
-    yield from verification.requested(session, turn)

@@ -3,45 +3,24 @@
 | stream          | state            | events           |
 |-----------------|------------------|-----------------|
 | `session-ID`    | `Session`        | `SessionEvent`  |
-| `memory`        | `Memory`         | `MemoryEvent`   |
-| `skill-NAME`    | `Skill`          | `SkillEvent`    |
-| `curation-ID`   | `Curation`       | `CurationEvent` |
-| `schedule-ID`   | `Schedule`       | `ScheduleEvent` |
-| `person-NAME`   | `Person`         | `GatewayEvent`  |
-| `gateway-ID`    | `Gateway`        | `GatewayEvent`  |
 | `windows`       | `LearnedWindows` | `WindowEvent`   |
 | `pauses`        | `Pauses`         | `PauseEvent`    |
 | `listener-NAME` | `Listener`       | `ListenerEvent` |
 | `approvals`     | `ApprovalRules`  | `ApprovalRuleEvent` |
 | `forgetting-ID` | `Forgetting`     | `ForgettingEvent` |
 | `children`      | `ChildSlots`     | `ChildSlotEvent` |
-| `mcp-NAME`      | `McpServer`      | `McpEvent`       |
-| `replay-ID`     | `Replay`         | `ReplayEvent`    |
-| `experiment-NAME` | `Experiment`   | `ReplayEvent`, `ExperimentEvent`, `VerificationEvent` |
-| `embedding-ID`  | `Embedding`      | `EmbeddingEvent` |
-| `consolidation-ID` | `Consolidation` | `ConsolidationEvent` |
 
-A feature declares its own.
+A feature declares its own: `streams.py` in its folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, reduce
+from itertools import chain
 from typing import Any
 
 from hermes_jobs.errors import Corrupt, Rejected
-from hermes_jobs.features.consolidation import rules as consolidation
-from hermes_jobs.features.gateway.rules import gateway as gateways
-from hermes_jobs.features.mcp import rules as mcp_servers
-from hermes_jobs.features.memory.rules import memory as memories
-from hermes_jobs.features.recall import rules as embedding
-from hermes_jobs.features.replay.rules import experiment as experiments
-from hermes_jobs.features.replay.rules import replay as replays
-from hermes_jobs.features.replay.rules import verification
-from hermes_jobs.features.schedules.rules import schedule as schedules
-from hermes_jobs.features.skills.rules import curation as curations
-from hermes_jobs.features.skills.rules import skill as skills
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.streams import (
@@ -74,58 +53,19 @@ _KINDS = (
     StreamKind(
         SESSIONS, Session, sessions.evolve, next_steps, budgets.charges, purpose=lambda _stream: "title"
     ),
-    StreamKind(memories.STREAM, memories.Memory, memories.evolve, fold=memories.fold),
-    StreamKind(skills.PREFIX, skills.Skill, skills.evolve),
-    StreamKind(curations.PREFIX, curations.Curation, curations.evolve),
-    StreamKind(schedules.PREFIX, schedules.Schedule, schedules.evolve, schedules.next_steps),
-    StreamKind(gateways.PERSON_PREFIX, gateways.Person, gateways.evolve_person),
-    StreamKind(gateways.PREFIX, gateways.Gateway, gateways.evolve),
     StreamKind(context_windows.STREAM, context_windows.LearnedWindows, context_windows.evolve),
     StreamKind(model_pauses.STREAM, model_pauses.Pauses, model_pauses.evolve),
     StreamKind(approval_rules.STREAM, approval_rules.ApprovalRules, approval_rules.evolve),
     StreamKind(child_slots.STREAM, child_slots.ChildSlots, child_slots.evolve),
     StreamKind(subscriptions.PREFIX, subscriptions.ListenerCursor, subscriptions.evolve_listener),
     StreamKind(forgetting.PREFIX, forgetting.Forgetting, forgetting.evolve),
-    StreamKind(mcp_servers.PREFIX, mcp_servers.ServerListings, mcp_servers.evolve),
-    StreamKind(
-        replays.PREFIX,
-        replays.Replay,
-        replays.evolve,
-        replays.next_steps,
-        budgets.helper_charges,
-        purpose=verification.purpose_of,
-    ),
-    StreamKind(
-        experiments.PREFIX,
-        experiments.Experiment,
-        experiments.evolve,
-        experiments.next_steps,
-        budgets.helper_charges,
-        purpose=verification.purpose_of,
-    ),
-    StreamKind(
-        embedding.PREFIX,
-        embedding.Embedding,
-        embedding.evolve,
-        embedding.next_steps,
-        budgets.helper_charges,
-        purpose=lambda _stream: "embedding",
-    ),
-    StreamKind(
-        consolidation.PREFIX,
-        consolidation.Consolidation,
-        consolidation.evolve,
-        consolidation.next_steps,
-        consolidation.charges,
-        purpose=lambda _stream: consolidation.PURPOSE,
-    ),
 )
 
 
 @cache
 def kinds() -> tuple[StreamKind, ...]:
     """All kinds, those of the features among them."""
-    return (*_KINDS, *parts("stream"))
+    return (*_KINDS, *chain.from_iterable(parts("streams")))
 
 
 def initial_state(stream: str) -> StreamState:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events import ListenerEvent
 
 PREFIX = "listener-"
 NEWS = (
@@ -71,7 +71,7 @@ def stream_of(name: str) -> str:
     return f"{PREFIX}{name}"
 
 
-def evolve_listener(listener: ListenerCursor, event: memory_events.ListenerEvent) -> ListenerCursor:
+def evolve_listener(listener: ListenerCursor, event: ListenerEvent) -> ListenerCursor:
     """The listener after one more event; a notification by two workers at once counts once."""
     return replace(listener, version=listener.version + 1, writes=max(listener.writes, event.upto))
 

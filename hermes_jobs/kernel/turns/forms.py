@@ -133,7 +133,7 @@ def _chosen(field: InputField, text: str) -> str:
         return values[int(text) - 1]
     key = text.casefold()
     for choice in field.choices:
-        if key in {choice.value.casefold(), choice.title.casefold()}:
+        if key in {choice.value.casefold(), (choice.title or choice.value).casefold()}:
             return choice.value
     return text
 

@@ -51,18 +51,11 @@ QUEUES_BY_KIND: dict[StepKind, Queue] = {
     "review.skills": "reviews",
     "review.combined": "reviews",
     "review.curate": "reviews",
-    "review.consolidate": "reviews",
     "compression.flush": "compression",
     "compression.compress": "compression",
     "session.title": "reviews",
-    "schedule.fire": "schedules",
     "listener.memory": "deliveries",
     "listener.context": "deliveries",
-    "replay.call": "experiments",
-    "experiment.check": "experiments",
-    "verification.plan": "experiments",
-    "verification.conclude": "experiments",
-    "memory.embed": "reviews",
     **cast("dict[StepKind, Queue]", feature_queues()),
 }
 

@@ -10,6 +10,7 @@ from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns.synthetic_messages import INTERRUPTED, is_unfinished, unfinished
 
 Texts = Callable[[Iterable[int]], Mapping[int, str]]
+LargeResults = Callable[[str], str | None]
 """Returns the texts of the events at these positions, by position."""
 
 

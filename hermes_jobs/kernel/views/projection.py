@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from sqlite3 import Connection
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.views.message_texts import LargeResults, Texts
 
 
 class Projection(Protocol):
@@ -33,6 +34,13 @@ class Projection(Protocol):
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of such events, at least one, into the tables."""
+
+
+class ViewSources(NamedTuple):
+    """What rows are made of besides the events themselves."""
+
+    result: LargeResults
+    texts: Texts
 
 
 class Router:

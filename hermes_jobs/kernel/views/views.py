@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from hermes_jobs.errors import NewerSchema, Rejected
-from hermes_jobs.features.consolidation.tables import Consolidations, select_finished_unread, select_unread
-from hermes_jobs.features.memory.tables import Fill, MemoryUses, select_memory_uses
-from hermes_jobs.features.recall.tables.embeddings import (
-    Embeddings,
-    nearest_exchanges,
-    nearest_texts,
-    select_embedding_counts,
-    select_exchanges,
-    select_exchanges_without,
-    select_missing,
-)
-from hermes_jobs.features.recall.tables.entities import Entities, select_names
-from hermes_jobs.features.recall.tables.exchanges import Exchanges
-from hermes_jobs.features.replay.tables import Verifications, select_verifications
-from hermes_jobs.features.reviews.tables import Reviews, select_review, select_reviews
-from hermes_jobs.features.schedules.tables import Schedules, select_runs, select_schedule, select_schedules
-from hermes_jobs.features.search.tables.candidates import IndexedMessages
-from hermes_jobs.features.search.tables.hit_context import passages, passages_at
-from hermes_jobs.features.search.tables.message_search import count_messages, search, select_recent, within
-from hermes_jobs.features.search.tables.search_index import SearchIndex, in_one_piece
-from hermes_jobs.features.skills.tables import SkillUses, select_skill_uses
-from hermes_jobs.features.usage.tables.estimates import Estimates, select_estimates
-from hermes_jobs.features.usage.tables.usage import (
-    Responses,
-    select_labels,
-    select_spending,
-    select_unknown_costs,
-)
 from hermes_jobs.kernel.engine.ports.conversation_search import (
-    EVERYWHERE,
-    Passage,
-    Scope,
-    SearchHit,
-    SessionSummary,
     TranscriptMessage,
 )
 from hermes_jobs.kernel.feature import parts
@@ -55,7 +22,7 @@ from hermes_jobs.kernel.views.counts import select_counts, select_unattended
 from hermes_jobs.kernel.views.message_texts import texts_of
 from hermes_jobs.kernel.views.messages import Messages
 from hermes_jobs.kernel.views.models import MessageView, StatusFilter, TurnView, ViewsStatus
-from hermes_jobs.kernel.views.projection import Projection
+from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.queue_waits import Waits
 from hermes_jobs.kernel.views.sessions import Sessions
 from hermes_jobs.kernel.views.status import select_status
@@ -69,25 +36,12 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-if TYPE_CHECKING:
-    from hermes_jobs.features.usage.tables.report import Period, Report
+PROJECTIONS: tuple[Projection, ...] = (Sessions(), Children(), Steps(), Waits(), ApprovalRuleTexts())
 
-PROJECTIONS: tuple[Projection, ...] = (
-    Sessions(),
-    Children(),
-    Responses(),
-    Steps(),
-    Estimates(),
-    SkillUses(),
-    Schedules(),
-    Reviews(),
-    Verifications(),
-    Waits(),
-    Fill(),
-    MemoryUses(),
-    ApprovalRuleTexts(),
-    Consolidations(),
-)
+
+def _finish(rows: Connection) -> None:
+    for built in parts("built"):
+        built(rows)
 
 
 def _answering(select: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Views, P], T]:
@@ -110,17 +64,10 @@ class Views:
         """`notify` is called with a sentence that names the process it waits for."""
         self._log = log
         self._texts = texts_of(log)
-        texts = self._texts
-        of_features: list[Projection] = [table() for table in parts("table")]
-        others: Sequence[Projection] = (
-            Messages(texts),
-            Turns(texts),
-            SearchIndex(log.result, texts),
-            Exchanges(),
-            Entities(),
-            Embeddings(log.result),
-        )
-        self._store = Store(log, folder, (*PROJECTIONS, *of_features, *others), in_one_piece, notify)
+        sources = ViewSources(log.result, self._texts)
+        of_features = chain.from_iterable(tables(sources) for tables in parts("tables"))
+        projections = (*PROJECTIONS, Messages(self._texts), Turns(self._texts), *of_features)
+        self._store = Store(log, folder, projections, _finish, notify)
 
     def read(self, select: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The answer of that query, with these arguments."""
@@ -206,108 +153,17 @@ class Views:
             for message in messages
         )
 
-    # --- messages ---------------------------------------------------------------------------------
+    # --- for queries of features ------------------------------------------------------------------
 
-    def search(self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SearchHit, ...]:
-        """The messages that match the query best (see `hermes_jobs.text.search.query`).
-
-        The hits of a lineage are grouped, each lineage's best before any second one. No query raises.
-        """
-        return self._store.read(
-            lambda rows: search(
-                IndexedMessages(rows, self._texts), query, within(rows, scope), limit, self._log.result
-            )
-        )
-
-    def passages(
-        self, query: str, *, scope: Scope = EVERYWHERE, limit: int = 10, least: float = 0.0
-    ) -> tuple[Passage, ...]:
-        """See `ConversationSearch`."""
-
-        def read(rows: Connection) -> tuple[Passage, ...]:
-            index = IndexedMessages(rows, self._texts)
-            return passages(index, query, within(rows, scope), limit, self._log.result, least)
-
-        return self._store.read(read)
-
-    def searched(self, scope: Scope = EVERYWHERE) -> int:
-        """The approximate number of messages that a search there covers."""
-        return self._store.read(lambda rows: count_messages(rows, within(rows, scope)))
-
-    def recent(self, *, scope: Scope = EVERYWHERE, limit: int = 20) -> tuple[SessionSummary, ...]:
-        """Lineages within the scope's kinds and source, the last used first."""
-        return self._store.read(lambda rows: select_recent(rows, within(rows, scope), limit))
-
-    names_of = _answering(select_names)
-
-    # --- consolidation ----------------------------------------------------------------------------
-
-    finished_unread = _answering(select_finished_unread)
-    unread_turns = _answering(select_unread)
-
-    # --- vectors ----------------------------------------------------------------------------------
+    def result(self, call: str) -> str | None:
+        """A large result, whole; see `EventLog.result`."""
+        return self._log.result(call)
 
     def texts_at(self, positions: Iterable[int]) -> Mapping[int, str]:
         """The texts of the messages at these positions of the log."""
         return self._texts(positions)
 
-    without_vectors = _answering(select_missing)
-    exchanges_without_vectors = _answering(select_exchanges_without)
-    exchanges = _answering(select_exchanges)
-    embedding_counts = _answering(select_embedding_counts)
-
-    def has_vectors(self, model: str) -> bool:
-        """See `VectorSearch`."""
-        return self.embedding_counts(model).there > 0
-
-    def nearest_texts(
-        self, model: str, vector: bytes, digests: Collection[str], *, least: float, limit: int
-    ) -> tuple[str, ...]:
-        """See `VectorSearch`."""
-        neighbours = self._store.read(lambda rows: nearest_texts(rows, model, vector, digests, limit))
-        return tuple(neighbour.digest for neighbour in neighbours if neighbour.cosine >= least)
-
-    def nearest_passages(
-        self, model: str, vector: bytes, *, outside: str, least: float, limit: int
-    ) -> tuple[Passage, ...]:
-        """See `VectorSearch`."""
-        scope = Scope(outside=outside)
-
-        def query(rows: Connection) -> tuple[Passage, ...]:
-            own = within(rows, scope).outside or ""
-            near = nearest_exchanges(rows, model, vector, own, limit)
-            digests = [neighbour.digest for neighbour in near if neighbour.cosine >= least]
-            exchanges = select_exchanges(rows, digests)
-            firsts = [exchanges[digest].positions[0] for digest in digests]
-            return passages_at(IndexedMessages(rows, self._texts), firsts, self._log.result)
-
-        return self._store.read(query)
-
-    # --- reviews, memory and skills ---------------------------------------------------------------
-
-    reviews = _answering(select_reviews)
-    review = _answering(select_review)
-    verifications = _answering(select_verifications)
-    memory_uses = _answering(select_memory_uses)
-    skill_uses = _answering(select_skill_uses)
-
-    # --- usage ----------------------------------------------------------------------------
-
-    spending = _answering(select_spending)
-    labels = _answering(select_labels)
-    unknown_costs = _answering(select_unknown_costs)
-    estimates = _answering(select_estimates)
     counts = _answering(select_counts)
-
-    def report(
-        self, *, since: datetime, until: datetime, period: Period = "day", zone: tzinfo | None = None
-    ) -> Report:
-        """Spending, waits, memory and scheduled runs between two moments, by period."""
-        from hermes_jobs.features.usage.tables.report import select_report
-
-        return self._store.read(
-            lambda rows: select_report(rows, since=since, until=until, period=period, zone=zone)
-        )
 
     # --- unattended work --------------------------------------------------------------------------
 
@@ -315,10 +171,7 @@ class Views:
 
     # --- schedules --------------------------------------------------------------------------------
 
-    schedules = _answering(select_schedules)
-    schedule = _answering(select_schedule)
     find_schedule = _answering(id_lookup.find_schedule)
-    runs = _answering(select_runs)
 
     # --- the files --------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.consolidation.tables import select_unread
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import ToolMessage
@@ -125,7 +127,7 @@ class BenchHome:
 
     def consolidate(self, session: str) -> None:
         """Request observations of the sessions; `rest` records them."""
-        unread = self.application.views.unread_turns(session)
+        unread = self.application.views.read(select_unread, session)
         if unread is not None:
             self.application.consolidations.ask(self._worker.engine, unread)
 
@@ -138,7 +140,7 @@ class BenchHome:
 
     def spent(self) -> SpentTokens:
         """The usage of this home's whole log."""
-        rows = self.application.views.spending(by="model")
+        rows = self.application.views.read(select_spending, by="model")
         return SpentTokens(sum(row.requests for row in rows), sum(row.usage.total_tokens for row in rows))
 
     def _has_ended(self, stream: str, turn: str) -> bool:

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from hermes_jobs.features.memory.rules.memory import TARGETS
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel.engine.ports.conversation_search import Passage
 from hermes_jobs.kernel.events import Opening
 from hermes_jobs.settings import Settings
@@ -173,7 +174,9 @@ class LearningBench:
         folder = self._folder / "asked"  # its name is in the prompt, and must tell nothing
         shutil.copytree(weeks, folder, ignore=shutil.ignore_patterns("run"))
         with opened(settings_for(self._settings, folder, recall=way.recall), self._environ, folder) as home:
-            passages = home.application.views.passages(as_question(fact.question), limit=max(K))
+            passages = Conversations(home.application.views).passages(
+                as_question(fact.question), limit=max(K)
+            )
             before = home.spent()
             replied = home.say("asked", fact.question, self._opening(way, person))
             after = home.spent()

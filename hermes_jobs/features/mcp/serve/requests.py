@@ -18,8 +18,10 @@ from hermes_jobs.features.memory.rules.memory import TARGETS
 from hermes_jobs.features.schedules.cli.format import timing_words
 from hermes_jobs.features.schedules.rules.commands import USER
 from hermes_jobs.features.schedules.schedule_json import schedule_json
+from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.features.schedules.tools import Action
 from hermes_jobs.features.search.cli import hit_json
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import SessionChoice
@@ -193,7 +195,7 @@ class Requests:
         """Search all conversations, best hits first."""
         hits = [
             msgspec.structs.replace(hit, snippet=hit.snippet.replace(OPEN, "").replace(CLOSE, ""))
-            for hit in self._views.search(query, limit=limit)
+            for hit in Conversations(self._views).search(query, limit=limit)
         ]
         lines = [f"{hit.session}  {format_time(hit.at)}  {hit.role}: {hit.snippet}" for hit in hits]
         text = "\n".join(lines) or "Nothing was found."
@@ -213,7 +215,7 @@ class Requests:
 
     def schedules(self) -> SendReply:
         """The schedules, next due first."""
-        schedule_views = self._views.schedules()
+        schedule_views = self._views.read(select_schedules)
         lines = [
             f"{schedule.id}  {schedule.status}  {timing_words(schedule.plan)}: {schedule.plan.name}"
             for schedule in schedule_views

@@ -12,11 +12,11 @@ import msgspec
 from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import PREFIX, vectors_of
 from hermes_jobs.features.recall.tables.exchanges import LINEAGES, Exchange, positions_of
-from hermes_jobs.features.search.tables.search_index import LargeResults
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.views.children import CHAIN
+from hermes_jobs.kernel.views.message_texts import LargeResults
 from hermes_jobs.text.vectors import nearest, signs
 
 

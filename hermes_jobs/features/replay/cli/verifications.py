@@ -9,6 +9,7 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.memory.rules.writes import preview
+from hermes_jobs.features.replay.tables import select_verifications
 from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
 from hermes_jobs.text.figures import pluralize
 
@@ -27,7 +28,7 @@ def verifications_by_subject(application: Application) -> VerificationsBySubject
     """The findings, by kind, name and review."""
     return {
         (verification.kind, verification.name, verification.review): verification
-        for verification in application.views.verifications()
+        for verification in application.views.read(select_verifications)
     }
 
 
@@ -118,7 +119,7 @@ def decide(
     undecided ones. Raises `Rejected`."""
     from hermes_jobs.kernel.streams.streams import combine
 
-    verifications = application.views.verifications(review)
+    verifications = application.views.read(select_verifications, review)
     chosen = _chosen(verifications, numbers)
     if not chosen:
         raise Rejected(

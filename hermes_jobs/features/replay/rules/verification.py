@@ -33,8 +33,9 @@ from hermes_jobs.features.replay.rules.experiment import (
     stream_of,
 )
 from hermes_jobs.features.replay.rules.replay import Outcome, ReplayCall, required_plan, step_id
-from hermes_jobs.kernel.events import HelperCallFailed
+from hermes_jobs.kernel.events import HelperCallFailed, SessionEvent, TurnEnd
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.text.figures import pluralize
@@ -66,8 +67,14 @@ class Compared(NamedTuple):
 # --- beginning ----------------------------------------------------------------------------------
 
 
-def requested(review: Session, turn: Turn) -> Iterator[StreamEvents]:
+def react(session: Session, _version: int, event: SessionEvent, _load: StateLoader) -> Iterator[StreamEvents]:
     """The verification that is requested at the end of a review's turn, if it saved anything."""
+    turn = session.find(event.turn) if isinstance(event, TurnEnd) else None
+    if turn is not None and session.forked_from is not None and review_rules.is_its_turn(session, turn):
+        yield from _requested(session, turn)
+
+
+def _requested(review: Session, turn: Turn) -> Iterator[StreamEvents]:
     started = review.started
     if started is None or started.verify == "off" or started.at is None or not turn.saves:
         return

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.features.replay.tables import select_verifications
 from hermes_jobs.features.reviews.cli.curate import apply, curate, details_json, keep, review_json
+from hermes_jobs.features.reviews.tables import select_review, select_reviews
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, review_argument
@@ -39,7 +41,7 @@ def reviews() -> None:
 @pass_context
 def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
     """List reviews, newest first."""
-    rows = context.application.views.reviews(limit=limit)
+    rows = context.application.views.read(select_reviews, limit=limit)
     if as_json:
         REVIEWS.print_list(rows, as_json=True)
         return
@@ -60,7 +62,7 @@ def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
 def show_review(context: CliContext, review_id: str, limit: int | None, as_json: bool) -> None:
     """Show a review: why it was due, what it did, what it saved."""
     views = context.application.views
-    review = views.review(review_id)
+    review = views.read(select_review, review_id)
     turn = views.turn(review.work) if review.work else None
     steps = newest(turn.steps, limit) if turn else ()
 
@@ -91,7 +93,7 @@ def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepVie
     if review.kind != "curate":
         from hermes_jobs.features.replay.cli.verifications import print_findings
 
-        print_findings(context.application, context.application.views.verifications(review.id))
+        print_findings(context.application, context.application.views.read(select_verifications, review.id))
     if review.work:
         note(f"Step by step: hermes-jobs turns show {review.work}")
 
@@ -122,7 +124,7 @@ def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
     from hermes_jobs.kernel.turns.session import stream_of
 
     application = context.application
-    review = application.views.review(review_id)
+    review = application.views.read(select_review, review_id)
     if review.kind == "consolidate":
         application.engine().change(consolidation.again(review.lineage, review.id), "reviews retry")
         _print_outcome(context, review.id, "is due again", as_json=as_json)
@@ -145,7 +147,7 @@ def cancel_review(context: CliContext, review_id: str, as_json: bool) -> None:
     from hermes_jobs.kernel.turns.session import stream_of
 
     application = context.application
-    review = application.views.review(review_id)
+    review = application.views.read(select_review, review_id)
     engine = application.engine()
     if review.kind == "consolidate":
         engine.change(consolidation.cancel(review.lineage, review.id, "user"), "reviews cancel")
@@ -163,7 +165,9 @@ reviews.add_command(keep)
 
 def _print_outcome(context: CliContext, review: str, text: str, *, as_json: bool) -> None:
     views = context.application.views
-    REVIEWS.print_outcome(lambda: views.review(review), f"Review {review} {text}.", as_json=as_json)
+    REVIEWS.print_outcome(
+        lambda: views.read(select_review, review), f"Review {review} {text}.", as_json=as_json
+    )
 
 
 def _fields(review: ReviewView) -> Sequence[tuple[str, str]]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.features.replay.tables import select_verifications
+from hermes_jobs.features.reviews.tables import select_review, select_reviews
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
     example,
@@ -51,7 +53,9 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
     application.engine().change(request_review(review, "asked for by a person"), "reviews curate")
     if not wait:
         queued = f"Review {review} is queued: hermes-jobs reviews show {review}"
-        print_result(lambda: review_json(application.views.review(review)), queued, as_json=as_json)
+        print_result(
+            lambda: review_json(application.views.read(select_review, review)), queued, as_json=as_json
+        )
         return 0
     note(f"Review {review} looks through the skills …")
     application = context.application
@@ -70,7 +74,7 @@ def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool
 def _refuse_second(context: CliContext) -> None:
     from hermes_jobs.errors import Rejected
 
-    for review in context.application.views.reviews(limit=MAX_SEARCHED):
+    for review in context.application.views.read(select_reviews, limit=MAX_SEARCHED):
         if review.kind == "curate" and review.status in {"waiting", "running"}:
             raise Rejected(
                 f"Review {review.id} is at it already ({review.status}).",
@@ -84,7 +88,7 @@ def _print_end(context: CliContext, review: str, *, as_json: bool) -> int:
     from hermes_jobs.interfaces.cli.exit_codes import FAILED
 
     application = context.application
-    ended = application.views.review(review)
+    ended = application.views.read(select_review, review)
 
     def print_text() -> None:
         if ended.status == "completed":
@@ -114,7 +118,7 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
     if review.kind == "curate":
         text["proposals"] = proposal_views(context.application, review.id)
     else:
-        text["tried_out"] = context.application.views.verifications(review.id)
+        text["tried_out"] = context.application.views.read(select_verifications, review.id)
     return text
 
 
@@ -135,7 +139,7 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
     from hermes_jobs.features.reviews.cli import proposal_format
 
     application = context.application
-    review = application.views.review(review_id)
+    review = application.views.read(select_review, review_id)
     if review.kind != "curate":
         _decide(context, review, numbers, keep=False, as_json=as_json)
         return
@@ -163,7 +167,7 @@ def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json:
 
     `reviews show` prints the numbers. --only also keeps what could not be tested.
     """
-    review = context.application.views.review(review_id)
+    review = context.application.views.read(select_review, review_id)
     _decide(context, review, numbers, keep=True, as_json=as_json)
 
 

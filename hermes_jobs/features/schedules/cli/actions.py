@@ -11,6 +11,7 @@ from hermes_jobs.features.schedules.rules.commands import Pause, Remove, Resume,
 from hermes_jobs.features.schedules.rules.runs import Run
 from hermes_jobs.features.schedules.rules.timing import rule_of
 from hermes_jobs.features.schedules.schedule_json import schedule_json
+from hermes_jobs.features.schedules.tables import select_schedule
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import (
     WaitOptions,
@@ -71,10 +72,10 @@ def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) ->
     name = application.ids.name
     run = Run(turn=name("t"), session=name("s"))
     schedule = application.views.find_schedule(schedule_id)
-    application.check(application.views.schedule(schedule).plan.model)
+    application.check(application.views.read(select_schedule, schedule).plan.model)
     now = application.clock.now()
     application.engine().change(RunNow(schedule=schedule, now=now, run=run), "schedule run")
-    session = application.views.schedule(schedule).plan.session or run.session
+    session = application.views.read(select_schedule, schedule).plan.session or run.session
     submitted = Submitted(turn=run.turn, stream=stream_of(session))
     if not waiting.wait:
         from hermes_jobs.interfaces.cli.detach import detach
@@ -92,7 +93,7 @@ def _act(
     name = application.views.find_schedule(name_or_id)
     act: ScheduleCommand = kind(schedule=name, now=application.clock.now())
     application.engine().change(act, f"schedule {kind.__name__.lower()}")
-    schedule = application.views.schedule(name)
+    schedule = application.views.read(select_schedule, name)
     due = schedule.next_due if schedule.status == "active" else None
     when = f"; next: {due_time(rule_of(schedule.plan), due)}" if due is not None else ""
     text = f"The schedule {name} ({schedule.plan.name}) {action}{when}."

@@ -20,6 +20,7 @@ from hermes_jobs.features.schedules.rules.commands import Add, Edit
 from hermes_jobs.features.schedules.rules.names import name_from, unused
 from hermes_jobs.features.schedules.rules.timing import rule_of, zone_of
 from hermes_jobs.features.schedules.schedule_json import NEXT, schedule_json
+from hermes_jobs.features.schedules.tables import select_schedule, select_schedules
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument, yes_option
@@ -102,7 +103,7 @@ def edit_schedule(
     application = context.application
     now = application.clock.now()
     schedule = application.views.find_schedule(schedule_id)
-    before = application.views.schedule(schedule).plan
+    before = application.views.read(select_schedule, schedule).plan
     zone = wanted.tz or before.timezone
     zone_of(zone)
     understood = _interpret(context, wanted, schedule, zone, now)
@@ -150,13 +151,15 @@ def _named(context: CliContext, inputs: ScheduleInput, plan: Plan) -> Plan:
     if inputs.name is not None:
         _check_unused(context, inputs.name)
         return plan
-    others = [other.plan.name for other in context.application.views.schedules()]
+    others = [other.plan.name for other in context.application.views.read(select_schedules)]
     return msgspec.structs.replace(plan, name=unused(name_from(plan.text), others))
 
 
 def _check_unused(context: CliContext, name: str, schedule: str | None = None) -> None:
     """Raise a usage error for the name of another schedule."""
-    others = [other.plan.name for other in context.application.views.schedules() if other.id != schedule]
+    others = [
+        other.plan.name for other in context.application.views.read(select_schedules) if other.id != schedule
+    ]
     if unused(name, others) != name:
         raise click.BadParameter(f"there is a schedule {name!r} already.", param_hint="--name")
 
@@ -172,7 +175,7 @@ def _show(context: CliContext, changed: DecisionResult) -> None:
 
 
 def _print_outcome(context: CliContext, schedule: str, text: str, *, as_json: bool) -> None:
-    view = context.application.views.schedule(schedule)
+    view = context.application.views.read(select_schedule, schedule)
 
     def outcome() -> None:
         click.echo(schedule)

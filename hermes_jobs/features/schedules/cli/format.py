@@ -15,6 +15,7 @@ from hermes_jobs.features.schedules.rules.runs import MOST_COUNTED
 from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
 from hermes_jobs.features.schedules.schedule_json import upcoming
 from hermes_jobs.features.schedules.tables import RunView, ScheduleView
+from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time, to_local
 from hermes_jobs.interfaces.cli.output import note, one_line, print_text, short_path
@@ -110,7 +111,10 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
         ("Added", f"{format_time(schedule.added_at)} by {schedule.added_by}"),
         ("Runs", _counts(schedule)),
         ("Cost so far", money(schedule.totals.cost_usd, schedule.totals.known_cost_usd)),
-        ("Not in it", figures.unknown_costs(context.application.views.unknown_costs(schedule=schedule.id))),
+        (
+            "Not in it",
+            figures.unknown_costs(context.application.views.read(select_unknown_costs, schedule=schedule.id)),
+        ),
         ("Last", "" if last is None else run_line(rule, last)),
         ("Delivery", "" if last is None else deliveries_line(last)),
     ]

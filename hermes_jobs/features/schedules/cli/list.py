@@ -16,7 +16,13 @@ from hermes_jobs.features.schedules.cli.format import (
 )
 from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
 from hermes_jobs.features.schedules.schedule_json import NEXT, run_json, schedule_json
-from hermes_jobs.features.schedules.tables import RunView, ScheduleView
+from hermes_jobs.features.schedules.tables import (
+    RunView,
+    ScheduleView,
+    select_runs,
+    select_schedule,
+    select_schedules,
+)
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
 from hermes_jobs.interfaces.cli.resource import Resource
@@ -31,7 +37,7 @@ from hermes_jobs.text.figures import money
 @pass_context
 def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
     """List schedules, next due first."""
-    schedules = context.application.views.schedules(removed=everything)[:limit]
+    schedules = context.application.views.read(select_schedules, removed=everything)[:limit]
     SCHEDULES.print_list(schedules, as_json=as_json)
     if not as_json:
         note_overdue(context.application, schedules)
@@ -45,7 +51,7 @@ def list_schedules(context: CliContext, everything: bool, limit: int, as_json: b
 def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show a schedule: its task, timing, last result and cost."""
     views = context.application.views
-    schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
+    schedule = views.read(select_schedule, views.find_schedule(schedule_id, removed=True))
     SCHEDULES._replace(
         to_json=lambda item: schedule_json(item, limit),
         fields=lambda item: schedule_fields(context, item, limit),
@@ -62,8 +68,10 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
 def show_history(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
     """Show a schedule's past due times: each run with its result and deliveries, and each missed run."""
     views = context.application.views
-    schedule = views.schedule(views.find_schedule(schedule_id, removed=True))
-    _runs(rule_of(schedule.plan)).print_list(views.runs(schedule.id, limit=limit), as_json=as_json)
+    schedule = views.read(select_schedule, views.find_schedule(schedule_id, removed=True))
+    _runs(rule_of(schedule.plan)).print_list(
+        views.read(select_runs, schedule.id, limit=limit), as_json=as_json
+    )
 
 
 def _next(schedule: ScheduleView) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from hermes_jobs.features.search.tables.candidates import Candidate, IndexedMessages, messages_at
 from hermes_jobs.features.search.tables.message_search import Answer, answers, hits
-from hermes_jobs.features.search.tables.search_index import LargeResults
 from hermes_jobs.kernel.engine.ports.conversation_search import Near, Passage, Role, Scope
-from hermes_jobs.kernel.views.message_texts import Texts
+from hermes_jobs.kernel.views.message_texts import LargeResults, Texts
 from hermes_jobs.text.search import Matcher, best_window
 from hermes_jobs.text.search.folding import normal
 

@@ -23,11 +23,12 @@ from hermes_jobs.features.search.tables.question_candidates import (
     passages_of,
     question_candidates,
 )
-from hermes_jobs.features.search.tables.search_index import OF_THE_PAST, LargeResults
+from hermes_jobs.features.search.tables.search_index import OF_THE_PAST
 from hermes_jobs.kernel.engine.ports.conversation_search import Role, Scope, SearchHit, SessionSummary
 from hermes_jobs.kernel.events import SessionKind
 from hermes_jobs.kernel.views.children import CHAIN
 from hermes_jobs.kernel.views.list_filters import HIDDEN_KINDS
+from hermes_jobs.kernel.views.message_texts import LargeResults
 from hermes_jobs.kernel.views.rows import fetched
 from hermes_jobs.text.search import Matcher, Term, parse, positive_terms, snippet
 from hermes_jobs.text.search.question import Question, QuestionWord, asks_for_now, question

@@ -6,7 +6,7 @@ entry is never changed. Large results are indexed with their whole text, which i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from sqlite3 import Connection
 from typing import Final, NamedTuple
@@ -21,7 +21,7 @@ from hermes_jobs.kernel.events import SessionKind
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
-from hermes_jobs.kernel.views.message_texts import Texts, text_of
+from hermes_jobs.kernel.views.message_texts import LargeResults, Texts, text_of
 from hermes_jobs.kernel.views.messages import was_cut
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
@@ -43,7 +43,6 @@ _SETTINGS = f"""
     INSERT INTO {{0}} ({{0}}, rank) VALUES ('crisismerge', {PIECES});
 """
 
-LargeResults = Callable[[str], str | None]
 """Gives the whole of a large result by its call."""
 
 

@@ -9,7 +9,6 @@ import msgspec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.replay.cli.verifications import (
     VerificationsBySubject,
     mark_of,
@@ -21,10 +20,11 @@ from hermes_jobs.features.skills.disk import Problem
 from hermes_jobs.features.skills.front_matter import NO_NEEDS, Needs
 from hermes_jobs.features.skills.guard import concerns_of, verdict
 from hermes_jobs.features.skills.rules.skill import MAIN_FILE, Skill, stream_of
-from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.text.scan import scan
 
@@ -41,8 +41,8 @@ class ProposalRow(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     old_string: str
     new_string: str
-    author: memory_events.Author
-    evidence: memory_events.Evidence | None
+    author: Author
+    evidence: Evidence | None
 
     def text(self) -> str:
         """The text that it would write."""
@@ -214,7 +214,7 @@ def skill_rows(application: Application) -> tuple[list[SkillRow], Sequence[Probl
     """Every skill, also proposed ones, by name; and unusable folders."""
     catalog = application.skills.preview()
     entries, problems = catalog.read_entries()
-    uses = application.views.skill_uses()
+    uses = application.views.read(select_skill_uses)
     verified = verifications_by_subject(application)
     rows = [_row(entry, uses.get(entry.name, SkillUse()), catalog.platform, verified) for entry in entries]
     names = {row.name for row in rows}
@@ -235,7 +235,7 @@ def skill_details(application: Application, name: str) -> SkillDetails:
         return SkillDetails(
             **msgspec.structs.asdict(row), content="", tags=(), platforms=(), requires_toolsets=(), verdict=""
         )
-    use = application.views.skill_uses().get(entry.name, SkillUse())
+    use = application.views.read(select_skill_uses).get(entry.name, SkillUse())
     files = {MAIN_FILE: catalog.file(entry, MAIN_FILE)} if entry.skill is None else entry.skill.files
     text = entry.text
     return SkillDetails(
@@ -278,7 +278,7 @@ def skill_writes(application: Application, name: str) -> list[WriteRow]:
 
 def _write(recorded: RecordedEvent, undone: int | None, *, is_update: bool) -> WriteRow:
     event = recorded.event
-    evidence: memory_events.Evidence | None = getattr(event, "evidence", None)
+    evidence: Evidence | None = getattr(event, "evidence", None)
     request: skills_events.SkillRequest | None = getattr(event, "request", None)
     path = request.path if request else getattr(event, "path", "")
     return WriteRow(

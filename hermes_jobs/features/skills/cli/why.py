@@ -12,10 +12,11 @@ from hermes_jobs.bootstrap.replays import verifications_of
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.memory.cli.format import AUTHORS
 from hermes_jobs.features.replay.cli.verifications import finding_lines
-from hermes_jobs.features.replay.tables import VerificationView
+from hermes_jobs.features.replay.tables import VerificationView, select_verifications
+from hermes_jobs.features.reviews.tables import select_review
 from hermes_jobs.features.skills.cli.format import WriteRow, origin_line, skill_writes, use_fields
 from hermes_jobs.features.skills.rules.skill import stream_of
-from hermes_jobs.features.skills.tables import SkillUse
+from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_heading, print_text
 from hermes_jobs.kernel import events as e
@@ -62,7 +63,7 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
     skill = application.skills.preview().past(name)
     writes = skill_writes(application, name)
     events = {event.version: event.event for event in application.log.read(stream_of(name))}
-    verified = application.views.verifications()
+    verified = application.views.read(select_verifications)
     verifications = {
         verification.review: verification
         for verification in verified
@@ -73,7 +74,7 @@ def skill_why(application: Application, name: str, limit: int | None) -> SkillWh
         name=skill.name,
         there=skill.exists,
         installed_from=origin_line(skill.origin) if skill.origin is not None else "",
-        use=application.views.skill_uses().get(name, SkillUse()),
+        use=application.views.read(select_skill_uses).get(name, SkillUse()),
         writes=tuple(_write(application, row, events[row.version], verifications) for row in rows),
         undo=f"hermes-jobs skills undo {name}" if skill.past else "",
     )
@@ -100,7 +101,7 @@ def _write(
 
 def _reason(application: Application, review: str | None) -> str:
     try:
-        return application.views.review(review).reason if review else ""
+        return application.views.read(select_review, review).reason if review else ""
     except Rejected:  # its session was deleted
         return ""
 
@@ -119,7 +120,7 @@ def _turns(application: Application, row: WriteRow, review: str | None) -> Itera
         for turn in (experiment.plan.turns if experiment.plan else ())
     ]
     after = (
-        application.views.review(review).turn
+        application.views.read(select_review, review).turn
         if review and not turns and _reason(application, review)
         else None
     )

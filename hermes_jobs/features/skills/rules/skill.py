@@ -10,10 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.memory.rules.memory import PERSONS
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.events import SkillFile
+from hermes_jobs.kernel.events.origins import Author, Evidence
 
 PREFIX = "skill-"
 ARCHIVE = "archive"
@@ -30,8 +30,8 @@ class SkillProposal(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     request: skills_events.SkillRequest
     rules: tuple[str, ...]
-    author: memory_events.Author
-    evidence: memory_events.Evidence | None
+    author: Author
+    evidence: Evidence | None
     before: SkillFile | None
 
     @property
@@ -258,7 +258,7 @@ def changes(
     skill: Skill,
     files: Files,
     *,
-    author: memory_events.Author,
+    author: Author,
     category: str | None = None,
     undoes: int | None = None,
     conflicts: Collection[str] = (),
@@ -305,7 +305,7 @@ def _change_of(
     skill: Skill,
     path: str,
     file: SkillFile | None,
-    author: memory_events.Author,
+    author: Author,
     undoes: int | None,
     *,
     conflict: bool,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.features.usage.tables.report import select_report
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_day, format_time, to_local
 from hermes_jobs.interfaces.cli.options import example, exclude, json_option, since_option
@@ -55,7 +56,7 @@ def _report(context: CliContext, since: datetime | None) -> Report:
         raise click.BadParameter(f"{format_time(start)} has not come yet.", param_hint="--since")
     days = (until - start).days
     period: Period = "day" if days <= BY_DAY else "week" if days <= BY_WEEK else "month"
-    return context.application.views.report(since=start, until=until, period=period, zone=zone)
+    return context.application.views.read(select_report, since=start, until=until, period=period, zone=zone)
 
 
 def _as_object(report: Report) -> dict[str, object]:

@@ -8,8 +8,14 @@ from typing import get_args
 
 import click
 
-from hermes_jobs.features.usage.tables.estimates import Estimate
-from hermes_jobs.features.usage.tables.usage import Spending, SpendingKey
+from hermes_jobs.features.usage.tables.estimates import Estimate, select_estimates
+from hermes_jobs.features.usage.tables.usage import (
+    Spending,
+    SpendingKey,
+    select_labels,
+    select_spending,
+    select_unknown_costs,
+)
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.moments import format_day, log_moment
 from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, since_option
@@ -53,17 +59,17 @@ def usage(
     moment = log_moment(since)
     views = context.application.views
     if estimated:
-        ESTIMATES.print_list(newest(views.estimates(since=moment), limit), as_json=as_json)
+        ESTIMATES.print_list(newest(views.read(select_estimates, since=moment), limit), as_json=as_json)
         return
-    spending = views.spending(by=by, since=moment, zone=zone)
+    spending = views.read(select_spending, by=by, since=moment, zone=zone)
     rows = newest(spending, limit) if by == "day" else spending[:limit]
-    labels = {} if as_json else dict(views.labels(by, [row.key for row in rows]))
+    labels = {} if as_json else dict(views.read(select_labels, by, [row.key for row in rows]))
     if by == "root" and not as_json:  # titles and reviews belong to no turn
-        others = views.labels("session", [row.key for row in rows if row.key not in labels])
+        others = views.read(select_labels, "session", [row.key for row in rows if row.key not in labels])
         labels.update({session: f"(between turns) {title}" for session, title in others.items()})
     _spending(by, rows, labels).print_list(rows, as_json=as_json)
     if not as_json:
-        note_unknown_costs(views.unknown_costs(since=moment or ""))
+        note_unknown_costs(views.read(select_unknown_costs, since=moment or ""))
         _note_unreported(rows)
 
 

@@ -112,7 +112,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def select_report(
-    connection: Connection, *, since: datetime, until: datetime, period: Period, zone: tzinfo | None
+    connection: Connection,
+    *,
+    since: datetime,
+    until: datetime,
+    period: Period = "day",
+    zone: tzinfo | None = None,
 ) -> Report:
     """The report of the time between two moments. Times of `waited` are over all of it."""
     key = _keys(connection, period, zone)

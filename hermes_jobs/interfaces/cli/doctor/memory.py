@@ -8,6 +8,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.features.memory.files import NAMES
 from hermes_jobs.features.memory.rules.memory import TARGETS, chars
+from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
 from hermes_jobs.text.figures import pluralize
 
@@ -43,6 +44,6 @@ def _embeddings(application: Application) -> Iterator[DoctorFinding]:
         text = embedder.error
         yield warn("embeddings", text.message, text.hint)
         return
-    counts = application.views.embedding_counts(embedder.model)
+    counts = application.views.read(select_embedding_counts, embedder.model)
     more = f", {counts.planned} more planned" if counts.planned else ""
     yield ok("embeddings", f"{pluralize(counts.there, 'vector')} of {embedder.model}{more}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
+from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
 from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
@@ -94,7 +95,7 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
 
     settings = application.settings
     try:
-        used = application.views.spending(by="model")
+        used = application.views.read(select_spending, by="model")
     except HermesJobsError:
         return
     for row in used:

@@ -10,6 +10,7 @@ from hermes_jobs.features.compression.cli import compress_session, session_summa
 from hermes_jobs.features.consolidation.cli import consolidate_session
 from hermes_jobs.features.forgetting.cli import delete_session
 from hermes_jobs.features.search import cli as session_search
+from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
@@ -79,7 +80,7 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
     messages = context.application.views.messages(session.id)
     if limit is not None:
         messages = messages[-limit:]
-    unknown = context.application.views.unknown_costs(lineage=session.lineage)
+    unknown = context.application.views.read(select_unknown_costs, lineage=session.lineage)
     SESSIONS._replace(
         to_json=lambda item: shown_session_json(item, messages),
         fields=lambda item: [*_fields(item), ("Not in it", unknown_costs(unknown))],

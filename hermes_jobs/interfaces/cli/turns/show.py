@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.features.usage.tables.estimates import select_estimates
+from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.moments import format_time
@@ -147,8 +149,8 @@ def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
         ("Took", _elapsed(turn, context.application.clock.now())),
         ("Tokens", tokens_label(turn.totals.usage)),
         ("Cost", money(turn.totals.cost_usd, turn.totals.known_cost_usd)),
-        ("Not in it", unknown_costs(views.unknown_costs(turns=[turn.id]))),
-        ("Besides", _about(views.estimates(turn=turn.id))),
+        ("Not in it", unknown_costs(views.read(select_unknown_costs, turns=[turn.id]))),
+        ("Besides", _about(views.read(select_estimates, turn=turn.id))),
         ("Rated", rating_label(turn)),
         ("Labels", ", ".join(turn.labels)),
         ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
@@ -245,7 +247,7 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
     from hermes_jobs.interfaces.html.turn_page import turn_page
 
     timeline, events = _timeline(context, turn)
-    unknown = context.application.views.unknown_costs(turns=[turn.id])
+    unknown = context.application.views.read(select_unknown_costs, turns=[turn.id])
     sent = None
     with suppress(Rejected):  # nothing was sent yet
         sent = find_request(context.application, turn, events)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import click
 
+from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
@@ -142,6 +143,6 @@ def _print(context: CliContext, tree: Tree, turn: str) -> None:
     turns = [node.turn.id for node in tree.walk()]
     if not tree.children:
         note(f"Turn {turn} has no sub-agents.")
-    if text := unknown_costs(context.application.views.unknown_costs(turns=turns)):
+    if text := unknown_costs(context.application.views.read(select_unknown_costs, turns=turns)):
         note(f"Not in the costs: {text}.")
     note_waiting(tree)

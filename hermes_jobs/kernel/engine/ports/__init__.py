@@ -14,7 +14,6 @@ from hermes_jobs.kernel.engine.ports.listener import (
     FileSync,
     Listener,
     ListenerError,
-    MemoryWriteListener,
 )
 from hermes_jobs.kernel.engine.ports.model import (
     ConfiguredModel,

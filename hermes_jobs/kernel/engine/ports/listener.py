@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from hermes_jobs.features.memory.events import MemoryEvent
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.turns.session import Session
@@ -48,10 +47,3 @@ class Listener(Protocol):
         They may have been delivered before, by a process that died then. Takes seconds. Raises
         `ListenerError`.
         """
-
-
-class MemoryWriteListener(Listener, Protocol):
-    """A listener that is also notified of writes to the memory."""
-
-    def notify_write(self, session: Session, write: MemoryEvent) -> None:
-        """Handle a write to the memory, as part of that session. Raises `ListenerError`."""

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from hermes_jobs.features.memory.events import Author
 from hermes_jobs.kernel.engine.ports.host import Cancel
-from hermes_jobs.kernel.events import CallPattern, Effect, Payer, PlannedCall, SessionEvent, Todo
+from hermes_jobs.kernel.events import Author, CallPattern, Effect, Payer, PlannedCall, SessionEvent, Todo
 from hermes_jobs.kernel.streams.approval_rules import Permissions
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.call import OpenInput, OpenTask

@@ -1,0 +1,17 @@
+"""The kinds of its streams."""
+
+from __future__ import annotations
+
+from hermes_jobs.features.consolidation import rules
+from hermes_jobs.kernel.streams.stream_kind import StreamKind
+
+STREAMS = (
+    StreamKind(
+        rules.PREFIX,
+        rules.Consolidation,
+        rules.evolve,
+        rules.next_steps,
+        rules.charges,
+        purpose=lambda _stream: rules.PURPOSE,
+    ),
+)
