@@ -28,7 +28,7 @@ NOT_YET = {
     "memory": "forgetting recall replay",
     "recall": "search",
     "replay": "memory skills snapshots",
-    "reviews": "consolidation gateway replay skills",
+    "reviews": "consolidation gateway memory replay skills",
     "schedules": "deliveries usage",
     "skills": "memory replay reviews snapshots",
     "telegram": "gateway",
