@@ -32,7 +32,7 @@ NOT_YET = {
     "schedules": "deliveries usage",
     "skills": "memory replay reviews snapshots",
     "telegram": "gateway",
-    "usage": "consolidation memory replay schedules",
+    "usage": "consolidation memory schedules",
 }
 """The features of which each still imports other modules."""
 
