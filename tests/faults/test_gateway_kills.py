@@ -24,6 +24,7 @@ from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
 from tests.gateway.bot_server import BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
+from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
@@ -189,3 +190,62 @@ def test_a_gateway_frozen_past_its_lease_finds_another_in_its_place_and_nothing_
             assert len({fact.worker for fact in taken}) == 2
             assert_heard_once(log, ["one", "two", "three"])
         assert frozen.end() == 0
+
+
+def pressable(bot: BotServer) -> list[int]:
+    """The messages with a question's buttons."""
+    boards = [(number, buttons) for (_, number), buttons in bot.keyboards.items()]
+    return [number for number, buttons in boards if any(data.startswith("ask:") for _, data in buttons)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_question_survives_a_kill_at_every_append_until_it_is_answered_once(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer, tmp_path: Path, moment: Moment
+) -> None:
+    clean = AskedCall("terminal", {"command": "rm -r build"})
+    model_server.follow(
+        Script(rules=(Rule("Clean", (Answer(tool_calls=(clean,)), Answer(text="Cleaned."))),))
+    )
+    asking = {**environ, "HERMES_JOBS_AGENT__WORKDIR": str(tmp_path)}
+    code, at, turns = KILLED, 1 + MOMENTS.index(moment) - STEP, 0
+    while code == KILLED:
+        at, turns = at + STEP, turns + 1
+        (tmp_path / "build").mkdir(exist_ok=True)
+        bot.write(ANNA, f"Clean up {turns}")
+        with gateway(asking, at, moment) as dying:
+            press_when_asked(bot, dying, turns)
+            code = dying.end()
+        others_answer(asking, bot, turns)
+    with serving(asking) as served:
+        given = [fact for fact in facts_of(served.application.log) if isinstance(fact, e.ApprovalGiven)]
+        assert len(given) == turns
+    assert pressable(bot) == []
+    assert sum("rm -r build" in said for said in bot.said(ANNA)) == turns
+
+
+def others_answer(environ: Mapping[str, str], bot: BotServer, turns: int) -> None:
+    """Another gateway shows what is open; it is answered, and the turn ends."""
+    with serving(environ) as served:
+        log = served.application.log
+        wait_until(lambda: bool(pressable(bot)) or ended(bot, turns), "the question, or its end")
+        if pressable(bot):
+            press_first(bot)
+        wait_until(lambda: ended(bot, turns) and not log.steps(), "the answer")
+
+
+def ended(bot: BotServer, turns: int) -> bool:
+    return bot.said(ANNA).count("Cleaned.") == turns
+
+
+def press_when_asked(bot: BotServer, dying: Gateway, turns: int) -> None:
+    wait_until(lambda: dying.is_over() or bool(pressable(bot)), "its death, or its question")
+    if pressable(bot):
+        press_first(bot)
+        wait_until(lambda: dying.is_over() or ended(bot, turns), "its death, or its answer")
+
+
+def press_first(bot: BotServer) -> None:
+    number = pressable(bot)[0]
+    bot.press(ANNA, "✅ Once", bot.chats[ANNA][number])
