@@ -12,6 +12,7 @@ from hermes_jobs.features.memory.rules.memory import STREAM
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.system.struct_types import described
 
 SKILL_TOOL = "skill_manage"
 SHOWN = 60  # characters of an entry, so that two of them fit into a cell
@@ -42,7 +43,7 @@ def _skills(log: EventLog, review: str) -> Iterator[str]:
         match recorded.event:
             case e.ToolStarted(name=name, call=call, arguments=arguments) if name == SKILL_TOOL:
                 try:
-                    called[call] = msgspec.json.decode(arguments, type=_Named).name
+                    called[call] = msgspec.json.decode(arguments, type=described(_Named)).name
                 except msgspec.MsgspecError:
                     continue
             case e.ToolFinished(call=call, ok=True) if called.get(call):
