@@ -340,3 +340,18 @@ def test_topics_of_a_group_are_sessions(environ: Mapping[str, str], bot: BotServ
         turns = of_type(served, e.TurnSubmitted)
         first, second, third = (turn.session for turn in turns)  # type: ignore[attr-defined]
         assert first == third != second
+
+
+def test_a_schedule_that_delivers_to_a_chat_asks_there_for_this_once(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    with serving(environ), Home(environ=environ) as home:
+        added = home.schedules.add(
+            "0 9 * * *", "Clean up", workdir=str(folder), deliver=(f"telegram:{ANNA}",)
+        )
+        home.schedules.run(added.schedule)
+        text = question(bot)
+        assert bot.labels(ANNA, text) == [ONCE, NO]
+        bot.press(ANNA, ONCE, text)
+        shows(bot, "Cleaned.")
+    assert not (folder / "build").exists()
