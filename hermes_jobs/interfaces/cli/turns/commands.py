@@ -102,10 +102,12 @@ def list_turns(  # noqa: PLR0913 - its options
 
 def _note_abandoned(application: Application, turns: Sequence[TurnView]) -> None:
     """Print which running turns no process works on, and how they continue."""
+    running = [turn.id for turn in turns if turn.status in {"queued", "running"}]
+    if not running:
+        return
     from hermes_jobs.interfaces.cli.doctor.processes import runs_turns
 
-    running = [turn.id for turn in turns if turn.status in {"queued", "running"}]
-    if running and not runs_turns(application):
+    if not runs_turns(application):
         note(f"Nobody works on {', '.join(running)}: no worker is alive. To continue: hermes-jobs up,")
         note(f"  or here: hermes-jobs turns wait {running[0]}")
 
