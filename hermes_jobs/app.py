@@ -5,6 +5,8 @@ from __future__ import annotations
 FEATURES: tuple[str, ...] = (
     "memory",
     "skills",
+    "deliveries",
+    "telegram",
     "schedules",
     "gateway",
     "mcp",
@@ -23,6 +25,4 @@ FEATURES: tuple[str, ...] = (
     "web",
     "tracing",
     "questions",
-    "deliveries",
-    "telegram",
 )

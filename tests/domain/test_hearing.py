@@ -93,7 +93,7 @@ def test_the_first_message_begins_a_conversation_and_its_answer_goes_back() -> N
     assert [write.stream for write in changed.writes] == ["session-s1", "person-telegram:12"]
     turn = submitted(changed)
     assert (turn.text, turn.source, turn.session, turn.deliver) == ("Hello", "telegram", "s1", (ANNA,))
-    assert not turn.attended
+    assert turn.attended
     assert turn.opening == e.Opening(workdir="/srv/work")
 
 

@@ -24,8 +24,10 @@ class Planning(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     asking: Asking
 
     def is_offered(self, session: Session) -> bool:
-        """Whether the session is a person's: sub-agents have the mode of the agent that they work for."""
-        return session.opening is None or session.opening.kind == "conversation"
+        """Whether the session is a person's: sub-agents have the mode of the agent that they work for. A fork
+        of that agent has its tools, byte for byte."""
+        kind = session.opening.kind if session.opening is not None else "conversation"
+        return kind == "conversation" or (kind == "child" and session.forked_from is not None)
 
     def propose_plan(
         self, context: ToolContext, plan: Annotated[Plan, "The whole plan, in Markdown."]

@@ -19,10 +19,10 @@ from hermes_jobs.features.compression.compressor import Compressor, portions, su
 from hermes_jobs.features.compression.message_groups import tokens_of
 from hermes_jobs.features.compression.prune import outcome, prune
 from hermes_jobs.features.compression.setup import CompressorOptions
-from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.features.compression.summary import FIRST, UPDATE, instructions, transcript
 from hermes_jobs.features.compression.tools import RecallCompacted
 from hermes_jobs.features.mcp.sessions import NeverCancelled
+from hermes_jobs.kernel.engine.handlers.summariser import Summariser
 from hermes_jobs.kernel.engine.ports import AskSummariser, History, ToolContext
 from hermes_jobs.kernel.engine.ports.conversation_search import TranscriptMessage
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy, in_estimates
-from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.handlers.summariser import Summariser
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
-from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.kernel.engine.budget_guard import FLUSH_ANSWER
+from hermes_jobs.kernel.engine.handlers.summariser import Summariser
 from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,

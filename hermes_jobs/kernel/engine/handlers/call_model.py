@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from typing import Protocol
 
 from msgspec.structs import replace
 
-from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.kernel.engine.bounded_schema import answer_faults
 from hermes_jobs.kernel.engine.handlers.call_usage import (
     UNREPORTED,
@@ -44,6 +44,7 @@ from hermes_jobs.kernel.engine.ports.model import bill
 from hermes_jobs.kernel.events import (
     ApprovalGiven,
     ApprovalRequested,
+    ContextPressure,
     ModelCallFailed,
     ModelReplied,
     ResponseBooked,
@@ -61,6 +62,16 @@ from hermes_jobs.text.json_schema import has_patterns
 OVERFLOW = "context_overflow"
 
 
+class ContextPolicy(Protocol):
+    """What becomes of a context that fills its window; see `hermes_jobs.features.compression`."""
+
+    def on_overflow(self, session: Session, turn: Turn, error: ModelError) -> c.RequestCompression | None:
+        """The command that may make a refused prompt fit, if any."""
+
+    def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
+        """The notification about how full the context is, if that has changed."""
+
+
 class CallModel:
     """`turn.call_model`: one request and its reply, or the failure that a later attempt follows."""
 
@@ -74,7 +85,7 @@ class CallModel:
         ids: Ids,
         limits: TurnLimits,
         on_delta: OnDelta,
-        sizing: CompressionPolicy | None = None,
+        sizing: ContextPolicy | None = None,
         requests: RequestBuilder | None = None,
         rules: Callable[[], tuple[ApprovalRule, ...]] = tuple,
     ) -> None:

@@ -8,9 +8,9 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.compression.steps.summariser import Summariser
 from hermes_jobs.kernel.engine.handlers.call_usage import unreported
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
+from hermes_jobs.kernel.engine.handlers.summariser import Summariser
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
