@@ -1,4 +1,4 @@
-"""The progress of consolidations in each conversation, as rows. See `domain.consolidation`."""
+"""The progress of consolidations in each conversation, as rows. See `features.consolidation.rules`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hermes_jobs.kernel.events.helper_calls import HelperCallEvent
 
 
 class EmbeddedText(msgspec.Struct, frozen=True):
-    """A text by its digest (see `domain.embedding.digest_of`), and the stream in which it stands."""
+    """A text by its digest (see `rules.digest_of`), and the stream in which it stands."""
 
     stream: str
     digest: str

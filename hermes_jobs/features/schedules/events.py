@@ -126,7 +126,7 @@ class ScheduleQueued(Event, frozen=True, kw_only=True):
 class ScheduleMissed(Event, frozen=True, kw_only=True):
     """No run for `due`, nor for the `count - 1` due times after it up to `until`.
 
-    `MOST_COUNTED` of `domain.schedule.runs` as `count` means: so many or more.
+    `MOST_COUNTED` of `rules.runs` as `count` means: so many or more.
     """
 
     schedule: str

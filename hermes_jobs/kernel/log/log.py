@@ -47,7 +47,7 @@ PROBE_WORKER = ""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream's end. `min_build_level` is the build level (`domain.events.READS_UP_TO`) that it needs."""
+    """A stream's end. `min_build_level` is the build level (`event_types.READS_UP_TO`) that it needs."""
 
     stream: str
     version: int

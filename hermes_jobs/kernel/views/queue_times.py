@@ -1,6 +1,6 @@
 """When the steps of a stream became due: a fold of its events, with the log's times alone.
 
-`domain.session.steps` computes the due steps; this fold records when they became due. A step with a start
+`kernel.turns.steps` computes the due steps; this fold records when they became due. A step with a start
 event waits until that start; prefetches, records and deliveries have none and wait until they are done.
 """
 

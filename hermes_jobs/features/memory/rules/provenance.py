@@ -20,7 +20,7 @@ class Undo:
         self._event = event
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """See `Change`."""
+        """See `Decision`."""
         memory: Memory = load(STREAM)
         if self._version in memory.undone:
             raise Rejected(
@@ -122,7 +122,7 @@ class Drop:
         self._texts = texts
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """See `Change`."""
+        """See `Decision`."""
         memory: Memory = load(STREAM)
         events = tuple(
             e.MemoryRemoved(target=target, old=entry, author="user")

@@ -83,7 +83,7 @@ class Write:
         self._limits = limits
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        """See `Change`."""
+        """See `Decision`."""
         before: Memory = load(STREAM)
         memory, events, words = before, [], []
         unseen = self._unseen(before, load)

@@ -1,4 +1,4 @@
-"""Vectors of texts as rows, and the texts without one. See `domain.embedding`."""
+"""Vectors of texts as rows, and the texts without one. See `features.recall.rules`."""
 
 from __future__ import annotations
 

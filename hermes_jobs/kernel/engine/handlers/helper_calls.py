@@ -1,4 +1,4 @@
-"""The one handler of helper calls: reserves, asks, retries, and books the cost. See `domain.helper_calls`."""
+"""The one handler of helper calls: reserves, asks, retries, and books the cost. See `kernel.helper_calls`."""
 
 from __future__ import annotations
 
