@@ -19,7 +19,7 @@ from tests.model_server import ModelServer
 from tests.tables import slow
 
 from .keys_support import Person, Recorder, recording
-from .support import Switch
+from .support import Switch, wait_until
 from .test_credentials import ATTACKS as ATTACKS_ON_SHOWN_KEYS
 from .test_credentials import LAYERS
 
@@ -188,7 +188,7 @@ def test_the_attacks_work_where_a_person_approves_them_and_no_sandbox_hides_the_
     person = people(tmp_path.resolve(), recorder.port, mode="off")
     command = attacked(person, recorder, name)
     person.run(command, approved=True)
-    assert recorder.keys != []
+    wait_until(lambda: recorder.keys != [], "a key: it may arrive after the command has ended")
 
 
 @pytest.mark.parametrize(
