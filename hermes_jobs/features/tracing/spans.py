@@ -23,6 +23,7 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.paid import CallOutcome
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.streams.streams import SESSIONS
 from hermes_jobs.kernel.turns.session import lineage_of
@@ -225,7 +226,7 @@ def _turn(opening: e.Event, end: e.TurnEnd, between: Iterable[e.Event], *, conte
             return _SpanContent("invoke_agent", AGENT, attributes, "cancelled", f"cancelled by {end.by}")
 
 
-def _call(event: e.CallOutcome | e.ResponseBooked, *, content: bool) -> _SpanContent:
+def _call(event: CallOutcome | e.ResponseBooked, *, content: bool) -> _SpanContent:
     attempt = 1 if isinstance(event, e.ResponseBooked) else event.attempt
     attributes = {**_request_attributes(event.model, attempt), "hermes_jobs.purpose": event.purpose}
     usage = event.usage

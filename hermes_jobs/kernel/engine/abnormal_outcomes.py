@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import CANCELLED
 from hermes_jobs.kernel.events import (
-    CallOutcome,
     CompressionFailed,
     CompressionStarted,
     ModelCallFailed,
@@ -21,6 +20,7 @@ from hermes_jobs.kernel.events import (
     ToolFinished,
     ToolStarted,
 )
+from hermes_jobs.kernel.events.paid import CallOutcome
 from hermes_jobs.kernel.log.log import RecordedEvent, StepRow
 from hermes_jobs.kernel.streams.budgets import charged, reservation_for
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation

@@ -9,9 +9,6 @@ All public names of the modules are offered here (`import *`): a list of them wo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from hermes_jobs.kernel.events.approval import *
 from hermes_jobs.kernel.events.child_slots import *
 from hermes_jobs.kernel.events.event import *
@@ -32,15 +29,3 @@ from hermes_jobs.kernel.events.session.session import *
 from hermes_jobs.kernel.events.session.step import *
 from hermes_jobs.kernel.events.session.tool_call import *
 from hermes_jobs.kernel.events.session.turn import *
-
-if TYPE_CHECKING:
-    from hermes_jobs.kernel.events.paid import *
-else:
-
-    def __getattr__(name: str) -> object:
-        """What `paid` offers, on first use: it names events of features, which import this package."""
-        if name not in {"PaidStart", "PaidFailure", "CallOutcome", "PaidOutcome", "billed_usd"}:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value: object = getattr(import_module("hermes_jobs.kernel.events.paid"), name)
-        globals()[name] = value
-        return value

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.paid import PaidFailure, PaidOutcome
 from hermes_jobs.kernel.helper_calls import HelperState
 from hermes_jobs.kernel.streams.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account, usd_limits
 from hermes_jobs.kernel.streams.decision import UniqueKey
@@ -124,7 +125,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
     return call.reserved if call is not None and call.running else None
 
 
-GivenUp = TypeVar("GivenUp", bound=e.StepAbandoned | e.PaidFailure)
+GivenUp = TypeVar("GivenUp", bound=e.StepAbandoned | PaidFailure)
 
 
 def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
@@ -188,7 +189,7 @@ def charges_outside(
     """
     if isinstance(event, e.HelperCallStarted):
         yield from _charges_of_start(stream, event, days)
-    elif isinstance(event, e.PaidOutcome):
+    elif isinstance(event, PaidOutcome):
         day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
         spent = amount_of(event, reservation)
         yield from on_day(stream, day, days, spent=spent, reserved_amount=-held)
@@ -198,7 +199,7 @@ def helper_charges(state: HelperState, events: Iterable[e.Event], today: str) ->
     """The account changes of those events of a stream outside of sessions. See `charges`."""
 
     def reserved_for(event: e.Event) -> Reservation | None:
-        call = state.helper_call(event.step) if isinstance(event, e.PaidOutcome) else None
+        call = state.helper_call(event.step) if isinstance(event, PaidOutcome) else None
         return call.reserved if call is not None else None
 
     return by_account(
@@ -230,14 +231,14 @@ def on_day(
         yield Charge(account=account, spent=spent, reserved=reserved_amount)
 
 
-def billed(session: Session, outcome: e.PaidOutcome) -> Amount:
+def billed(session: Session, outcome: PaidOutcome) -> Amount:
     """The amount of a call, reported or estimated. Where its price is unknown (another model has answered),
     the whole reserved cost counts as spent.
     """
     return amount_of(outcome, reservation_for(session, outcome.step))
 
 
-def amount_of(outcome: e.PaidOutcome, reservation: Reservation | None) -> Amount:
+def amount_of(outcome: PaidOutcome, reservation: Reservation | None) -> Amount:
     """The reported or estimated amount; the whole reserved cost if a price is unknown."""
     parts = ((outcome.usage, outcome.cost_usd), (outcome.estimated, outcome.estimated_cost_usd))
     reported = sum((amount(usage, cost) for usage, cost in parts), NOTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.events import PaidOutcome, billed_usd
+from hermes_jobs.kernel.events.paid import PaidOutcome, billed_usd
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
 
 

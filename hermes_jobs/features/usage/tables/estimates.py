@@ -13,6 +13,7 @@ from typing import Final, get_args
 import msgspec
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.paid import PaidOutcome
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
@@ -20,7 +21,7 @@ from hermes_jobs.kernel.turns.references import is_reference
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.rows import fetched, insert, value_of
 
-Estimated = e.StepAbandoned | e.PaidOutcome
+Estimated = e.StepAbandoned | PaidOutcome
 """Events that may hold an estimate."""
 
 _ABANDON_REASONS = {"died": "its worker died", "shutdown": "its worker was stopped"}

@@ -15,6 +15,7 @@ from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules.schedule import stream_of
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.paid import PaidOutcome, billed_usd
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import Usage
@@ -82,7 +83,7 @@ def _row(recorded: RecordedEvent) -> tuple[object, ...] | None:
         event.model,
         purpose,
         *(getattr(event.usage, name) for name in TOKENS),
-        e.billed_usd(event) if isinstance(event, e.PaidOutcome) else event.cost_usd,
+        billed_usd(event) if isinstance(event, PaidOutcome) else event.cost_usd,
     )
 
 
