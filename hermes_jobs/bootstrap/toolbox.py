@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -91,7 +92,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     of_features: Iterable[Tool],
 ) -> tuple[Toolbox, OwnTools]:
     """All tools, those of features among them; the user's own functions once more, with what is wrong with
-    others.
+    others, and the places of all tools that are not built in.
 
     Commands inherit `environ` without its secrets; `result_file(call)` is the file of a large result. A tool
     of a provider or a context engine whose name is taken is left out with a warning.
@@ -125,9 +126,15 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         ).tools,
         *of_features,
     )
-    for part, toolset in ((providers, "memory"), (contexts, "context")):
+    plugins: dict[str, str] = {}
+    for part, toolset, plugin in (
+        (providers, "memory", settings.memory.provider),
+        (contexts, "context", settings.context.engine),
+    ):
         used_names = {tool.name for tool in tools}
-        tools += plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=used_names)
+        added = plugin_tools(part.tools(), part.call_tool, toolset=toolset, used_names=used_names)
+        tools += added
+        plugins.update((tool.name, f"plugin {plugin}") for tool in added)
     own = own_tools(settings.tools.modules, {tool.name for tool in tools})
     toolbox = Toolbox(
         (*tools, *own.tools),
@@ -138,7 +145,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         toolsets={**TOOLSETS, **mcp.toolsets},
         with_servers=mcp.toolbox,
     )
-    return toolbox, own
+    return toolbox, replace(own, places={**plugins, **own.places})
 
 
 def _delegation_limits(settings: Settings) -> DelegationLimits:

@@ -32,7 +32,7 @@ _PARAMETER = re.compile(
 
 @dataclass(frozen=True)
 class OwnTools:
-    """The tools, where each was found, and what could not be used."""
+    """The tools, what could not be used, and `places`: where each tool that is not built in was found."""
 
     tools: tuple[Tool, ...]
     places: Mapping[str, str]

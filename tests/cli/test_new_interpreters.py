@@ -71,6 +71,7 @@ DETERMINISTIC = """
     skills scan none
     skills show none
     skills undo none
+    tools --json
     turns approve t1
     turns answer t1 --decline
     turns cancel t1

@@ -131,6 +131,13 @@ DELIVERY = {
     "requested_at": str,
     "changed_at": str,
 }
+TOOL = {
+    "name": str,
+    "toolset": str,
+    "effect": ("read", "idempotent", "write"),
+    "source": str,
+    "state": ("on", "off", "unavailable"),
+}
 PROCESS = {"name": str, "queues": list, "running": int, "seen_seconds_ago": NUMBER, "kind": str}
 QUEUES = {
     "queues": [

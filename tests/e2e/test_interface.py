@@ -332,6 +332,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("inbox read nosuch", 2, out=""),
     # --- the rest
     Row("queues -n 1 --json", shape=shapes.QUEUES),
+    Row("tools -n 1 --json", shape={"tools": [shapes.TOOL], "unusable": []}),
+    Row("tools nosuch", out=""),
     Row("run metrics"),
     Row("run metrics --address 192.0.2.1 --port 9464", 2, out=""),
     Row("report"),

@@ -170,7 +170,7 @@ def test_installed_packages_bring_functions(write: Write, monkeypatch: pytest.Mo
     assert own.faults == ()
 
 
-def test_the_agent_uses_it_and_doctor_lists_it(
+def test_the_agent_uses_it_and_doctor_and_tools_list_it(
     tmp_path: Path, write: Write, model_server: ModelServer
 ) -> None:
     called = AskedCall("stock", {"article": "7-1"})
@@ -183,11 +183,17 @@ def test_the_agent_uses_it_and_doctor_lists_it(
         assert home.send("How many?").result == "Three."
     (result,) = [message for message in model_server.requests[1].messages if message["role"] == "tool"]
     assert '"article":"7-1"' in result["content"]
-    checks = outside.run("doctor", "--json", PYTHONPATH=f"{tmp_path}:{outside.environ['PYTHONPATH']}").json
+    path = f"{tmp_path}:{outside.environ['PYTHONPATH']}"
+    checks = outside.run("doctor", "--json", PYTHONPATH=path).json
     found = [(check["status"], check["message"]) for check in checks["checks"] if check["check"] == "tools"]
     assert [status for status, _ in found] == ["ok", "warn"]
     assert "stock (read, own_module" in found[0][1]
     assert "No module named 'no_such_module_at_all'" in found[1][1]
+    listed = outside.run("tools", "own", "--json", PYTHONPATH=path).json
+    (tool,) = [each for each in listed["tools"] if each["toolset"] == "own"]
+    assert tool["source"].startswith("own_module")
+    assert (tool["name"], tool["effect"], tool["state"]) == ("stock", "read", "on")
+    assert "No module named 'no_such_module_at_all'" in listed["unusable"][0]["message"]
 
 
 def test_other_names_are_not_there() -> None:

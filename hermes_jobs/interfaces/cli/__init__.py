@@ -48,6 +48,7 @@ COMMANDS = {
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
     "models": Command(".models:models", "List models, with window and price."),
+    "tools": Command(".tools:tools", "List the agent's tools, and where they come from."),
     "doctor": Command(".doctor.commands:doctor", "Check the installation, and say what to fix."),
     "export": Command(".export:export", "Export events, sessions or training data."),
     "restore": Command(".import_:restore_backup", "Restore a backup into an empty home."),
@@ -81,7 +82,7 @@ _ORDER = {
     "Permissions": ("approvals", "processes"),
     "Run": ("down", "service", "run"),
     "Data": ("backup", "restore", "import", "export", "redact", "log"),
-    "Set up": ("models", "mcp", "config", "completion", "help"),
+    "Set up": ("models", "tools", "mcp", "config", "completion", "help"),
 }
 SECTIONS = {
     section: tuple(name for name in names if name in COMMANDS)
