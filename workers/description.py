@@ -94,7 +94,7 @@ def command_for(engine: Engine, stream: str, step_id: str) -> str:
     turn = step_id.partition("-")[0]
     session = engine.sessions.cached(stream) if is_session(stream) else None
     if session is None:
-        return f"hermes-jobs events --stream {stream}"
+        return f"hermes-jobs log events --stream {stream}"
     is_turn = session.find(turn) is not None or turn in session.ended
     return f"hermes-jobs turns show {turn}" if is_turn else f"hermes-jobs sessions show {session.id}"
 

@@ -5,11 +5,11 @@ restarts processes that end by themselves, and stops in order: Flower, the sched
 broker. It imports neither a model's client nor Celery.
 
     up ─┬─ guard ── valkey-server
-        ├─ guard ── hermes-jobs worker
-        ├─ guard ── hermes-jobs beat
-        ├─ guard ── hermes-jobs flower
-        ├─ guard ── hermes-jobs gateway telegram, where a bot and its users are configured
-        └─ guard ── hermes-jobs metrics, where metrics.port is set
+        ├─ guard ── hermes-jobs run worker
+        ├─ guard ── hermes-jobs run beat
+        ├─ guard ── hermes-jobs run flower
+        ├─ guard ── hermes-jobs run gateway telegram, where a bot and its users are configured
+        └─ guard ── hermes-jobs run metrics, where metrics.port is set
 
 The gateway begins and ends as the home's files change. Each guard ends its process when `up` is gone,
 `kill -9` included.

@@ -1,4 +1,4 @@
-"""`hermes-jobs gateway telegram` as people start it: beside workers or alone, and how it ends."""
+"""`hermes-jobs run gateway telegram` as people start it: beside workers or alone, and how it ends."""
 
 from __future__ import annotations
 

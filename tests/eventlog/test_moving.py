@@ -338,7 +338,7 @@ def test_a_damaged_log_is_not_exported(source: SqlEventLog) -> None:
         connection = begin(True)
         connection.execute("UPDATE events SET data = replace(data, 'one', '1')")
         connection.commit()
-    with pytest.raises(Corrupt, match="Run `hermes-jobs events verify`"):
+    with pytest.raises(Corrupt, match="Run `hermes-jobs log events verify`"):
         lines_of(source)
     source.close()
 

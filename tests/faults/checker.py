@@ -1,4 +1,4 @@
-"""An independent judge of a finished log: it reads the lines of `hermes-jobs events --json` and nothing else.
+"""An independent judge of a finished log: it reads the lines of `log events --json` and nothing else.
 
 No view, no fold and no type of the product is used here, so that a mistake in those cannot hide itself.
 """

@@ -51,7 +51,7 @@ def environ(tmp_path: Path, bot: BotServer, model_server: ModelServer) -> Mappin
 
 
 class Gateway:
-    """`hermes-jobs gateway telegram` in a process that may be told to kill itself at an append."""
+    """`hermes-jobs run gateway telegram` in a process that may be told to kill itself at an append."""
 
     def __init__(self, environ: Mapping[str, str], at: int, moment: Moment) -> None:
         context = multiprocessing.get_context("forkserver")

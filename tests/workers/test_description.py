@@ -109,7 +109,9 @@ def test_a_failure_is_shown_by_its_kind_and_the_first_line_without_secrets(engin
     assert failure_of(engine, "session-s1", "t2-1", str) == ""
     assert command_for(engine, "session-s1", "t1-1") == "hermes-jobs turns show t1"
     assert command_for(engine, "session-s1", "s1-title") == "hermes-jobs sessions show s1"
-    assert command_for(engine, "verification-v1", "v1-plan") == "hermes-jobs events --stream verification-v1"
+    assert (
+        command_for(engine, "verification-v1", "v1-plan") == "hermes-jobs log events --stream verification-v1"
+    )
 
 
 def test_a_failed_attempt_is_a_failure_also_when_it_is_tried_again() -> None:

@@ -127,7 +127,7 @@ class Request:
                 }
             )
         elif forgetting is not None:
-            recorded = f"recorded as {forgetting}: hermes-jobs events --stream forgetting-{forgetting}"
+            recorded = f"recorded as {forgetting}: hermes-jobs log events --stream forgetting-{forgetting}"
             note(f"Removed, and {recorded}")
             note(COMPLETE if is_complete else INCOMPLETE)
         elif self._options.dry_run:

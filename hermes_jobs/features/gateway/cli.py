@@ -1,4 +1,4 @@
-"""`hermes-jobs gateway`: messages on a chat platform become turns, and answers are sent back."""
+"""`hermes-jobs run gateway`: messages on a chat platform become turns, and answers are sent back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs events`: prints the log, and verifies it."""
+"""`hermes-jobs log events`: prints the log, and verifies it."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ JSON = Topic(
                 ("turn", "The last line: the turn as `--json` prints it."),
                 (
                     "TurnSubmitted …",
-                    "An event, as `events --json` prints it: its names begin with a capital.",
+                    "An event, as `log events --json` prints it: its names begin with a capital.",
                 ),
             ),
         ),

@@ -1,4 +1,4 @@
-"""`hermes-jobs metrics`: the metrics of a home, in Prometheus' format.
+"""`hermes-jobs run metrics`: the metrics of a home, in Prometheus' format.
 
 They are read from log and views, so that one endpoint covers all workers.
 """

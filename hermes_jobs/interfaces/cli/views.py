@@ -1,4 +1,4 @@
-"""`hermes-jobs views`: the progress of the read models, and rebuilding them."""
+"""`hermes-jobs log views`: the progress of the read models, and rebuilding them."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def _start_of_fork(engine: Engine, lineage: str, new: str, at: int | None) -> Se
         raise Rejected(
             f"Session {lineage} has events 1 to {tip.version}; there is no {version}.",
             kind="usage",
-            hint=f"See `hermes-jobs events --stream {stream}`.",
+            hint=f"See `hermes-jobs log events --stream {stream}`.",
         )
     parent = tip if version == tip.version else engine.sessions.load_at(stream, version)
     if parent.started is None:

@@ -78,7 +78,7 @@ def _check_ends(connection: Connection, streams: Collection[str] | None) -> None
     if row is not None:
         raise Corrupt(
             f"{unescaped(row[0])} has lost its last events, up to version {row[1]}. "
-            "Run `hermes-jobs events verify`."
+            "Run `hermes-jobs log events verify`."
         )
 
 
@@ -146,7 +146,7 @@ def _events(
         if row.version != version + 1 or not is_written:
             raise Corrupt(
                 f"{row.stream} is not what was written, at its version {row.version} (position "
-                f"{row.position}): it could not be imported again. Run `hermes-jobs events verify`."
+                f"{row.position}): it could not be imported again. Run `hermes-jobs log events verify`."
             )
         ends[row.stream] = (row.version, row.hash)
         texts = {"meta": msgspec.Raw(row.meta), "data": msgspec.Raw(row.data)}

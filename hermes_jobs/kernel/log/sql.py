@@ -104,7 +104,7 @@ class SqlEventLog:
         if upto is None and after < head.version and (not events or events[-1].version < head.version):
             raise Corrupt(
                 f"{stream} has lost its last events: its head says version {head.version}. "
-                "Run `hermes-jobs events verify`."
+                "Run `hermes-jobs log events verify`."
             )
         return events
 

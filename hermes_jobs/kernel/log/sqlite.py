@@ -204,7 +204,9 @@ class SqliteDatabase:
         if isinstance(error, TooManyReaders):
             return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")
         if isinstance(error, sqlite3.IntegrityError):
-            return Corrupt(f"The log {self._path} contradicts itself: {error}. Run `events verify`.")
+            return Corrupt(
+                f"The log {self._path} contradicts itself: {error}. Run `hermes-jobs log events verify`."
+            )
         if not isinstance(error, sqlite3.Error):
             return None
         code = getattr(error, "sqlite_errorname", "")

@@ -98,7 +98,7 @@ def rebuild_steps_and_budgets(
         raise Rejected(
             f"The export's due steps do not follow from its events: {differing}.",
             kind="unreadable_export",
-            hint="Nothing was imported. Run `hermes-jobs events verify` where it was made.",
+            hint="Nothing was imported. Run `hermes-jobs log events verify` where it was made.",
         )
     for line in claims.values():  # in the order in which they came
         owner = None if line.owner is None else escaped(line.owner)

@@ -13,7 +13,7 @@ from hermes_jobs.interfaces.cli.doctor.processes import live_processes
 from hermes_jobs.settings.turn_settings import available_digests
 
 CHECK = "telegram"
-LISTEN = "`hermes-jobs gateway telegram` listens."
+LISTEN = "`hermes-jobs run gateway telegram` listens."
 
 
 def telegram(application: Application) -> Iterator[DoctorFinding]:

@@ -98,7 +98,7 @@ def workers(application: Application) -> DoctorFinding:
     text = f"{len(alive)} alive"
     if missing:
         text += f"; no worker consumes {', '.join(missing)}"
-        return warn("workers", text, f"`hermes-jobs worker -Q {','.join(missing)}` does.")
+        return warn("workers", text, f"`hermes-jobs run worker -Q {','.join(missing)}` does.")
     return ok("workers", text)
 
 

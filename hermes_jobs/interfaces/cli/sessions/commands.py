@@ -114,7 +114,7 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
     metavar="TURN|N",
     type=NonEmpty(),
     shell_complete=complete_turn,
-    help="Copy up to and including this turn, or up to event N of its stream (`events --stream`).",
+    help="Copy up to and including this turn, or up to event N of its stream (`log events --stream`).",
 )
 @click.option(
     "--before",
