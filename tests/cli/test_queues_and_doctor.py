@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from hermes_jobs.kernel.log.factory import open_log
 from hermes_jobs.runtime.queues import ALL_QUEUES
+from tests.eventlog.test_opaque import STREAM, fill
 from tests.home import KEY, Home, endpoint
 from tests.model_script import Refuse
 from tests.model_server import ModelServer
@@ -55,6 +57,21 @@ def test_a_fresh_home_has_no_failures_and_some_suggestions(home: Home) -> None:
     assert "hermes-jobs setup" in checks["model"]["hint"]
     assert "hermes-jobs up" in checks["workers"]["hint"]
     assert all(check["hint"] for check in checks.values() if check["status"] != "ok")
+
+
+def test_streams_of_a_feature_that_was_taken_away_are_named(home: Home) -> None:
+    home.path.mkdir(mode=0o700)
+    fill(home.log_url)
+
+    [check] = [check for check in home.run("doctor", "--json").json["checks"] if check["check"] == "features"]
+    verified = home.run("events", "verify")
+    first, *_ = map(json.loads, home.run("events", "--stream", STREAM, "--json").out.splitlines())
+
+    assert check["status"] == "warn"
+    assert check["message"] == "1 stream of 'bookmark': of a feature that this installation does not have"
+    assert verified.code == 0
+    assert "Only the hashes were checked of 1 stream" in verified.err
+    assert first["data"] == {"session": "s1", "title": "Lisbon"}
 
 
 def test_an_unreadable_configuration_is_reported(home: Home) -> None:

@@ -167,7 +167,7 @@ def delete_session(
     _check_schedules(request.forgetter, family)
     request.forgetter.check_idle(family)
     observed = request.forgetter.observed_in(family.sessions)
-    removal = Removal(text=deleted, streams=family.streams)
+    removal = Removal(text=deleted, streams=family.streams, ids=family.sessions)
     matches = request.find(removal)
     if not options.as_json:
         note(f"Session {session.id}: {one_line(session.label)}")

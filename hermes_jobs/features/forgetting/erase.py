@@ -296,7 +296,7 @@ class Forgetter:
             return 0
         streams = frozenset[str]().union(*(family.streams for family in old))
         sessions = frozenset[str]().union(*(family.sessions for family in old))
-        removal = Removal(text=deleted, streams=streams)
+        removal = Removal(text=deleted, streams=streams, ids=sessions)
         why = f"Not used for {days} days (retention.days)."
         self.forget_observations(self.observed_in(sessions), by=RETENTION, why=why)
         self.forget(removal, self.find(removal), cause="retention", by=RETENTION, why=why, sessions=sessions)

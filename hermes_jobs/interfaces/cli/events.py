@@ -136,7 +136,11 @@ def _print(recorded: RecordedEvent) -> None:
     """One line for users."""
     import msgspec
 
-    text = one_line(msgspec.json.encode(recorded.event).decode())
+    from hermes_jobs.kernel.events import OpaqueEvent
+
+    event = recorded.event
+    data = event.data if isinstance(event, OpaqueEvent) else msgspec.json.encode(event).decode()
+    text = one_line(data)
     when = format_time(recorded.recorded_at, seconds=True)
     line = (
         f"{recorded.position:>6}  {when}  {recorded.stream}  {recorded.version:>4}  {recorded.type}  {text}"
@@ -161,6 +165,9 @@ def verify(context: CliContext, as_json: bool) -> None:
     print_result(lambda: report, lambda: _print_problem(report), as_json=as_json)
     if report.unread:
         note(f"Not checked, because only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
+    if report.opaque:
+        number = pluralize(len(report.opaque), "stream")
+        note(f"Only the hashes were checked of {number} of features that are not installed: see `doctor`.")
     if not report.is_sound:
         raise Corrupt(f"The log contradicts itself in {pluralize(len(report.findings), 'place')}.")
 

@@ -224,14 +224,16 @@ def short_tokens(tokens: int) -> str:
 
 def print_event(recorded: RecordedEvent) -> None:
     """One JSON object on one line of standard output, in UTF-8."""
+    from hermes_jobs.kernel.events import OpaqueEvent
     from hermes_jobs.system.struct_types import all_fields
 
+    event = recorded.event
     line = {
         "position": recorded.position,
         "stream": recorded.stream,
         "version": recorded.version,
         "type": recorded.type,
-        "data": all_fields(recorded.event),
+        "data": msgspec.Raw(event.data) if isinstance(event, OpaqueEvent) else all_fields(event),
         "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
         "recorded_at": recorded.recorded_at,
     }

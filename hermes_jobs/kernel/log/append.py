@@ -12,7 +12,7 @@ from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.budget_rows import charge
 from hermes_jobs.kernel.log.codec import Codec, EncodedEvent, escaped, to_json
 from hermes_jobs.kernel.log.database import Connection, Values
-from hermes_jobs.kernel.log.log import IMPORTING, Append, Head, RecordedEvent, StepGuard, StreamWrite
+from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, Append, Head, RecordedEvent, StepGuard, StreamWrite
 from hermes_jobs.kernel.log.rows import row_hash, to_key_row, to_recorded_event
 from hermes_jobs.kernel.streams.decision import LargeResult, UniqueKey
 from hermes_jobs.kernel.turns.steps import Step
@@ -114,8 +114,13 @@ class PreparedAppend:
 
 
 def needs_newer(head: Head) -> str:
-    """The message that this build cannot read the stream."""
+    """The message that the stream cannot be read or written here."""
     level = head.min_build_level
+    if level == OPAQUE:
+        return (
+            f"{head.stream} was imported while its feature was not installed: `hermes-jobs backup` this "
+            "home, and `hermes-jobs restore` it into an empty one."
+        )
     return f"{head.stream} holds events of a newer hermes-jobs (level {level}): upgrade this one."
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.errors import Corrupt, NewerSchema
-from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events import Event, OpaqueEvent
 from hermes_jobs.kernel.log.log import EventMeta
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES, SINCE
+from hermes_jobs.kernel.streams.streams import is_known
 from hermes_jobs.system.struct_types import described
 
 Fields = dict[str, Any]
@@ -117,6 +118,8 @@ class Codec:
 
     def encode(self, event: Event) -> EncodedEvent:
         """The event as text. Raises `Corrupt` where its type is not declared."""
+        if isinstance(event, OpaqueEvent):
+            return EncodedEvent(event, event.type, event.data, event.schema, self._since.get(event.type, 1))
         name = type(event).__name__
         if self._types.get(name) is not type(event):
             raise Corrupt(f"{name} is not a declared event type; declare it in hermes_jobs.kernel.events.")
@@ -127,12 +130,21 @@ class Codec:
             event = self._decoders[name].decode(data)
         return EncodedEvent(event, name, data, self._schemas[name], self._since.get(name, 1))
 
-    def decode(self, kind: str, data: str, schema: int) -> Event:
+    def decode(self, kind: str, data: str, schema: int, stream: str | None = None) -> Event:
         """The event that was stored; fields that this build does not know are ignored.
 
+        In a `stream` of no known kind it is opaque, whatever its type. So it is where its texts were removed
+        while it was opaque (then its `schema` is negative), and what is left is not what its type needs.
         Raises `NewerSchema` where the type, or its form, is newer than this build; `Corrupt` where the text
         does not hold what the type needs.
         """
+        if stream is not None and not is_known(stream):
+            return OpaqueEvent(type=kind, schema=schema, data=data)
+        if schema < 0:
+            try:
+                return self.decode(kind, data, -schema)
+            except Corrupt:
+                return OpaqueEvent(type=kind, schema=schema, data=data)
         if (replaced := REPLACED.get(kind)) is not None:
             return self._replaced(kind, data, replaced)
         schema_known = self._schemas.get(kind)

@@ -13,7 +13,7 @@ from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import still_importing
 from hermes_jobs.kernel.log.codec import escaped, unescaped
 from hermes_jobs.kernel.log.database import Connection, Values
-from hermes_jobs.kernel.log.log import IMPORTING, KeyRow
+from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, KeyRow
 from hermes_jobs.kernel.log.portable import (
     FORMAT,
     AnyLine,
@@ -50,6 +50,9 @@ def export_log(
             log=log.log_id,
             made_at=made_at,
             scope="home" if streams is None else "sessions",
+            opaque=tuple(
+                stream for stream in _at(connection, OPAQUE) if streams is None or stream in streams
+            ),
         )
         for line in _lines(connection, header, streams):
             raw = to_bytes(line)
@@ -62,13 +65,18 @@ def export_log(
 def _lines(
     connection: Connection, header: ExportHeader, streams: Collection[str] | None
 ) -> Iterator[AnyLine]:
-    for row in connection.execute(sql.SELECT_HEADS_AT, {"level": IMPORTING}).fetchall():
-        stream = to_head(row).stream
+    for stream in _at(connection, IMPORTING):
         if streams is None or stream in streams:
             raise still_importing(stream)
     _check_ends(connection, streams)
     yield header
     yield from lines_of_tables(connection, streams)
+
+
+def _at(connection: Connection, level: int) -> Iterator[str]:
+    """The streams at that level."""
+    rows = connection.execute(sql.SELECT_HEADS_AT, {"level": level}).fetchall()
+    return (to_head(row).stream for row in rows)
 
 
 def _check_ends(connection: Connection, streams: Collection[str] | None) -> None:
@@ -190,6 +198,6 @@ def _result(call: str, stored: str) -> ResultLine:
 
 
 def _steps(connection: Connection, streams: Collection[str] | None) -> Iterator[StepLine]:
-    for row in map(to_step_row, connection.execute(sql.SELECT_STEPS).fetchall()):
+    for row in map(to_step_row, connection.execute(sql.SELECT_EVERY_STEP).fetchall()):
         if streams is None or row.step.stream in streams:
             yield StepLine(step=row.step.id, stream=row.step.stream, owner=row.owner, fence=row.fence)

@@ -25,6 +25,7 @@ from hermes_jobs.kernel.log.codec import Codec, escaped, unescaped
 from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.log.export_log import all_keys, pages
 from hermes_jobs.kernel.log.log import IMPORTING, Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.opaque import opaque_events
 from hermes_jobs.kernel.log.portable import moved
 from hermes_jobs.kernel.log.rows import StoredEvent, row_hash, to_stored_event
 from hermes_jobs.kernel.log.sql import SqlEventLog
@@ -38,6 +39,7 @@ from hermes_jobs.kernel.streams.forgetting import (
     scrubbed,
     texts_of,
 )
+from hermes_jobs.kernel.streams.streams import is_known
 
 E = TypeVar("E", bound=Event)
 
@@ -220,6 +222,9 @@ class _Search:
                 yield from map(
                     to_stored_event, self._connection.execute(sql.SELECT_STREAM, values).fetchall()
                 )
+            for row in opaque_events(self._connection) if self._removal.ids else ():
+                if self._removal.concerns(row.stream, row.data, is_opaque=True):
+                    yield row
             return
         first = {"stream": "", "version": 0}
         key_of = lambda row: {"stream": row[1], "version": row[2]}  # noqa: E731
@@ -229,7 +234,7 @@ class _Search:
         statement = sql.EVENTS_PAGE.format("")
         rows = pages(self._connection, statement, {"position": position}, lambda row: {"position": row[0]})
         for row in map(to_stored_event, rows):
-            if self._removal.streams is None or row.stream in self._removal.streams:
+            if self._removal.concerns(row.stream, row.data, is_opaque=not is_known(row.stream)):
                 yield row
 
     def _rewrites(self, rows: Iterable[StoredEvent]) -> Iterator[Rewrite]:
@@ -243,10 +248,10 @@ class _Search:
     def _memory_texts(self) -> Iterator[str]:
         values = {"name": MEMORY, "after": 0, "upto": 2**31 - 1}
         for row in map(to_stored_event, self._connection.execute(sql.SELECT_STREAM, values).fetchall()):
-            yield from texts_of(self._codec.decode(row.type, row.data, row.schema))
+            yield from texts_of(self._codec.decode(row.type, row.data, row.schema, row.stream))
 
     def _rewrite_of(self, row: StoredEvent) -> Rewrite | None:
-        event = self._codec.decode(row.type, row.data, row.schema)
+        event = self._codec.decode(row.type, row.data, row.schema, row.stream)
         if isinstance(event, ToolFinished) and event.spilled_to is not None:
             self._calls.append(event.call)
         after = scrubbed(event, self._memory if row.stream == MEMORY else self._removal.text)
@@ -318,7 +323,7 @@ def _check_rest(connection: Connection, removal: Removal, matches: Matches) -> N
     """Raises `Rejected` if a changed stream has a claimed step, or a removed stream a due one."""
     statement = sql.SELECT_CLAIMED if removal.streams is None else sql.SELECT_STREAMS_OF_STEPS
     working = {unescaped(row[0]) for row in connection.execute(statement).fetchall()}
-    busy = [stream for stream in matches.streams if stream in working]
+    busy = [stream for stream in matches.streams if stream in working and is_known(stream)]
     if busy:
         raise Rejected(
             f"Work is under way in {', '.join(busy[:SHOWN])}{' …' * (len(busy) > SHOWN)}.",

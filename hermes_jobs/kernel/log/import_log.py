@@ -18,7 +18,7 @@ from hermes_jobs.kernel.events import Event, TextsForgotten
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import head_values, key_values, result_values
 from hermes_jobs.kernel.log.codec import escaped
-from hermes_jobs.kernel.log.log import Head
+from hermes_jobs.kernel.log.log import OPAQUE, Head
 from hermes_jobs.kernel.log.portable import (
     FORMAT,
     AnyLine,
@@ -37,7 +37,7 @@ from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.transaction import DayOf, TransactionLog, rebuild_steps_and_budgets
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.event_types import SINCE
-from hermes_jobs.kernel.streams.streams import initial_state
+from hermes_jobs.kernel.streams.streams import is_known
 from hermes_jobs.kernel.turns.session import is_session
 from hermes_jobs.system.struct_types import described
 
@@ -84,7 +84,8 @@ def import_log(
     for number, line in _checked(raws):
         reading.add(number, line)
     reading.finish()
-    waiting = rebuild_steps_and_budgets(log, reading.added, reading.steps, day_of)
+    folded = [stream for stream in reading.added if is_known(stream)]
+    waiting = rebuild_steps_and_budgets(log, folded, reading.steps, day_of, reading.without_steps)
     return ImportResult(
         num_events=reading.num_events,
         streams=tuple(reading.added),
@@ -94,7 +95,7 @@ def import_log(
 
 
 def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
-    """The numbered lines between header and end, after a check of those two."""
+    """The numbered lines before the end, after a check of the header and the end."""
     digest, num_events, number, ended = sha256(), 0, 0, False
     for number, raw in enumerate(raws, 1):
         line = to_line(raw, number)
@@ -104,6 +105,7 @@ def _checked(raws: Iterable[bytes]) -> Iterator[tuple[int, AnyLine]]:
             raise invalid_line(number, "an export begins with its header, and has one")
         if isinstance(line, ExportHeader):
             _check_header(line)
+            yield number, line
         elif isinstance(line, ExportEnd):
             ended = True
             if (line.events, line.sha256) != (num_events, digest.hexdigest()):
@@ -149,6 +151,7 @@ class _Import:
         self.num_events = 0
         self.ends: dict[str, _StreamEnd] = {}
         self.steps: dict[str, StepLine] = {}
+        self.without_steps: frozenset[str] = frozenset()
         self._log = log
         self._target = target
         self._is_wanted = is_wanted
@@ -177,9 +180,11 @@ class _Import:
                     values = result_values(line.call, line.content)
                     self._log.connection.execute(sql.UPSERT_RESULT, values)
             case StepLine():
-                if self._is_new(line.stream):
+                if self._is_new(line.stream) and is_known(line.stream):
                     self.steps[line.step] = line
-            case ExportHeader() | ExportEnd():
+            case ExportHeader():
+                self.without_steps = frozenset(line.opaque)
+            case ExportEnd():
                 raise AssertionError("it was looked at before")
             case _:
                 assert_never(line)
@@ -227,7 +232,9 @@ class _Import:
         self._check_order(number, line)
         end = self.ends.get(line.stream)
         if end is None:
-            self.ends[line.stream] = end = _StreamEnd(0, "", 1, self._target.head(line.stream) is not None)
+            level = 1 if is_known(line.stream) else OPAQUE
+            is_here = self._target.head(line.stream) is not None
+            self.ends[line.stream] = end = _StreamEnd(0, "", level, is_here)
         if line.version != end.version + 1:
             raise invalid_line(
                 number, f"version {line.version} of {line.stream} follows on version {end.version}"
@@ -259,8 +266,7 @@ class _Import:
     def _decoded(self, number: int, line: EventLine, data: str) -> Event | Rejected:
         """The event, or why this build cannot read it."""
         try:
-            initial_state(line.stream)
-            return self._log.codec.decode(line.type, data, line.schema)
+            return self._log.codec.decode(line.type, data, line.schema, line.stream)
         except NewerSchema as error:
             message = f"Line {number} of the export: {error}"
             return Rejected(message, kind="newer_export", hint="Nothing was imported.")

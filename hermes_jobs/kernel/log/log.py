@@ -42,6 +42,10 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 IMPORTING = 2**31 - 1
 """The level of a partly imported stream. No build has it, so that no process reads the stream yet."""
 
+OPAQUE = IMPORTING - 1
+"""The level of a stream that was imported without the feature it belongs to: its due steps and budgets are
+not known, and nobody was asked whether it may hold here. An import where the feature is installed asks."""
+
 PROBE_WORKER = ""
 """An id without a worker: its heartbeat changes no row, and fails if the log cannot be written."""
 

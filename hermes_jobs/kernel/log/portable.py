@@ -41,13 +41,17 @@ class ExportLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class ExportHeader(ExportLine, frozen=True, kw_only=True, tag="header"):
-    """`log` is the id of the log that was written out, `version` that of the hermes-jobs that did so."""
+    """`log` is the id of the log that was written out, `version` that of the hermes-jobs that did so.
+
+    `opaque`: streams whose due steps are not in the file, because the log does not have them (`log.OPAQUE`).
+    """
 
     format: int
     version: str
     log: str
     made_at: str
     scope: Scope
+    opaque: tuple[str, ...] = ()
 
 
 class EventLine(ExportLine, frozen=True, kw_only=True, tag="event"):

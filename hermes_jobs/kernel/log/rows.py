@@ -28,13 +28,14 @@ def to_head(row: AnyRow) -> Head:
 
 def to_recorded(row: AnyRow, codec: Codec) -> RecordedEvent:
     """Raises `NewerSchema` or `Corrupt` where this build cannot read the event."""
-    position, stream, version, kind, data, meta, schema, recorded_at, digest = row
+    position, name, version, kind, data, meta, schema, recorded_at, digest = row
+    stream = unescaped(name)
     return RecordedEvent(
         position=position,
-        stream=unescaped(stream),
+        stream=stream,
         version=version,
         type=kind,
-        event=codec.decode(kind, data, schema),
+        event=codec.decode(kind, data, schema, stream),
         meta=to_meta(meta),
         schema=schema,
         recorded_at=recorded_at,

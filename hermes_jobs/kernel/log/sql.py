@@ -22,6 +22,7 @@ from hermes_jobs.kernel.log.rows import AnyRow, to_head, to_key_row, to_recorded
 from hermes_jobs.kernel.log.write_queue import WriteQueue
 from hermes_jobs.kernel.streams.accounts import Charge
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.kernel.streams.streams import is_known
 from hermes_jobs.kernel.turns.steps import Queue
 
 T = TypeVar("T")
@@ -30,7 +31,6 @@ NOTHING: Values = {}
 AT_ONCE = 1000  # positions that one statement names
 
 _NEWEST = {"scope": KEY_SCOPE, "key": NEWEST}
-_LAST_CHARACTER = "\U0010ffff"
 
 
 class SqlEventLog:
@@ -96,7 +96,7 @@ class SqlEventLog:
             self._forgotten = forgotten or 0
             if head is None:
                 return ()
-            if head.min_build_level > self._codec.reads_up_to:
+            if head.min_build_level > self._codec.reads_up_to and is_known(stream):
                 raise NewerSchema(needs_newer(head))
             values = {"name": name, "after": after, "upto": head.version if upto is None else upto}
             rows = connection.execute(sql.SELECT_STREAM, values).fetchall()
@@ -153,7 +153,7 @@ class SqlEventLog:
 
     def streams(self, prefix: str = "") -> Sequence[Head]:
         first = escaped(prefix)
-        rows = self._all(sql.SELECT_HEADS, first=first, beyond=first + _LAST_CHARACTER)
+        rows = self._all(sql.SELECT_HEADS, first=first, beyond=first + sql.LAST_CHARACTER)
         return [head for row in rows if (head := _unless_importing(to_head(row))) is not None]
 
     def importing_streams(self) -> Sequence[Head]:

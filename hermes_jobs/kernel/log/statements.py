@@ -13,6 +13,8 @@ from functools import cache
 from hermes_jobs.kernel.log.schema import columns
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
 
+LAST_CHARACTER = "\U0010ffff"
+
 
 def _insert(table: str, *names: str) -> str:
     values = ", ".join(f":{name}" for name in names)
@@ -52,6 +54,19 @@ SELECT_HEAD_FORGOTTEN = (
 SELECT_HEADS = f"{_HEADS} WHERE stream >= :first AND stream < :beyond ORDER BY stream"
 SELECT_HEADS_AT = f"{_HEADS} WHERE reader = :level ORDER BY stream"
 SELECT_EVERY_HEAD = _HEADS
+
+
+def select_outside(prefixes: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+    """The statement for the names of streams that begin with none of those, and its parameters."""
+    first = {f"first_{at}": prefix for at, prefix in enumerate(prefixes)}
+    beyond = {f"beyond_{at}": prefix + LAST_CHARACTER for at, prefix in enumerate(prefixes)}
+    among = " ".join(
+        f"AND NOT (stream >= :first_{at} AND stream < :beyond_{at})" for at in range(len(prefixes))
+    )
+    statement = f"SELECT stream FROM streams WHERE reader <> :importing {among} ORDER BY stream"
+    return statement, {**first, **beyond}
+
+
 SELECT_LOST_END = (
     "SELECT stream, version FROM streams WHERE NOT EXISTS (SELECT 1 FROM events WHERE"
     " events.stream = streams.stream AND events.version = streams.version){} LIMIT 1"
@@ -86,10 +101,10 @@ STEP = columns("steps", without="sequence")
 
 _STEP_COLUMNS = ", ".join(f"steps.{name}" for name in STEP)
 _STEPS = f"SELECT {_STEP_COLUMNS} FROM steps"
+_OF_KNOWN_KIND = f"steps.kind IN ({', '.join(repr(kind) for kind in QUEUES_BY_KIND)})"
 _READABLE = (
     " FROM steps LEFT JOIN streams ON streams.stream = steps.stream WHERE steps.owner IS NULL"
-    f" AND steps.kind IN ({', '.join(repr(kind) for kind in QUEUES_BY_KIND)})"
-    " AND (streams.reader IS NULL OR streams.reader <= :level)"
+    f" AND {_OF_KNOWN_KIND} AND (streams.reader IS NULL OR streams.reader <= :level)"
 )
 _NEXT = f"SELECT min(steps.not_before){_READABLE}"
 
@@ -100,9 +115,10 @@ def _due(condition: str = "") -> str:
 
 
 SELECT_STEP = f"{_STEPS} WHERE id = :name"
-SELECT_STEPS = f"{_STEPS} ORDER BY sequence"
-SELECT_STEPS_OF_STREAM = f"{_STEPS} WHERE stream = :name ORDER BY sequence"
-SELECT_STEPS_OF_OTHERS = f"{_STEPS} WHERE owner <> :worker ORDER BY sequence"
+SELECT_EVERY_STEP = f"{_STEPS} ORDER BY sequence"
+SELECT_STEPS = f"{_STEPS} WHERE {_OF_KNOWN_KIND} ORDER BY sequence"
+SELECT_STEPS_OF_STREAM = f"{_STEPS} WHERE {_OF_KNOWN_KIND} AND stream = :name ORDER BY sequence"
+SELECT_STEPS_OF_OTHERS = f"{_STEPS} WHERE {_OF_KNOWN_KIND} AND owner <> :worker ORDER BY sequence"
 SELECT_DUE = _due()
 SELECT_DUE_OF_STREAM = _due(" AND steps.stream = :name")
 SELECT_DUE_OF_QUEUE = _due(" AND steps.lane = :name")

@@ -5,7 +5,7 @@ Imported streams get their due steps and budgets there, computed from their even
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -78,10 +78,14 @@ _EVENTS_AT_ONCE = 1000
 
 
 def rebuild_steps_and_budgets(
-    log: TransactionLog, streams: Iterable[str], claims: Mapping[str, StepLine], day_of: DayOf
+    log: TransactionLog,
+    streams: Iterable[str],
+    claims: Mapping[str, StepLine],
+    day_of: DayOf,
+    without_steps: Collection[str] = (),
 ) -> list[str]:
     """Write the due steps of these streams, and charge their events. Only the owners of steps are taken from
-    the export. Returns the sessions among them that wait for others.
+    the export; for those `without_steps` it has none. Returns the sessions among them that wait for others.
 
     Raises `Rejected` where the steps are not those that the export holds, `Corrupt` where an event cannot
     follow on those before.
@@ -90,7 +94,10 @@ def rebuild_steps_and_budgets(
     waiting: list[str] = []
     for stream in streams:
         state = _with_budgets(log, stream, day_of)
-        rows.update({step.id: step_values(step) for step in due_steps(state)})
+        steps = due_steps(state)
+        rows.update({step.id: step_values(step) for step in steps})
+        if stream in without_steps:
+            claims = {**claims, **{step.id: StepLine(step=step.id, stream=stream) for step in steps}}
         if isinstance(state, Session) and state.waits_for_others:
             waiting.append(stream)
     if rows.keys() != claims.keys():

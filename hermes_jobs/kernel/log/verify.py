@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import groupby
 
 import msgspec
 
-from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
+from hermes_jobs.errors import HermesJobsError, NewerSchema
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.budget_rows import to_charge
 from hermes_jobs.kernel.log.codec import Codec, unescaped
 from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.log.export_log import all_keys, pages
-from hermes_jobs.kernel.log.log import IMPORTING, Head
+from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, Head
 from hermes_jobs.kernel.log.portable import Tombstones
 from hermes_jobs.kernel.log.rows import AnyRow, StoredEvent, row_hash, to_head, to_step_row, to_stored_event
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.accounts import NOTHING, Amount, Charge
 from hermes_jobs.kernel.streams.budgets import DAY
 from hermes_jobs.kernel.streams.stream_kind import StreamState
-from hermes_jobs.kernel.streams.streams import charges, due_steps, fold, initial_state
+from hermes_jobs.kernel.streams.streams import charges, due_steps, fold, initial_state, is_known
 from hermes_jobs.kernel.turns.steps import Step
 
 _QUEUE = sql.STEP.index("lane")
@@ -39,6 +38,9 @@ class LogFinding(msgspec.Struct, frozen=True):
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The extent of a check, and its findings. `unread` are streams that only a newer hermes-jobs can fold.
 
+    `opaque` are those of features that this installation lacks, or lacked when it imported them: their hashes
+    are checked, their steps and budgets are not known.
+
     `num_forgotten`: the events whose texts were removed, each with the hash that the log records for it.
     """
 
@@ -48,6 +50,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     num_forgotten: int = 0
     findings: tuple[LogFinding, ...]
     unread: tuple[str, ...]
+    opaque: tuple[str, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -72,6 +75,7 @@ class _Verification:
         self._codec = codec
         self._findings: list[LogFinding] = []
         self._unread: list[str] = []
+        self._opaque: list[str] = []
         self._num_events = 0
         self._steps: dict[str, dict[str, AnyRow]] = {}
         self._accounts = _ExpectedBudgets()
@@ -80,7 +84,7 @@ class _Verification:
 
     def report(self) -> VerifyReport:
         heads = {head.stream: head for head in map(to_head, self._all(sql.SELECT_EVERY_HEAD))}
-        steps = self._all(sql.SELECT_STEPS)
+        steps = self._all(sql.SELECT_EVERY_STEP)
         for row in steps:
             step = to_step_row(row).step
             self._steps.setdefault(step.stream, {})[step.id] = row
@@ -103,6 +107,7 @@ class _Verification:
             num_forgotten=self._num_forgotten,
             findings=tuple(self._findings),
             unread=tuple(self._unread),
+            opaque=tuple(self._opaque),
         )
 
     def _all(self, statement: str) -> Sequence[AnyRow]:
@@ -145,7 +150,10 @@ class _Verification:
         elif head.min_build_level == IMPORTING:
             self._find(stream, "It is still coming in: run the same `hermes-jobs import` again.")
             return
-        self._check_steps(stream, folded)
+        if folded.state is None or (head is not None and head.min_build_level == OPAQUE):
+            self._opaque.append(stream)
+        else:
+            self._check_steps(stream, folded)
 
     def _check_steps(self, stream: str, folded: _Fold) -> None:
         if folded.is_newer:
@@ -185,8 +193,8 @@ class _Verification:
                 )
 
     def _check_budgets(self) -> None:
-        """Check the budgets, without streams that this build cannot fold."""
-        if self._unread or any(finding.stream is not None for finding in self._findings):
+        """Check the budgets, unless there are streams that this build cannot fold."""
+        if self._unread or self._opaque or any(finding.stream is not None for finding in self._findings):
             return
         stored = [to_charge(unescaped(row[0]), row[1:]) for row in self._all(sql.SELECT_ACCOUNTS)]
         for contradiction in self._accounts.contradictions(stored):
@@ -201,12 +209,10 @@ class _Fold:
         self.is_newer = False
         self.failure = ""
         self._codec = codec
-        self.state: StreamState | None = None
-        with suppress(Corrupt):  # a kind of stream that this build does not know: chained, but not folded
-            self.state = initial_state(stream)
+        self.state: StreamState | None = initial_state(stream) if is_known(stream) else None
 
     def add(self, row: StoredEvent) -> None:
-        if self.is_newer or self.failure:
+        if self.state is None or self.is_newer or self.failure:
             return
         try:
             event = self._codec.decode(row.type, row.data, row.schema)
@@ -215,8 +221,6 @@ class _Fold:
             return
         except HermesJobsError as error:
             self.failure = f"Version {row.version} cannot be read: {error}"
-            return
-        if self.state is None:
             return
         try:
             self._accounts.add(self.state, event)

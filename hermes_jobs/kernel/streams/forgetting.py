@@ -20,6 +20,7 @@ from hermes_jobs.kernel.events import (
     ChildrenStarted,
     Event,
     ForgettingEvent,
+    OpaqueEvent,
     SessionStarted,
     TextsForgotten,
 )
@@ -85,12 +86,20 @@ def nowhere(_stored: str) -> bool:
 
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """A removal: each text is replaced by the result of `text`; only in these streams, if any are named.
+    `ids`: with those, the events of opaque streams that hold one of these ids.
     `found`: whether the pattern, if there is one, matches stored JSON.
     """
 
     text: Replace
     streams: frozenset[str] | None = None
+    ids: frozenset[str] = frozenset()
     found: Callable[[str], bool] = nowhere
+
+    def concerns(self, stream: str, data: str, *, is_opaque: bool) -> bool:
+        """Whether an event of the stream, with that JSON, is searched."""
+        if self.streams is None or stream in self.streams:
+            return True
+        return is_opaque and any(id_ in data for id_ in self.ids)
 
     def drops(self, scope: str, key: str, stream: str) -> bool:
         """Whether a key of the log is removed: those of titles, and those that users gave to turns."""
@@ -176,6 +185,8 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
             return text(value) if not is_json else in_json(value, text)
         case SkillFile() | SkillFileWritten() if value.base64:
             return value
+        case OpaqueEvent():
+            return _opaque(value, text)
         case Payload():  # its provider would refuse one that was changed
             return value if in_json(value.data, text) == value.data else None
         case msgspec.Struct():
@@ -193,6 +204,29 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
             return value if after == value else after
         case Mapping():
             return {key: _scrubbed(item, text) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _opaque(event: OpaqueEvent, text: Replace) -> OpaqueEvent:
+    import json
+
+    before = json.loads(event.data)
+    after = _unnamed(before, text)
+    if after == before:
+        return event
+    return replace(event, data=json.dumps(after, ensure_ascii=False), schema=-abs(event.schema))
+
+
+def _unnamed(value: Any, text: Replace) -> Any:
+    """The JSON of an event without its texts, but for the fields that hold names in every type."""
+    match value:
+        case str():
+            return in_json(value, text) if value[:1] in {"{", "["} else text(value)
+        case list():
+            return [_unnamed(item, text) for item in value]
+        case dict():
+            return {name: item if name in NAMES else _unnamed(item, text) for name, item in value.items()}
         case _:
             return value
 

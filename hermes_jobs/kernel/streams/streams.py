@@ -68,6 +68,17 @@ def kinds() -> tuple[StreamKind, ...]:
     return (*_KINDS, *chain.from_iterable(parts("streams")))
 
 
+@cache
+def prefixes() -> tuple[str, ...]:
+    """The prefixes of all kinds of streams."""
+    return tuple(kind.prefix for kind in kinds())
+
+
+def is_known(stream: str) -> bool:
+    """Whether the stream is of a known kind; else it belongs to a feature that this installation lacks."""
+    return stream.startswith(SESSIONS) or stream.startswith(prefixes())  # noqa: PIE810 - a session's loads no feature
+
+
 def initial_state(stream: str) -> StreamState:
     """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)

@@ -4,7 +4,7 @@ Rows and checkpoint change in one transaction, and the checkpoint is read again 
 any number of threads and processes may catch up at once and each event is applied exactly once. The
 checkpoint stores the hash of its event: a log that was restored from a backup, or replaced, has another one,
 and the views are rebuilt. They are also rebuilt if their file is missing, broken, or of another schema, a
-hash of the tables and of `CONTENTS`.
+hash of the tables, the known kinds of streams and `CONTENTS`.
 
 A reader never waits long for the write lock: if another process holds it (for example one that was stopped
 during a catch-up), the query runs on a private copy that applies the missing events itself.
@@ -29,6 +29,7 @@ from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSc
 from hermes_jobs.kernel.events import TextsForgotten
 from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.kernel.streams.streams import prefixes
 from hermes_jobs.kernel.views.generations import Generations
 from hermes_jobs.kernel.views.projection import Projection, Router
 from hermes_jobs.kernel.views.sqlite import (
@@ -60,9 +61,13 @@ T = TypeVar("T")
 
 
 def schema_of(projections: Iterable[Projection]) -> int:
-    """The number, of 31 bits, by which a file of these tables is recognised."""
+    """The number, of 31 bits, by which a file of these tables is recognised.
+
+    It depends on the known kinds of streams, too: the events of others are in no row.
+    """
     tables = sorted(projection.tables for projection in projections if projection.tables)
-    digest = hashlib.sha256("\n".join((str(CONTENTS), CHECKPOINT, *tables)).encode()).digest()
+    made_of = (str(CONTENTS), CHECKPOINT, *tables, *sorted(prefixes()))
+    digest = hashlib.sha256("\n".join(made_of).encode()).digest()
     return int.from_bytes(digest[:4]) >> 1
 
 

@@ -107,6 +107,7 @@ def _with_log(application: Application, *, live: bool) -> Iterator[DoctorFinding
     from hermes_jobs.interfaces.cli.doctor.gateway import telegram
     from hermes_jobs.interfaces.cli.doctor.memory import memory
 
+    yield from process_checks.features(application)
     if live:
         yield from model_checks.live(application)
     yield from model_checks.caching(application)

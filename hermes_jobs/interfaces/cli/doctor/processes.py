@@ -16,6 +16,8 @@ from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import LOG
 from hermes_jobs.kernel.log.log import PROBE_WORKER, WorkerRow
+from hermes_jobs.kernel.log.opaque import kinds_of, opaque_streams, unfolded_streams
+from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.runtime.broker_address import carries_live_text, find_broker, find_server, require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.up_state import read_state
@@ -24,6 +26,7 @@ from hermes_jobs.text.figures import pluralize
 
 CONNECT_SECONDS = 1.0
 WRITE_SECONDS = 5.0
+MOST_NAMES = 5  # streams in a message
 UP = "`hermes-jobs up` starts everything."
 
 
@@ -48,6 +51,23 @@ def log(application: Application) -> DoctorFinding:
         message = f"{where} can be read; another process has kept its write lock for {WRITE_SECONDS:.0f} s"
         return fail("log", message, "Let that process continue, or stop it.", code=LOG)
     return ok("log", f"{where}, {pluralize(position, 'event')}")
+
+
+def features(application: Application) -> Iterator[DoctorFinding]:
+    """Whether the log has streams of features that are not installed."""
+    log = application.log
+    assert isinstance(log, SqlEventLog), "only logs in a database are checked"
+    with log.snapshot() as connection:
+        missing = kinds_of(opaque_streams(connection))
+        unfolded = unfolded_streams(connection)
+    if unfolded:
+        text = f"{pluralize(len(unfolded), 'stream')} came in while the feature was not installed"
+        hint = "To use them, `hermes-jobs backup` this home, and `hermes-jobs restore` it into an empty one."
+        yield warn("features", f"{text}: {', '.join(unfolded[:MOST_NAMES])}", hint)
+    if missing:
+        streams = ", ".join(f"{pluralize(count, 'stream')} of {kind!r}" for kind, count in missing.items())
+        hint = "They are kept, exported and searched by `redact`, and used again by an installation with it."
+        yield warn("features", f"{streams}: of a feature that this installation does not have", hint)
 
 
 def _writes(application: Application) -> bool:
