@@ -126,6 +126,7 @@ class TestAppending:
 
     @pytest.mark.parametrize("name", ["nul \0", 'quote " back \\ slash', "half \ud83d", "ü 😀", ""])
     def test_names_may_hold_any_character(self, log: SqlEventLog, name: str) -> None:
+        name = f"session-{name}"
         stored = name.replace("\ud83d", "\ufffd")
         log.append(
             append(

@@ -24,7 +24,7 @@ change = st.tuples(st.lists(stream_write, min_size=1, max_size=3), st.booleans()
 def test_reading_returns_the_appended_events(
     log: SqlEventLog, changes: list[tuple[list[tuple[str, list[str], int | None]], bool]]
 ) -> None:
-    prefix = uuid.uuid4().hex
+    prefix = f"session-{uuid.uuid4().hex}"
     start = log.last_position()
     model: dict[str, list[str]] = {}
     order: list[str] = []

@@ -24,9 +24,9 @@ def test_nothing_is_lost_doubled_or_out_of_order(
     assert [each.position for each in everything] == list(range(1, num_events + 1))
     for number in range(processes):
         for thread in range(threads):
-            own = titles(log.read(f"own-{number}-{thread}"))
+            own = titles(log.read(f"session-own-{number}-{thread}"))
             assert own == [f"{number}.{thread}.{version}" for version in range(count)]
-    assert len(set(titles(log.read("shared")))) == num_events // 2
+    assert len(set(titles(log.read("session-shared")))) == num_events // 2
     assert verify(log).findings == ()
 
 

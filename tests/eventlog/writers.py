@@ -43,8 +43,10 @@ def write_own_streams(url: str, number: int, threads: int, count: int) -> int:
 
     def write_one(thread: int) -> None:
         for version in range(count):
-            own = write(f"own-{number}-{thread}", f"{number}.{thread}.{version}", expected=version)
-            log.append(append(own, write("shared", f"{number}.{thread}.{version}"), durable=version % 2 == 0))
+            own = write(f"session-own-{number}-{thread}", f"{number}.{thread}.{version}", expected=version)
+            log.append(
+                append(own, write("session-shared", f"{number}.{thread}.{version}"), durable=version % 2 == 0)
+            )
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(write_one, range(threads)))
