@@ -62,6 +62,11 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
 
+    def limit(self, more: int | None) -> None:
+        """Let it take so many bytes more than it has, and refuse what is beyond; None: any number."""
+        most = 0 if more is None else self._client.info("memory")["used_memory"] + more
+        self._client.config_set("maxmemory", most)
+
     def freeze(self) -> None:
         """Let it answer nothing, with all its connections open."""
         if self._process is not None:

@@ -1,0 +1,1 @@
+"""Ten failures of agents on Celery, played with real processes: a plain agent, and hermes-jobs."""
