@@ -7,13 +7,18 @@ that `--help` stays fast. Whoever needs parts of a kind loops over `parts(kind)`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["events", "streams", "reaction", "steps", "tables", "built", "tools"]
 """The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
+
+
+Finder = Callable[[Any, str], str]
+"""Finds the id that a name means, as its beginning does, in an `Application`. Raises `Rejected`: `ambiguous`,
+or another kind where there is none."""
 
 
 class Command(NamedTuple):
@@ -51,6 +56,8 @@ class Feature(NamedTuple):
     """The variables of the secrets that it needs, with the purpose of each."""
     commands: Mapping[str, Command] = {}
     """Its commands by name: `inbox`; `turns diff` is one of the group `turns`."""
+    finders: Mapping[str, str] = {}
+    """The commands that show something by its id, as `inbox show`, each with its `Finder`."""
 
     def load(self, target: str) -> Any:
         """The part `module:name`, imported."""
@@ -89,6 +96,13 @@ def channel(kind: str) -> Any:
 def secrets() -> dict[str, str]:
     """The variables of the features' secrets, with the purpose of each."""
     return {name: purpose for feature in features() for name, purpose in feature.secrets.items()}
+
+
+def finders() -> dict[str, Finder]:
+    """The features' commands that show something by its id, each with its finder, imported."""
+    return {
+        words: feature.load(target) for feature in features() for words, target in feature.finders.items()
+    }
 
 
 def commands(group: str = "") -> dict[str, Command]:

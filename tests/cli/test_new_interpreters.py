@@ -24,6 +24,8 @@ DETERMINISTIC = """
     export --format sharegpt -
     inbox list --json
     inbox read --json
+    inbox show none
+    show none
     mcp accept none
     mcp list --json
     mcp login none

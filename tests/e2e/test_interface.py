@@ -330,6 +330,10 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("inbox read DELIVERY --json", shape=[{**shapes.DELIVERY, "text": "I looked."}]),
     Row("inbox read"),
     Row("inbox read nosuch", 2, out=""),
+    Row("inbox show DELIVERY --json", shape={**shapes.DELIVERY, "text": "I looked."}),
+    Row("inbox show nosuch", 2, out=""),
+    Row("show DELIVERY --json", shape={**shapes.DELIVERY, "text": "I looked."}),
+    Row("show nosuch", 2, out=""),
     # --- the rest
     Row("queues -n 1 --json", shape=shapes.QUEUES),
     Row("tools -n 1 --json", shape={"tools": [shapes.TOOL], "unusable": []}),

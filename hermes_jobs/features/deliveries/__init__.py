@@ -13,5 +13,6 @@ FEATURE = Feature(
     steps="steps:handlers",
     tables="tables:projections",
     secrets={"WEBHOOK_SECRET": "signs deliveries to webhooks"},
+    finders={"inbox show": "api:find_delivery"},
     commands={"inbox": Command("cli:inbox", "Unread answers and pending approvals.", "Talk")},
 )

@@ -35,6 +35,7 @@ __all__ = [
     "PlaceholderSent",
     "deliveries",
     "delivery",
+    "find_delivery",
     "mark_as_read",
     "open_questions",
     "revised",
@@ -55,6 +56,11 @@ def deliveries(
 def delivery(application: Application, name: str) -> DeliveryView:
     """The delivery with that id or prefix, or `last`. Raises `Rejected`: `ambiguous`, `unknown_delivery`."""
     return application.views.read(select_delivery, name)
+
+
+def find_delivery(application: Application, name: str) -> str:
+    """The id of that delivery. Raises `Rejected`, as `delivery` does."""
+    return delivery(application, name).delivery
 
 
 def unread(application: Application) -> int:

@@ -100,6 +100,24 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
     api.mark_as_read(application, chosen_deliveries)
 
 
+@inbox.command("show", epilog=example("hermes-jobs inbox show dt3k9"))
+@click.argument("delivery", type=NonEmpty(), metavar="ID", shell_complete=complete_delivery)
+@limit_option("lines of the answer", default=None)
+@json_option
+@pass_context
+def show_delivery(context: CliContext, delivery: str, limit: int | None, as_json: bool) -> None:
+    """Print an answer and where it went, without marking it as read."""
+    found = api.delivery(context.application, delivery)
+    if limit is not None:
+        found = replace(found, text="\n".join(found.text.splitlines()[:limit]))
+
+    def print_text() -> None:
+        _print_delivery(found, first=True)
+        note(f"{found.target}: {delivery_status(found)}")
+
+    print_result(lambda: found, print_text, as_json=as_json)
+
+
 def delivery_status(delivery: DeliveryView) -> str:
     """The delivery's status, in words."""
     if delivery.status == "waiting" and delivery.retry_at is not None:

@@ -16,6 +16,7 @@ FEATURE = Feature(
         "verification.plan": "experiments",
         "verification.conclude": "experiments",
     },
+    finders={"experiments show": "cli.experiments.commands:find_experiment"},
     commands={
         "experiments": Command(
             "cli.experiments.commands:experiments", "Replay past turns in variants, and compare.", "Inspect"

@@ -7,6 +7,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 FEATURE = Feature(
     __name__,
     tables="tables:projections",
+    finders={"reviews show": "cli.commands:find_review"},
     commands={
         "reviews": Command(
             "cli.commands:reviews", "Reviews of conversations, and what they saved.", "Inspect"

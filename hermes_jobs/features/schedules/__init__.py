@@ -11,6 +11,7 @@ FEATURE = Feature(
     streams="streams:STREAMS",
     reaction="rules.reaction:react",
     queues={"schedule.fire": "schedules"},
+    finders={"schedule show": "cli.list:find_schedule"},
     commands={
         "schedule": Command(
             "cli.commands:schedule", "Add, preview, list, pause and run scheduled prompts.", "Schedule"

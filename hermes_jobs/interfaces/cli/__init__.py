@@ -45,6 +45,7 @@ COMMANDS = {
     "service": Command(".service:service", "Run `up` as a service: systemd, launchd."),
     "run": Command(".groups:run", "Run one process: worker, scheduler, Flower, gateway."),
     **OF_FEATURES,
+    "show": Command(".show:show", "Show what an id means, also one of Flower's."),
     "queues": Command(".queues:queues", "Show queues, running jobs and workers."),
     "processes": Command(".processes:processes", "List and kill the agent's background processes."),
     "models": Command(".models:models", "List models, with window and price."),
@@ -77,7 +78,7 @@ FIRST = tuple(name for name in _DAY_ONE if name in COMMANDS)
 
 _ORDER = {
     "Talk": (),
-    "Inspect": ("sessions", "experiments", "usage", "report", "reviews", "queues"),
+    "Inspect": ("show", "sessions", "experiments", "usage", "report", "reviews", "queues"),
     "Knowledge": ("skills", "agents"),
     "Permissions": ("approvals", "processes"),
     "Run": ("down", "service", "run"),

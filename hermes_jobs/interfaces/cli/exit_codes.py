@@ -31,6 +31,7 @@ CODES: Final = {
     "unknown_delivery": USAGE,
     "unknown_rule": USAGE,
     "unknown_turn": USAGE,
+    "unknown_id": USAGE,
     "unknown_schedule": USAGE,
     "unknown_session": USAGE,
     "unknown_review": USAGE,

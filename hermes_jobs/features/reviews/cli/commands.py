@@ -21,6 +21,7 @@ from hermes_jobs.text.figures import money
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.reviews.tables import ReviewView
     from hermes_jobs.kernel.views.models import StepView
 
@@ -74,6 +75,11 @@ def show_review(context: CliContext, review_id: str, limit: int | None, as_json:
     REVIEWS._replace(to_json=whole).print_one(
         review, as_json=as_json, details=lambda: _print_work(context, review, steps)
     )
+
+
+def find_review(application: Application, name: str) -> str:
+    """The id of that review. Raises `Rejected`."""
+    return application.views.read(select_review, name).id
 
 
 def _print_work(context: CliContext, review: ReviewView, steps: Sequence[StepView]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hermes_jobs.features.schedules.cli.format import (
@@ -28,6 +30,9 @@ from hermes_jobs.interfaces.cli.options import example, json_option, limit_optio
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import money
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 
 @click.command("list", epilog=example("hermes-jobs schedule list"))
@@ -58,6 +63,11 @@ def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bo
     ).print_one(schedule, as_json=as_json, details=lambda: print_last_answer(context, schedule))
     if not as_json:
         note_overdue(context.application, [schedule])
+
+
+def find_schedule(application: Application, name: str) -> str:
+    """The id of that schedule, also of a removed one. Raises `Rejected`."""
+    return application.views.find_schedule(name, removed=True)
 
 
 @click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))

@@ -261,6 +261,13 @@ def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
     EXPERIMENTS.print_list(planned[:limit], as_json=as_json)
 
 
+def find_experiment(application: Application, name: str) -> str:
+    """The name of that experiment. Raises `Rejected` if there is none."""
+    from hermes_jobs.features.replay.rules.experiment import PREFIX
+
+    return find(application, name).stream.removeprefix(PREFIX)
+
+
 def find(application: Application, name: str) -> Experiment:
     """The experiment of that name. Raises `Rejected`."""
     from hermes_jobs.features.replay.rules.experiment import Experiment, stream_of
