@@ -17,12 +17,13 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.gateway import events as gateway_events
+from hermes_jobs.features.telegram import pace
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
-from tests.gateway.bot_server import BotServer, Fault
+from tests.gateway.bot_server import QUICK, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
@@ -39,8 +40,9 @@ NEVER = 10_000  # more appends than anything here has
 
 
 @pytest.fixture
-def bot() -> Iterator[BotServer]:
-    server = BotServer().start()
+def bot(monkeypatch: pytest.MonkeyPatch) -> Iterator[BotServer]:
+    monkeypatch.setattr(pace, "SECOND", QUICK)
+    server = BotServer(QUICK).start()
     yield server
     server.close()
 
@@ -86,6 +88,7 @@ def _listen(environ: Mapping[str, str], at: int, moment: Moment) -> None:
         os.dup2(nowhere, stream)
     os.environ.clear()
     os.environ.update(environ)
+    pace.SECOND = QUICK
     die_at(at, moment)
     main(["gateway", "telegram"])
 

@@ -13,7 +13,8 @@ It keeps Telegram's rules as far as they matter here, each with its source:
   characters (A: answerCallbackQuery).
 * Commands are 1 to 32 of a-z, 0-9 and _, their texts 1 to 256 characters (A: BotCommand), at most 100 (A:
   setMyCommands).
-* About 30 messages a second in all, one a second in a chat after a burst, 20 a minute in a group (F).
+* About 30 messages a second in all, one a second in a chat, 20 a minute in a group (F). Bursts that Telegram
+  may allow are refused here. A draft is no message; more than one a second in a chat are refused, too.
 
 A: https://core.telegram.org/bots/api; F: https://core.telegram.org/bots/faq#broadcasting-to-users and "my bot
 is hitting limits"; P: https://docs.python-telegram-bot.org/en/stable/telegram.constants.html.
@@ -28,13 +29,15 @@ import socket
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
 import msgspec
+import pytest
 
+from hermes_jobs.features.telegram import pace
 from tests.server_thread import ServerThread
 
 BOT = 4242
@@ -49,6 +52,7 @@ NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are "
     "exactly the same as a current content and reply markup of the message"
 )
+QUICK = 0.05  # Telegram's second in tests, in seconds
 PATIENCE = 60.0  # seconds after which a wait for something that never happens fails
 
 
@@ -87,35 +91,46 @@ class Refused(Exception):
 
 
 class Pace:
-    """How fast a bot may send: `burst` messages in a chat at once, then one a second."""
+    """How fast a bot may send. `second`: how long Telegram's is; shorter in quick tests. `refused` counts
+    what came too early.
+    """
 
-    def __init__(self, burst: int) -> None:
-        self.burst = burst
+    def __init__(self, second: float) -> None:
+        self.refused = 0
+        self._second = second
         self._sent: list[tuple[float, int]] = []
+        self._drafts: dict[int, float] = {}
 
     def count(self, chat: int) -> None:
         """A message is sent there. Raises `Refused`, 429."""
-        now = time.monotonic()
+        now = time.monotonic() / self._second
         self._sent = [(at, to) for at, to in self._sent if now - at < 60]
         if sum(now - at < 1 for at, _ in self._sent) >= PER_SECOND:
-            raise _too_many(1)
+            raise self._too_many(1)
         there = [at for at, to in self._sent if to == chat]
         if chat < 0 and len(there) >= PER_MINUTE_IN_GROUP:
-            raise _too_many(int(61 - (now - there[0])))
-        if len(there) >= self.burst and now - there[-self.burst] < self.burst:
-            raise _too_many(1)
+            raise self._too_many(int(61 - (now - there[0])))
+        if there and now - there[-1] < 1:
+            raise self._too_many(1)
         self._sent.append((now, chat))
 
+    def count_draft(self, chat: int) -> None:
+        """A draft is shown there. Raises `Refused`, 429."""
+        now = time.monotonic() / self._second
+        if now - self._drafts.get(chat, -1) < 1:
+            raise self._too_many(1)
+        self._drafts[chat] = now
 
-def _too_many(seconds: int) -> Refused:
-    return Refused(429, f"Too Many Requests: retry after {seconds}", seconds)
+    def _too_many(self, seconds: int) -> Refused:
+        self.refused += 1
+        return Refused(429, f"Too Many Requests: retry after {seconds}", seconds)
 
 
 class BotServer:
-    """The server and all that was said through it. `burst`: messages that a chat takes at once."""
+    """The server and all that was said through it. `second`: how long Telegram's second is here."""
 
-    def __init__(self, burst: int = 20) -> None:
-        self.pace = Pace(burst)
+    def __init__(self, second: float = 1.0) -> None:
+        self.pace = Pace(second)
         self.entities: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         self.files: dict[tuple[int, int], tuple[str, str]] = {}
         self.threads: dict[tuple[int, int], int] = {}
@@ -348,7 +363,9 @@ class BotServer:
     def _sendMessageDraft(self, parameters: dict[str, str]) -> Any:
         if int(parameters["chat_id"]) < 0 or int(parameters["draft_id"]) == 0:
             raise Refused(400, "Bad Request: a draft needs a private chat and an id")
-        self.drafts.append((int(parameters["chat_id"]), _checked(parameters)))
+        text = _checked(parameters)
+        self.pace.count_draft(int(parameters["chat_id"]))
+        self.drafts.append((int(parameters["chat_id"]), text))
         return True
 
     def _setMyCommands(self, parameters: dict[str, str]) -> Any:
@@ -408,6 +425,18 @@ class BotServer:
         finally:
             with self._changed:
                 self._sockets.discard(connection)
+
+
+@contextlib.contextmanager
+def quick_bot(monkeypatch: pytest.MonkeyPatch) -> Iterator[BotServer]:
+    """A server with a short second, which this process knows; nothing may have come too early in the end."""
+    monkeypatch.setattr(pace, "SECOND", QUICK)
+    server = BotServer(QUICK).start()
+    try:
+        yield server
+    finally:
+        server.close()
+    assert server.pace.refused == 0, "more was sent than Telegram takes"
 
 
 def _buttons(parameters: dict[str, str]) -> list[tuple[str, str]]:

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gateway.bot_server import BotServer
+from tests.gateway.bot_server import BotServer, quick_bot
 
 
 @pytest.fixture
-def bot() -> Iterator[BotServer]:
+def bot(monkeypatch: pytest.MonkeyPatch) -> Iterator[BotServer]:
     """A server on the loopback; nobody has written yet."""
-    server = BotServer().start()
-    yield server
-    server.close()
+    with quick_bot(monkeypatch) as server:
+        yield server

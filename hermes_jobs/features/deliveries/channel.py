@@ -34,14 +34,17 @@ class Moved(msgspec.Struct, frozen=True):
 
 class DeliveryError(Exception):
     """A failed attempt. `lasting`: every further one would fail too. `retry_after`: the requested wait in
-    seconds.
+    seconds. `in_line`: nothing failed, others are sent before, and it is its turn then.
     """
 
-    def __init__(self, message: str, *, lasting: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, lasting: bool = False, retry_after: float | None = None, in_line: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.lasting = lasting
         self.retry_after = retry_after
+        self.in_line = in_line
 
 
 class DeliveryChannel(Protocol):

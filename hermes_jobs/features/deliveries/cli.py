@@ -120,6 +120,8 @@ def show_delivery(context: CliContext, delivery: str, limit: int | None, as_json
 
 def delivery_status(delivery: DeliveryView) -> str:
     """The delivery's status, in words."""
+    if delivery.status == "waiting" and delivery.retry_at is not None and not delivery.attempts:
+        return f"waits until {format_time(delivery.retry_at, seconds=True)}: {delivery.message}"
     if delivery.status == "waiting" and delivery.retry_at is not None:
         failed = pluralize(delivery.attempts, "attempt")
         return f"{failed} failed, next try {format_time(delivery.retry_at, seconds=True)}: {delivery.message}"

@@ -88,7 +88,9 @@ class DeliverySent(Event, frozen=True, kw_only=True):
 
 
 class DeliveryFailed(Event, frozen=True, kw_only=True):
-    """An attempt failed; it is retried at `retry_at` (seconds since the epoch) if that is set."""
+    """An attempt failed; it is retried at `retry_at` (seconds since the epoch) if that is set. `attempt` is
+    the number of failures in a row; as before where it waits in line behind others.
+    """
 
     delivery: str
     attempt: int

@@ -41,6 +41,7 @@ from hermes_jobs.kernel.turns.turn import Turn
 MAX_ATTEMPTS = 30
 """Failed attempts in a row after which a delivery has failed; with these waits, after about a day."""
 FIRST_WAIT = 10.0
+FIRST_WAIT_AS_ASKED = 1.0  # where the target says how long
 LONGEST_WAIT = 3_600.0
 LONGEST_RETRY_AFTER = 86_400.0
 """Longest wait, in seconds, that a target's `Retry-After` can ask for."""
@@ -170,10 +171,16 @@ def failed(
     seconds.
     """
     attempt = delivery.attempt
-    wait = min(FIRST_WAIT * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
+    first = FIRST_WAIT if retry_after is None else FIRST_WAIT_AS_ASKED
+    wait = min(first * 2.0 ** (attempt - 1), LONGEST_WAIT) * (1 + JITTER * fraction)
     wait = max(wait, min(retry_after or 0.0, LONGEST_RETRY_AFTER))
     retry_at = None if attempt >= MAX_ATTEMPTS else now + wait
     return DeliveryFailed(delivery=delivery.id, attempt=attempt, message=message, retry_at=retry_at)
+
+
+def waiting_in_line(delivery: Delivery, message: str, until: float) -> DeliveryFailed:
+    """Not tried before `until`, which counts as no failure: others go first."""
+    return DeliveryFailed(delivery=delivery.id, attempt=delivery.failures, message=message, retry_at=until)
 
 
 def revised(delivery: Delivery, text: str) -> tuple[DeliveryRevised, ...]:

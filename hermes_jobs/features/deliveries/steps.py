@@ -28,7 +28,7 @@ from hermes_jobs.features.deliveries.events import (
     TargetKind,
     parse_target,
 )
-from hermes_jobs.features.deliveries.rules import Delivery, failed
+from hermes_jobs.features.deliveries.rules import Delivery, failed, waiting_in_line
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.schedules.rules.commands import retargeted
 from hermes_jobs.kernel import feature
@@ -90,6 +90,8 @@ class SendDelivery(msgspec.Struct, frozen=True, eq=False):
         message = self.redact(error.message)
         if error.lasting:
             return DeliveryFailed(delivery=delivery.id, attempt=delivery.attempt, message=message)
+        if error.in_line:
+            return waiting_in_line(delivery, message, self.clock.now() + (error.retry_after or 0.0))
         return failed(
             delivery,
             message,

@@ -7,7 +7,9 @@ and recording a placeholder leaves only that placeholder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from telegram import (
@@ -26,6 +28,7 @@ from hermes_jobs.features.gateway.rules.rating_buttons import Button, can_be_rat
 from hermes_jobs.features.telegram.bot import keyboard, open_bot, place_of, retry_after_seconds
 from hermes_jobs.features.telegram.markdown import blocks, text_block
 from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
+from hermes_jobs.features.telegram.pace import Pace, pace_of
 from hermes_jobs.features.telegram.questions import buttons_of, question_parts
 from hermes_jobs.features.telegram.rich_text import Entity
 from hermes_jobs.kernel.engine.coroutine import waited_for
@@ -40,6 +43,9 @@ NO_TEXT = "(an answer without words)"
 SECONDS = 45.0
 MORE_PLACEMENTS = 5
 """Placeholders in excess of the parts that are sent where some vanish, before the delivery fails."""
+
+MAX_WAIT = 2.0
+"""Seconds that an attempt waits for its turn; the worker does other work during longer waits."""
 
 UNCHANGED = ("not modified",)
 NOT_EDITABLE = ("message to edit not found", "message can't be edited", "message_id_invalid")
@@ -89,20 +95,25 @@ class TelegramChannel:
     ) -> PlaceholderSent | Delivered:
         chat, thread = place_of(address)
         part = len(delivery.receipts)
-        async with open_bot(token, self._base_url) as bot:
+        is_last = part >= len(parts)
+        turn = _turn(pace_of(token, self._base_url), chat, delivery.id)
+        async with open_bot(token, self._base_url) as bot, AsyncExitStack() as stack:
+            if not is_last:
+                await stack.enter_async_context(turn)
             if part:
                 receipt = delivery.receipts[-1]
-                is_last = part >= len(parts)
                 buttons = _buttons(delivery) if is_last else ()
                 is_written = await _write(
                     bot, chat, receipt, parts[min(part, len(parts)) - 1], keyboard(buttons)
                 )
                 if not is_written and is_last and delivery.revision is not None:
                     return Delivered(receipt)  # a decided question that was deleted is not shown again
+                if is_written and is_last:
+                    return Delivered(receipt)
                 if not is_written:
                     part -= 1  # a user has deleted it
-                elif is_last:
-                    return Delivered(receipt)
+                    if is_last:
+                        await stack.enter_async_context(turn)
             placed = await bot.send_message(chat, PLACEHOLDER, message_thread_id=thread)
             return PlaceholderSent(part, str(placed.message_id))
 
@@ -117,6 +128,19 @@ def parts_of(requested: DeliveryRequested, revision: str | None = None) -> Seque
 
 def _buttons(delivery: Delivery) -> Sequence[Button]:
     return rating_buttons(delivery.id) if can_be_rated(delivery) else buttons_of(delivery)
+
+
+@asynccontextmanager
+async def _turn(pace: Pace, chat: int | str, delivery: str) -> AsyncIterator[None]:
+    """The delivery's turn to send a message. Raises `DeliveryError` where a wait would hold up the worker."""
+    while wait := pace.wait(chat, delivery):
+        if wait > MAX_WAIT:
+            raise DeliveryError("Other messages go to the chat before it.", retry_after=wait, in_line=True)
+        await asyncio.sleep(wait)
+    try:
+        yield
+    finally:
+        pace.is_sent(chat)
 
 
 async def _write(

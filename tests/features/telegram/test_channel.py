@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -21,7 +22,7 @@ from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.ports import StepInterrupted
 from hermes_jobs.kernel.streams.decision import StateLoader
 from tests.features.deliveries.letters import NOON, asked_for
-from tests.gateway.bot_server import TOKEN, BotServer, Fault
+from tests.gateway.bot_server import TOKEN, BotServer, Fault, quick_bot
 from tests.manual_clock import ManualClock
 from tests.tools.support import Switch
 
@@ -30,10 +31,9 @@ LONG = "\n\n".join(f"Paragraph {number}: " + "wörter 😀 " * 90 for number in 
 
 
 @pytest.fixture
-def bot() -> Iterator[BotServer]:
-    server = BotServer().start()
-    yield server
-    server.close()
+def bot(monkeypatch: pytest.MonkeyPatch) -> Iterator[BotServer]:
+    with quick_bot(monkeypatch) as server:
+        yield server
 
 
 @pytest.fixture
@@ -262,3 +262,14 @@ def test_a_group_that_became_a_supergroup_gets_its_answer_there_and_so_do_later_
     assert isinstance(edit, schedules_events.ScheduleEdited)
     assert edit.plan.deliver == (f"telegram:{SUPERGROUP}", "cli")
     assert (edit.next_due, edit.by) == (NOON, f"delivery:{state.id}")
+
+
+def test_many_answers_at_once_wait_in_line_and_none_is_lost(bot: BotServer, courier: TelegramChannel) -> None:
+    clock = ManualClock(NOON)
+    waiting = [asked_for(f"telegram:{CHAT}", f"Answer {number}", name=f"d{number}") for number in range(60)]
+    with ThreadPoolExecutor(20) as pool:
+        while waiting:
+            done = pool.map(lambda state: one_act(courier, state, clock), waiting)
+            waiting = [state for state in done if next_steps(state)]
+            assert all(state.failures == 0 for state in waiting)
+    assert sorted(bot.said(CHAT)) == sorted(f"Answer {number}" for number in range(60))

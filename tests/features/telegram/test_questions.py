@@ -12,7 +12,7 @@ from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliveryRe
 from hermes_jobs.features.gateway import service
 from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
-from tests.gateway.bot_server import BotServer
+from tests.gateway.bot_server import BotServer, quick_bot
 from tests.gateway.serving import ANNA, Served, environ_of, serving
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
@@ -25,10 +25,9 @@ LABELS = [ONCE, SESSION, ALWAYS, NO]
 
 
 @pytest.fixture
-def bot() -> Iterator[BotServer]:
-    server = BotServer().start()
-    yield server
-    server.close()
+def bot(monkeypatch: pytest.MonkeyPatch) -> Iterator[BotServer]:
+    with quick_bot(monkeypatch) as server:
+        yield server
 
 
 @pytest.fixture
