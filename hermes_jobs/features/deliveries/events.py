@@ -32,7 +32,7 @@ class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
     `choices` are the answers offered as buttons; `prompt` stands above them. `users` may answer in a group;
     in a private chat its user may. `expires_at`: seconds since the epoch. `key`: that of the request for
     input, whose choices are numbers with `labels`; empty for an approval. `takes_text`: other words are an
-    answer, too.
+    answer, too; to an approval, the reason of a refusal.
     """
 
     stream: str

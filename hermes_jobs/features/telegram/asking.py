@@ -153,8 +153,10 @@ class QuestionDesk:
             return noted(message, "Your answer contains one of your secrets. Nothing was recorded.")
 
         def change(load: StateLoader) -> DecisionResult:
+            state: Delivery = load(delivery.stream)
+            if state.revision is not None:
+                return noted(message, state.revision)(load)
             try:
-                state: Delivery = load(delivery.stream)
                 writes = q.answer_with(state, text, message.user, message.name or message.user, load)
             except Rejected as rejection:
                 return noted(message, f"{rejection.message} {AGAIN}")(load)
@@ -264,6 +266,7 @@ def _approval(question: ApprovalQuestion, stream: str, *, lasting: bool) -> Deli
         choices=choices,
         prompt=q.prompt(request.offer, choices, _moment(question.expires_at)),
         expires_at=question.expires_at,
+        takes_text=True,
     )
 
 

@@ -40,6 +40,7 @@ _DENIED = "❌ Refused"
 ACCEPT, DECLINE = "accept", "decline"
 OPENED, DECLINED = "I have opened it", "❌ No answer"
 MAX_LABEL = 60
+MAX_REASON = 200  # characters that are shown of it
 EXPIRED = "⌛ Not answered in time."
 OVER = "This is over: the turn has ended, or goes on without it."
 UNKNOWN = "This question cannot be answered here."
@@ -83,7 +84,7 @@ def choices_of(offer: e.CallPattern | None, *, lasting: bool) -> tuple[str, ...]
 
 def prompt(offer: e.CallPattern | None, choices: Sequence[str], until: str) -> str:
     """What stands above the buttons; `until` is the time at which it expires."""
-    end = f"Without an answer it is refused at {until}."
+    end = f"Reply to this message to refuse with a reason. Without an answer it is refused at {until}."
     if offer is None or "session" not in choices:
         return escaped(end)
     what = "exactly this" if offer.exact else one_line(pattern_text(offer), 200)
@@ -117,9 +118,10 @@ def buttons_of(delivery: Delivery) -> Sequence[Button]:
     return [Button(one_line(label, MAX_LABEL), f"ask:{choice}:{delivery.id}") for label, choice in named]
 
 
-def answered(choice: str, who: str) -> str:
+def answered(choice: str, who: str, reason: str = "") -> str:
     """The end of a question, in words, by its answer."""
-    return f"{_ALLOWED.get(choice, _DENIED)} by {who}."
+    because = f": {one_line(reason, MAX_REASON)}" if reason else "."
+    return f"{_ALLOWED.get(choice, _DENIED)} by {who}{because}"
 
 
 def end_of(events: Sequence[e.Event], call: str) -> str:
@@ -130,7 +132,7 @@ def end_of(events: Sequence[e.Event], call: str) -> str:
         if isinstance(event, e.InputAnswered) and event.call == call:
             return EXPIRED if event.by == "timeout" else f"✅ Answered by {_name(event.by)}."
         if isinstance(event, e.ApprovalDenied) and event.call == call:
-            return EXPIRED if event.by == "timeout" else answered(DENY, _name(event.by))
+            return EXPIRED if event.by == "timeout" else answered(DENY, _name(event.by), event.reason)
     return OVER
 
 
@@ -198,12 +200,16 @@ def handle_press(press: ButtonPress, approvers: Collection[str], now: Callable[[
 def answer_with(
     delivery: Delivery, text: str, user: str, name: str, load: StateLoader
 ) -> tuple[StreamEvents, ...]:
-    """The answer to a question in the person's own words. Raises `Rejected` with the reason if it does not
-    fit: the question stays open."""
+    """The answer to a question in the person's own words; a call that waits for approval is refused with
+    them. Raises `Rejected` with the reason if they do not fit: the question stays open."""
     question = asked(delivery)
     session: Session = load(question.stream)
-    command = _with_content(question, text, user, session)
-    said = f"✅ {name}: {one_line(text, MAX_LABEL)}"
+    if question.key:
+        command: c.SessionCommand = _with_content(question, text, user, session)
+        said = f"✅ {name}: {one_line(text, MAX_LABEL)}"
+    else:
+        command = c.DenyCall(turn=question.turn, call=question.call, by=user, reason=text)
+        said = answered(DENY, name, text)
     return _writes(delivery, session, command, said, load)
 
 

@@ -118,6 +118,29 @@ def test_no_refuses_and_the_agent_goes_on(environ: Mapping[str, str], bot: BotSe
     assert (folder / "build").exists()
 
 
+def test_a_reply_refuses_with_its_words_as_the_reason(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer, folder: Path
+) -> None:
+    with serving(environ) as served:
+        bot.write(ANNA, "Clean up")
+        assert "Reply to this message to refuse with a reason." in question(bot)
+        bot.write(ANNA, "I need *that* folder", reply_to=open_questions(bot)[-1])
+        shows(bot, "❌ Refused by Anna: I need *that* folder")
+        shows(bot, "Cleaned.")
+        (denied,) = of_type(served, e.ApprovalDenied)
+        assert (denied.by, denied.reason) == (f"telegram:{ANNA}", "I need *that* folder")  # type: ignore[attr-defined]
+    assert (folder / "build").exists()
+    assert "who says: I need *that* folder" in str(model_server.requests[-1].body["messages"])
+
+
+def test_a_reason_from_the_terminal_is_shown_in_the_chat(environ: Mapping[str, str], bot: BotServer) -> None:
+    with serving(environ), Home(environ=environ) as home:
+        bot.write(ANNA, "Clean up")
+        question(bot)
+        home.turns.deny("last", reason="not today")
+        shows(bot, "❌ Refused by the user at the terminal: not today")
+
+
 def test_a_button_that_is_pressed_twice_says_that_it_is_decided(
     environ: Mapping[str, str], bot: BotServer
 ) -> None:
