@@ -464,7 +464,8 @@ class Telegram(Section, frozen=True, kw_only=True):
 
     allowed_users: Annotated[tuple[int, ...], about("Telegram user ids that may write.")] = ()
     approvers: Annotated[
-        tuple[int, ...], about("Telegram user ids that may answer questions of others, in groups and /inbox.")
+        tuple[int, ...],
+        about("Telegram user ids that may answer for all turns: in groups, and what /inbox shows."),
     ] = ()
     base_url: Annotated[WebUrl | None, about("Bot API server; null: Telegram's own.")] = None
 

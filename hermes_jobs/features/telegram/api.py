@@ -46,6 +46,11 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
     if not allowed:
         notify("Nobody may write yet: gateway.telegram.allowed_users is empty.")
         notify("  Write to the bot; the number that is ignored below is yours.")
+    if unknown := set(settings.gateway.telegram.approvers) - set(settings.gateway.telegram.allowed_users):
+        raise Misconfigured(
+            f"gateway.telegram.approvers: {', '.join(map(str, sorted(unknown)))} may not write to the bot.",
+            hint="Add each to gateway.telegram.allowed_users, too.",
+        )
     platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
     house = GatewayPolicy(
         users=validate_users(settings.gateway.users),
@@ -54,10 +59,7 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         workdir=settings.agent.workdir,
     )
     engine = application.engine()
-    # Who is the only one that may write answers for all of the home.
-    alone = allowed if len(allowed) == 1 else ()
-    approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
-    desk = QuestionDesk(application, approvers or alone)
+    desk = QuestionDesk(application, [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers])
     reception = MessageReceiver(
         engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take
     )

@@ -38,13 +38,15 @@ if TYPE_CHECKING:
 PLATFORM = "telegram"
 COMMANDS = ("/approve", "/inbox")
 NOTHING_ASKED = "Nothing waits for your answer."
+NOTHING_HERE = "Nothing in this chat waits for your answer."
 AGAIN = "Please answer again, by a reply to the question."
 OPEN_TURNS = 200
 """Turns, of the newest that run or wait, in which questions are looked for."""
 
 
 class QuestionDesk:
-    """The questions of one bot's chats. `approvers` may answer in groups, too. Safe for many threads."""
+    """The questions of one bot's chats. `approvers` may also answer what turns of others ask. Safe for many
+    threads."""
 
     def __init__(self, application: Application, approvers: Collection[str]) -> None:
         self._application = application
@@ -173,19 +175,21 @@ class QuestionDesk:
             if self._may_see(message, turn)
             for question in self._questions(session, turn)
         ]
-        unread = deliveries.unread(self._application) if self._is_approver(message.user) else 0
-        more = f" {unread} unread: hermes-jobs inbox read." if unread else ""
-        if not found:
+        if not found and self._sees_all(message):
+            unread = deliveries.unread(self._application)
+            more = f" {unread} unread: hermes-jobs inbox read." if unread else ""
             return noted(message, f"{NOTHING_ASKED}{more}")
+        if not found:
+            return noted(message, NOTHING_HERE)
         asked = [StreamEvents(stream_of(each.delivery), (each,)) for each in found]
         return lambda _load: DecisionResult(writes=tuple(asked), keys=(message_key(message),))
 
     def _may_see(self, message: IncomingMessage, turn: Turn) -> bool:
-        is_private = message.target == message.user
-        return message.target in turn.deliver or (is_private and self._is_approver(message.user))
+        return message.target in turn.deliver or self._sees_all(message)
 
-    def _is_approver(self, user: str) -> bool:
-        return user in self._approvers
+    def _sees_all(self, message: IncomingMessage) -> bool:
+        """Whether an approver asks, where nobody reads along."""
+        return message.target == message.user and message.user in self._approvers
 
     # --- presses ----------------------------------------------------------------------------------
 

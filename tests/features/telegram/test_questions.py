@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.client import Home
+from hermes_jobs.errors import Misconfigured
 from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliveryRevised
 from hermes_jobs.features.gateway import service
 from hermes_jobs.kernel import events as e
@@ -295,8 +296,8 @@ def test_an_answer_that_does_not_fit_is_asked_again_with_the_reason(
 def test_the_phone_approves_what_send_waits_for_at_the_terminal(
     environ: Mapping[str, str], bot: BotServer, folder: Path
 ) -> None:
-    only_anna = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": f"[{ANNA}]"}
-    with serving(only_anna), Home(environ=only_anna) as home:
+    trusted = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__APPROVERS": f"[{ANNA}]"}
+    with serving(trusted), Home(environ=trusted) as home:
         waiting = home.send("Clean up", workdir=folder)
         assert waiting.status == "waiting"
         bot.write(ANNA, "/inbox")
@@ -307,13 +308,24 @@ def test_the_phone_approves_what_send_waits_for_at_the_terminal(
         shows(bot, "Nothing waits for your answer")
 
 
-def test_one_of_several_people_does_not_see_the_calls_of_others(
-    environ: Mapping[str, str], bot: BotServer, folder: Path
+@pytest.mark.parametrize("allowed", [f"[{ANNA}]", f"[{ANNA}, {BEN}]"])
+def test_who_is_no_approver_sees_nothing_of_turns_from_elsewhere(
+    environ: Mapping[str, str], bot: BotServer, folder: Path, allowed: str
 ) -> None:
-    with serving(environ), Home(environ=environ) as home:
+    people = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": allowed}
+    with serving(people), Home(environ=people) as home:
         assert home.send("Clean up", workdir=folder).status == "waiting"
-        bot.write(BEN, "/inbox")
-        shows(bot, "Nothing waits for your answer", chat=BEN)
+        bot.write(ANNA, "/inbox")
+        shows(bot, "Nothing in this chat waits for your answer")
+    assert open_questions(bot) == []
+
+
+def test_an_approver_who_may_not_write_is_refused_with_a_word(
+    environ: Mapping[str, str], bot: BotServer
+) -> None:
+    wrong = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__APPROVERS": "[99]"}
+    with pytest.raises(Misconfigured, match="99 may not write"), serving(wrong):
+        pass
 
 
 def test_the_menu_lists_the_commands(environ: Mapping[str, str], bot: BotServer) -> None:
