@@ -25,7 +25,7 @@ from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
 from tests.gateway.bot_server import QUICK, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
-from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 
@@ -252,3 +252,21 @@ def press_when_asked(bot: BotServer, dying: Gateway, turns: int) -> None:
 def press_first(bot: BotServer) -> None:
     number = pressable(bot)[0]
     bot.press(ANNA, "✅ Once", bot.chats[ANNA][number])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_an_answer_that_is_shown_half_when_its_gateway_is_killed_arrives_whole_and_once(
+    environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
+) -> None:
+    half = Hold(first="You said: ", answer=Answer(text="one"))
+    model_server.follow(Script(sequence=(half,)))
+    with gateway(environ) as dying:
+        bot.write(ANNA, "one")
+        bot.wait_until(lambda: bot.drafts == [(ANNA, "You said:")], "the draft")
+        os.kill(dying.pid, signal.SIGKILL)
+        wait_until(dying.is_over, "its death")
+    others_finish(environ, bot, ["one"])
+    with serving(environ) as served:
+        assert_heard_once(served.application.log, ["one"])
+        assert_all_is_done_once(served.application.log, [])

@@ -12,6 +12,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.features.gateway.service import GatewayService
 from hermes_jobs.features.telegram.api import telegram_service
+from hermes_jobs.kernel.engine.live import LocalChannel
 from hermes_jobs.settings import load
 from tests.gateway.bot_server import TOKEN, BotServer
 
@@ -49,9 +50,10 @@ def serving(environ: Mapping[str, str], *, helped: bool = True) -> Iterator[Serv
     served = Served(application)
     with ExitStack() as stack:
         stack.callback(application.close)
-        service = stack.enter_context(telegram_service(application, served.told.append))
+        live = LocalChannel()
+        service = stack.enter_context(telegram_service(application, served.told.append, live))
         if helped:
-            helper = FallbackWorker(application, served.told.append)
+            helper = FallbackWorker(application, served.told.append, on_delta=live.publish)
             helper.start()
             stack.callback(helper.stop)
         stack.enter_context(_running(service, served))

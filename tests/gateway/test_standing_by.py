@@ -58,6 +58,9 @@ class Line:
     async def show_typing(self, target: str) -> None:
         pass
 
+    async def show_drafts(self) -> None:
+        pass
+
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
         raise NotImplementedError
 
@@ -70,9 +73,6 @@ class Heard:
 
     def accept(self, said: IncomingMessage) -> None:
         self.keys.append(said.key)
-
-    def waiting_targets(self) -> Sequence[str]:
-        return ()
 
 
 class Turns:

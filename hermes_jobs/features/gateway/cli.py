@@ -37,16 +37,18 @@ def listen_to_telegram(context: CliContext) -> None:
     from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
     from hermes_jobs.features.telegram.api import telegram_service
     from hermes_jobs.interfaces.cli.doctor.gateway import workers_lack_token
+    from hermes_jobs.kernel.engine.live import LocalChannel
 
     application = context.application
     application.check()
     log_to_stderr(context)
     end_with_guard(context.environ)
-    with telegram_service(application, note) as service:
+    live = LocalChannel()
+    with telegram_service(application, note, live) as service:
         if workers_lack_token(application):
             note(f"The workers that run have no {TOKEN}, or another one: answers do not arrive.")
             note(f"  Put it into {application.settings.paths.env_file} (mode 600); they read it again.")
-        helper = FallbackWorker(application, note)
+        helper = FallbackWorker(application, note, on_delta=live.publish)
         helper.start()
         try:
             asyncio.run(_until_stopped(service))

@@ -65,5 +65,8 @@ class Platform(Protocol):
     async def show_typing(self, target: str) -> None:
         """Show for some seconds that an answer is in progress."""
 
+    async def show_drafts(self) -> None:
+        """Show what was written of answers since the last call, where the platform can."""
+
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
         """Show the reply beside the button, and change the buttons. Ignored if the press is too old."""

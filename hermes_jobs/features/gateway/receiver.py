@@ -18,7 +18,6 @@ from hermes_jobs.features.gateway.rules.rating_buttons import (
 )
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.streams.decision import Decision
-from hermes_jobs.kernel.turns.session import stream_of
 
 logger = logging.getLogger(__name__)
 
@@ -81,17 +80,6 @@ class MessageReceiver:
         except Rejected as rejection:
             return PressAnswer(text=rejection.message)
         return PressAnswer(text=CONFIRMATIONS[rating], buttons=rating_buttons(delivery, rating))
-
-    def waiting_targets(self) -> Sequence[str]:
-        """The targets with a running turn."""
-        targets: list[str] = []
-        for user in sorted(self._allowed):
-            session = self._session(user)
-            if session is None:
-                continue
-            turn = self._engine.sessions.load(stream_of(session)).current
-            targets.extend(turn.deliver if turn is not None else ())
-        return tuple(dict.fromkeys(targets))
 
     def _session(self, user: str) -> str | None:
         """The user's current session."""

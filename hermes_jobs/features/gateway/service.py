@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hermes_jobs.errors import LogUnavailable, Rejected
@@ -23,6 +23,7 @@ LOG_RETRY_SECONDS = 1.0  # seconds before the retry of an unreachable log
 FIRST_WAIT = 1.0  # seconds before the next poll of the platform, doubled with every failure
 MAX_WAIT = 30.0
 TYPING_EVERY = 4.0  # seconds; platforms show it for about five
+DRAFT_EVERY = 1.0  # seconds between drafts of an answer
 LOOK_EVERY = 1.0  # seconds between looks at the questions of turns
 TRIES = 3  # attempts at a message that causes unexpected errors
 
@@ -44,14 +45,17 @@ class GatewayService:
         notify: Callable[[str], None],
         reach: PlatformReach,
         look: Callable[[], None] = lambda: None,
+        busy: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
-        """`look` is called again and again while this process is the leader: it asks what turns ask."""
+        """`look` is called again and again while this process is the leader: it asks what turns ask. `busy`
+        gives the targets where an answer is in progress."""
         self._platform = platform
         self._receiver = reception
         self._leader = post
         self._notify = notify
         self._reach = reach
         self._look = look
+        self._busy = busy
         self._last_report = ""
         self._is_leader = False
         self._last = 0
@@ -62,7 +66,8 @@ class GatewayService:
     async def run(self) -> None:
         """Serve until cancelled. Raises `Rejected` if the platform refuses the credentials at the start."""
         await self._platform.open()
-        tasks = [asyncio.create_task(self._show_typing()), asyncio.create_task(self._keep_looking())]
+        lasting = (self._show_typing, self._show_drafts, self._keep_looking)
+        tasks = [asyncio.create_task(each()) for each in lasting]
         try:
             while True:
                 await self._round()
@@ -137,14 +142,29 @@ class GatewayService:
     async def _show_typing(self) -> None:
         while True:
             try:
-                targets = await asyncio.to_thread(self._receiver.waiting_targets) if self._is_leader else ()
-                for target in targets:
+                for target in self._busy() if self._is_leader else ():
                     await self._platform.show_typing(target)
-            except (PlatformUnavailable, LogUnavailable) as error:
+            except PlatformUnavailable as error:
                 logger.debug("no typing is shown: %s", error)
             except Exception:
                 logger.exception("no typing is shown")
             await asyncio.sleep(TYPING_EVERY)
+
+    async def _show_drafts(self) -> None:
+        while True:
+            wait = DRAFT_EVERY
+            try:
+                if self._is_leader:
+                    await self._platform.show_drafts()
+            except PlatformUnavailable as error:
+                wait = max(error.retry_after or 0.0, DRAFT_EVERY)
+                logger.debug("no draft is shown: %s", error)
+            except Rejected:
+                logger.info("answers are shown when they are complete: this server knows no drafts")
+                return
+            except Exception:
+                logger.exception("no draft is shown")
+            await asyncio.sleep(wait)
 
     async def _keep_looking(self) -> None:
         while True:

@@ -15,6 +15,8 @@ from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.receiver import MessageReceiver
 from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
 from hermes_jobs.features.gateway.service import GatewayService, PlatformReach
+from hermes_jobs.kernel.engine.live import LiveChannel
+from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.settings import Settings
 
 _USER = re.compile(r"[a-z]+:\S+")
@@ -27,11 +29,17 @@ def has_telegram(settings: Settings) -> bool:
 
 
 @contextmanager
-def telegram_service(application: Application, notify: Callable[[str], None]) -> Iterator[GatewayService]:
-    """The gateway of the bot whose token is set. Raises `Misconfigured`, `Rejected`, `LogUnavailable`."""
+def telegram_service(
+    application: Application, notify: Callable[[str], None], live: LiveChannel
+) -> Iterator[GatewayService]:
+    """The gateway of the bot whose token is set; `live` carries what this process's own worker writes.
+
+    Raises `Misconfigured`, `Rejected`, `LogUnavailable`.
+    """
     try:
         from hermes_jobs.features.telegram.asking import QuestionDesk
         from hermes_jobs.features.telegram.bot import bot_id_of
+        from hermes_jobs.features.telegram.drafts import AnswerDrafts
         from hermes_jobs.features.telegram.platform import PLATFORM, TelegramPlatform
     except ModuleNotFoundError as error:
         raise Misconfigured(
@@ -51,7 +59,9 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
             f"gateway.telegram.approvers: {', '.join(map(str, sorted(unknown)))} may not write to the bot.",
             hint="Add each to gateway.telegram.allowed_users, too.",
         )
-    platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url)
+    channels = (live, channel_of(application))
+    drafts = AnswerDrafts(channels, settings.secrets.redact)
+    platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url, drafts)
     house = GatewayPolicy(
         users=validate_users(settings.gateway.users),
         if_busy=settings.session.if_busy,
@@ -59,7 +69,8 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         workdir=settings.agent.workdir,
     )
     engine = application.engine()
-    desk = QuestionDesk(application, [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers])
+    approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
+    desk = QuestionDesk(application, approvers, drafts)
     reception = MessageReceiver(
         engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take
     )
@@ -71,9 +82,11 @@ def telegram_service(application: Application, notify: Callable[[str], None]) ->
         application.workers.failure_detector(),
     )
     try:
-        yield GatewayService(platform, reception, post, notify, reach, desk.look)
+        yield GatewayService(platform, reception, post, notify, reach, desk.look, desk.busy)
     finally:
         post.close()
+        for channel in channels:
+            channel.close()
 
 
 def _no_bot(token: str | None) -> Rejected:

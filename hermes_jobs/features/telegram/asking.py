@@ -7,7 +7,7 @@ however many processes ask it, and each look finds what earlier ones left undone
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from hermes_jobs.features.gateway.platform import PressAnswer
 from hermes_jobs.features.gateway.rules.commands import IncomingMessage, message_key, noted
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram import questions as q
+from hermes_jobs.features.telegram.drafts import AnswerDrafts
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.children import questions_of
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
@@ -48,30 +49,44 @@ class QuestionDesk:
     """The questions of one bot's chats. `approvers` may also answer what turns of others ask. Safe for many
     threads."""
 
-    def __init__(self, application: Application, approvers: Collection[str]) -> None:
+    def __init__(self, application: Application, approvers: Collection[str], drafts: AnswerDrafts) -> None:
+        """`drafts` is told of the turns that work for chats."""
         self._application = application
         self._engine = application.engine()
         self._approvers = frozenset(approvers)
+        self._drafts = drafts
+        self._busy: tuple[str, ...] = ()
 
     # --- asking and ending ------------------------------------------------------------------------
 
     def look(self) -> None:
         """Ask what is not asked, and end what was decided elsewhere. Raises `LogUnavailable`."""
-        for session, turn in self._open_turns():
+        at_work: dict[str, Sequence[str]] = {}
+        for session, turn, is_running in self._open_turns():
             chats = [target for target in turn.deliver if is_chat(target)]
+            if is_running and turn.source == PLATFORM:
+                at_work[turn.id] = chats
             for question in self._questions(session, turn) if chats else ():
                 for target in chats:
                     self._request(question, turn, session, target)
         for delivery in deliveries.open_questions(self._application):
             self._end_if_over(delivery)
+        self._busy = tuple({target for chats in at_work.values() for target in chats})
+        private = {turn: [each for each in chats if "-" not in each] for turn, chats in at_work.items()}
+        self._drafts.watch(private)
 
-    def _open_turns(self) -> Iterator[tuple[Session, Turn]]:
+    def busy(self) -> Sequence[str]:
+        """The chats for whose messages a turn is at work, as of the last look."""
+        return self._busy
+
+    def _open_turns(self) -> Iterator[tuple[Session, Turn, bool]]:
+        """The turns that run or wait, and whether each runs."""
         views = self._application.views
         for status in ("waiting", "running"):
             for view in views.turns(status=status, hidden=True, limit=OPEN_TURNS):
                 session = self._engine.sessions.load(view.stream)
                 if session.current is not None and session.current.id == view.id:
-                    yield session, session.current
+                    yield session, session.current, status == "running"
 
     def _questions(self, session: Session, turn: Turn) -> Iterator[AnyQuestion]:
         now = self._application.clock.now()
@@ -171,7 +186,7 @@ class QuestionDesk:
         target, key = message.target, message.key
         found = [
             self._requested(q.delivery_of(question.id, target, key), question, turn, session, target)
-            for session, turn in self._open_turns()
+            for session, turn, _ in self._open_turns()
             if self._may_see(message, turn)
             for question in self._questions(session, turn)
         ]

@@ -11,11 +11,12 @@ from datetime import timedelta
 from functools import cache
 from ssl import SSLContext
 
-from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, MessageEntity
 from telegram.error import RetryAfter
 from telegram.request import HTTPXRequest
 
 from hermes_jobs.features.gateway.rules.rating_buttons import Button
+from hermes_jobs.features.telegram.messages import TextPart
 
 OFFICIAL = "https://api.telegram.org"
 CONNECT_SECONDS = 10.0
@@ -80,6 +81,16 @@ def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
     """The buttons in rows of two below a message; None for no buttons."""
     row = [InlineKeyboardButton(button.label, callback_data=button.data) for button in buttons]
     return InlineKeyboardMarkup([row[at : at + 2] for at in range(0, len(row), 2)]) if row else None
+
+
+def entities_of(part: TextPart) -> list[MessageEntity]:
+    """The entities of a message, in the library's form."""
+    return [
+        MessageEntity(
+            each.style, each.offset, each.length, url=each.link or None, language=each.language or None
+        )
+        for each in part.entities
+    ]
 
 
 def retry_after_seconds(error: RetryAfter) -> float:

@@ -18,19 +18,17 @@ from telegram import (
     InputFile,
     InputMediaDocument,
     LinkPreviewOptions,
-    MessageEntity,
 )
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
 from hermes_jobs.features.gateway.rules.rating_buttons import Button, can_be_rated, rating_buttons
-from hermes_jobs.features.telegram.bot import keyboard, open_bot, place_of, retry_after_seconds
+from hermes_jobs.features.telegram.bot import entities_of, keyboard, open_bot, place_of, retry_after_seconds
 from hermes_jobs.features.telegram.markdown import blocks, text_block
 from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
 from hermes_jobs.features.telegram.pace import Pace, pace_of
 from hermes_jobs.features.telegram.questions import buttons_of, question_parts
-from hermes_jobs.features.telegram.rich_text import Entity
 from hermes_jobs.kernel.engine.coroutine import waited_for
 from hermes_jobs.kernel.engine.ports import Cancel
 
@@ -169,15 +167,9 @@ async def _edit(
         part.text,
         chat_id=chat,
         message_id=message,
-        entities=[_entity(each) for each in part.entities],
+        entities=entities_of(part),
         link_preview_options=LinkPreviewOptions(is_disabled=True),
         reply_markup=buttons,
-    )
-
-
-def _entity(entity: Entity) -> MessageEntity:
-    return MessageEntity(
-        entity.style, entity.offset, entity.length, url=entity.link or None, language=entity.language or None
     )
 
 

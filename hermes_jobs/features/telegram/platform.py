@@ -21,7 +21,8 @@ from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
 from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
-from hermes_jobs.features.telegram.bot import keyboard, open_bot, place_of, retry_after_seconds
+from hermes_jobs.features.telegram.bot import entities_of, keyboard, open_bot, place_of, retry_after_seconds
+from hermes_jobs.features.telegram.drafts import AnswerDrafts
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +35,14 @@ MAX_NOTICE = 200
 
 
 class TelegramPlatform:
-    """One bot; `bot` is its id, `base_url` that of a Bot API server, None for Telegram's own."""
+    """One bot; `bot` is its id, `base_url` that of a Bot API server, None for Telegram's own. `drafts`: what
+    private chats show of answers that are being written."""
 
-    def __init__(self, token: str, bot: str, base_url: str | None) -> None:
+    def __init__(self, token: str, bot: str, base_url: str | None, drafts: AnswerDrafts) -> None:
         self._token = token
         self._name = f"{PLATFORM}:{bot}"
         self._base_url = base_url
+        self._drafts = drafts
         self._open = AsyncExitStack()
         self._bot: Bot | None = None
         self._username = ""
@@ -84,6 +87,16 @@ class TelegramPlatform:
             chat, topic = place_of(address)
             with _failures():
                 await self._open_bot.send_chat_action(chat, ChatAction.TYPING, message_thread_id=topic)
+
+    async def show_drafts(self) -> None:
+        """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
+        for draft in self._drafts.grown():
+            chat, topic = place_of(draft.target.partition(":")[2])
+            assert isinstance(chat, int), f"{draft.target} is no private chat"
+            with _failures(), _given_up():
+                await self._open_bot.send_message_draft(
+                    chat, draft.number, draft.part.text, topic, entities=entities_of(draft.part)
+                )
 
     async def answer_press(self, press: ButtonPress, answer: PressAnswer) -> None:
         """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
@@ -168,7 +181,7 @@ def _given_up() -> Iterator[None]:
     try:
         yield
     except (BadRequest, Forbidden) as error:
-        logger.info("a press of a button is not shown: %s", error.message)
+        logger.info("Telegram refuses to show it: %s", error.message)
 
 
 @contextmanager
