@@ -168,6 +168,22 @@ class ModelEndpoints:
             return None
         return record_limit(endpoint_name(base_url), model, LearnedWindow(window, assumed, self._clock.now()))
 
+    def read_window(self, choice: Choice) -> None:
+        """Ask a server of one's own for the window that it serves; what it says is recorded."""
+        if choice.rehearsal or choice.at.api != "openai" or missing_key(choice, self._settings.secrets):
+            return
+        client = self._made(self._models, choice.endpoint, lambda _: self._explained(choice))
+        try:
+            window = client.served_window(choice.model)
+        except ModelError:  # the call says what keeps it from being made
+            return
+        windows = self.windows(choice.base_url)
+        if window is None or window < LEAST_WINDOW or windows.window(choice.model).source == "setting":
+            return
+        assumed = windows.assumed(choice.model)
+        learned = LearnedWindow(window, assumed, self._clock.now(), "server")
+        self._record(record_limit(endpoint_name(choice.base_url), choice.model, learned))
+
     def _made(self, cache: dict[K, T], which: K, make: Callable[[K], T]) -> T:
         with self._lock:
             if which not in cache:
@@ -247,6 +263,13 @@ class ModelRouter:
         """The model's context window, in tokens."""
         choice = self._settings.choice(model)
         return self._endpoints.windows(choice.base_url).of(choice.model)
+
+    def read_window(self, model: str) -> int:
+        """The model's context window, in tokens, as a server of one's own says it now."""
+        ensemble = self._settings.ensemble_name(model)
+        name = model if ensemble is None else self._settings.models.ensembles[ensemble].aggregator
+        self._endpoints.read_window(self._settings.choice(name))
+        return self.window_of(name)
 
     def longest_answer(self, model: str) -> int | None:
         """The most tokens of an answer of that model; None where that is not known."""

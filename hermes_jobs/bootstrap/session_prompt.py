@@ -47,6 +47,8 @@ def create_session_prompt(
             partial(_roles_of_children, settings, toolbox),
         ),
         servers=partial(_servers, toolbox, mcp, window_of) if mcp.config else None,
+        window_of=window_of,
+        small=toolbox.small,
     )
 
 

@@ -127,7 +127,7 @@ class StepHandlers:
             providers=parts.providers,
             skills=parts.skills,
             mcp=parts.mcp,
-            window_of=main.window_of,
+            window_of=parts.endpoints.by_name.read_window,
             clock=self._clock,
         )
         self._models = Models(

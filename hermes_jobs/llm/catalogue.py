@@ -247,6 +247,9 @@ _AT_THE_ADDRESS = {"page", "address", "other_api"}
 class Client(Model, Protocol):
     """A model with its own connections."""
 
+    def served_window(self, model: str) -> int | None:
+        """Ask the server for the model's window, in tokens; None where it is not asked, or does not say."""
+
     def close(self) -> None:
         """Close the connections."""
 
@@ -265,6 +268,10 @@ class DiagnosingModel:
     def close(self) -> None:
         """Close the model's connections."""
         self._model.close()
+
+    def served_window(self, model: str) -> int | None:
+        """See `Client.served_window`."""
+        return self._model.served_window(model)
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`."""

@@ -27,6 +27,9 @@ class AsyncModel(Protocol):
     async def reply(self, request: ModelRequest, on_text: Callable[[str], None]) -> Reply:
         """Make one call; see `Model.reply`. Cancelling the task ends the call."""
 
+    async def served_window(self, model: str) -> int | None:
+        """The window that the server says; None where it is not asked, or does not say it."""
+
     async def close(self) -> None:
         """Close the connections."""
 
@@ -70,6 +73,16 @@ class EndpointModel:
         """Import the client and create it ahead of the first call, which reports what keeps it from that."""
         with suppress(ModelError):
             self._model()
+
+    def served_window(self, model: str) -> int | None:
+        """Ask the server for the model's window, in tokens; None where it is not asked, or does not say."""
+        try:
+            window = self._loop.submit(self._model().served_window(model)).result()
+        except CancelledError:  # it was closed
+            return None
+        if window is not None:
+            self._options.windows.serves(model, window)
+        return window
 
     def close(self) -> None:
         """Close the connections; running calls fail, later ones raise RuntimeError."""

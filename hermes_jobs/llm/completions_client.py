@@ -127,6 +127,10 @@ class CompletionsClient:
         """Close the connections."""
         await self._client.close()
 
+    async def served_window(self, model: str) -> int | None:
+        """See `AsyncModel.served_window`."""
+        return await self._served.read(model)
+
     async def reply(self, request: ModelRequest, on_text: OnText) -> Reply:
         """Make the call; repeat it in another dialect where the endpoint refuses the first. Raises
         `ModelError`.

@@ -53,12 +53,13 @@ class RecalledWindow(msgspec.Struct, frozen=True):
 
 
 NO_RECALL = RecalledWindow()
-Source = Literal["setting", "refusal", "list", "default"]
+Source = Literal["setting", "server", "refusal", "list", "default"]
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A window in tokens and its source: `setting` is `model.context_length`, `refusal` a provider's message
-    (`at` seconds since the epoch, None if in this process), `list` the list of models, `default` if unknown.
+    """A window in tokens and its source: `setting` is `model.context_length`, `server` the server's own word,
+    `refusal` a provider's message (`at` of both seconds since the epoch, None if in this process), `list` the
+    list of models, `default` if unknown.
     """
 
     tokens: int
@@ -91,6 +92,7 @@ class Windows:
         self._now = now
         self._lock = threading.Lock()
         self._learned: dict[str, tuple[int, int]] = {}  # the window, and the count of resets before it
+        self._served: dict[str, tuple[int, int]] = {}  # the same, of windows that servers name
         self._assumed: dict[str, Window] = {}
 
     def of(self, model: str) -> int:
@@ -107,9 +109,11 @@ class Windows:
             and learned.counts(self._now())
             and learned.assumed == window.tokens
         ):
-            window = Window(learned.window, "refusal", learned.at)
+            window = Window(learned.window, learned.source, learned.at)
         with self._lock:
-            here = self._learned.get(model)
+            here, served = self._learned.get(model), self._served.get(model)
+        if served is not None and served[1] == recalled.forgotten and window.source != "setting":
+            window = Window(served[0], "server")
         if here is not None and here[1] == recalled.forgotten and here[0] < window.tokens:
             return Window(here[0], "refusal")
         return window
@@ -129,6 +133,14 @@ class Windows:
             return Window(self._override, "setting")
         limit = self._known_window(model)
         return Window(UNKNOWN_WINDOW, "default") if limit is None else Window(limit, "list")
+
+    def serves(self, model: str, window: int) -> None:
+        """The server says that it serves this window, in tokens; what a refusal named before is not used."""
+        if window >= LEAST_WINDOW:
+            forgotten = self._recalled(model).forgotten
+            with self._lock:
+                self._served[model] = (window, forgotten)
+                self._learned.pop(model, None)
 
     def exceeded(self, model: str, limit: int | None, size: int | None = None) -> int:
         """The new window, after a prompt of about `size` tokens was refused as too long; `limit` is the limit

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.events import SILENT
@@ -16,6 +17,7 @@ from hermes_jobs.kernel.engine.ports import Clock, ToolSpec
 from hermes_jobs.kernel.events import Opening, SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.tool_results import UNLIMITED
 from hermes_jobs.prompt.project_files import project_context
 
 IDENTITY = """\
@@ -93,10 +95,16 @@ class ServersOfSession(Protocol):
     def search(self) -> bool: ...
 
 
+SMALL_WINDOW = 8_000
+"""Tokens. A session with a smaller window gets few tools: all of them and their guidance take 3,400 tokens,
+those of the toolset `small` 1,200."""
+
+
 class SessionPrompt:
     """Builds a session's prompt; `blocks` come after the caller's message, before the project's text.
 
-    `zone` is where days begin; None for this machine's.
+    `zone` is where days begin; None for this machine's. `window_of(model)` is in tokens; a session with
+    a small one has the toolsets `small()` unless its opening names others.
     """
 
     def __init__(  # noqa: PLR0913 - what a prompt is made of
@@ -110,6 +118,8 @@ class SessionPrompt:
         tools: Tools,
         blocks: Sequence[Block] = (),
         servers: Servers | None = None,
+        window_of: Callable[[str], int] = lambda model: UNLIMITED,
+        small: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._soul = soul
         self._default_model = default_model
@@ -119,6 +129,8 @@ class SessionPrompt:
         self._tools = tools
         self._blocks = tuple(blocks)
         self._servers = servers
+        self._window_of = window_of
+        self._small = small
 
     def start(self, session: Session) -> SessionStarted:
         """The session's start, its prompt frozen. Raises `Rejected` if `SOUL.md` cannot be read."""
@@ -126,6 +138,12 @@ class SessionPrompt:
         source = session.current.source if session.current else "cli"
         workdir = opening.workdir or self._workdir
         model = opening.model or self._default_model
+        window = self._window_of(model)
+        small_window = self._small_window(session, opening, window)
+        if small_window is not None:
+            toolsets = session.started.toolsets if session.started is not None else self._small()
+            opening = replace(opening, toolsets=toolsets)
+            session = replace(session, opening=opening)
         today = datetime.fromtimestamp(self._clock.now(), UTC).astimezone(self._zone)
         servers = self._servers(opening.toolsets, workdir or "", model) if self._servers is not None else None
         sections = (
@@ -133,7 +151,7 @@ class SessionPrompt:
             opening.system or "",
             *(block(session) for block in self._blocks),
             f"Working folder: {workdir}" if workdir else "",
-            project_context(workdir, self._soul.parent),
+            project_context(workdir, self._soul.parent, limit=window // 2),
             servers.text if servers is not None else "",
             guidance_for([spec.name for spec in self._tools(opening.toolsets)]),
             f"Today is {today:%A, %d %B %Y}.",
@@ -151,7 +169,14 @@ class SessionPrompt:
             mcp=servers.catalogues if servers is not None else (),
             mcp_away=servers.away if servers is not None else (),
             mcp_search=servers.search if servers is not None else False,
+            small_window=small_window,
         )
+
+    def _small_window(self, session: Session, opening: Opening, window: int) -> int | None:
+        """The window for which the session has few tools, if it has: that is decided when it begins."""
+        if session.started is not None:
+            return session.started.small_window
+        return window if window < SMALL_WINDOW and opening.toolsets is None else None
 
     def _identity(self) -> str:
         try:

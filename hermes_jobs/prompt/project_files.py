@@ -28,12 +28,12 @@ class LeftOutFile(Exception):
     """A file is omitted. The message is the reason."""
 
 
-def project_context(workdir: str | None, home: Path | None = None) -> str:
+def project_context(workdir: str | None, home: Path | None = None, *, limit: int = MAX_CHARACTERS) -> str:
     """The files' texts under headings, scanned and cut, the nearest last; empty without any. Never raises.
 
-    All together have at most `MAX_CHARACTERS`, of which the nearest get theirs first.
+    All together have at most `limit` characters, and `MAX_CHARACTERS`, of which the nearest get theirs first.
     """
-    remaining, sections = MAX_CHARACTERS, []
+    remaining, sections = min(limit, MAX_CHARACTERS), []
     for folder, shown, heading in _places(workdir, home):
         name, text = _instructions(folder, ("AGENTS.md",) if folder == home else NAMES)
         if not text:

@@ -81,7 +81,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 def counted_usage(body: Json, answer: Answer) -> Json:
     """Usage by the number of characters: the same request and answer always count the same."""
     sent = body.get("messages") or [body.get("instructions", ""), *body.get("input", [])]
-    prompt = len(json.dumps(sent, ensure_ascii=False)) // CHARACTERS_A_TOKEN
+    offered = body.get("tools") or []
+    prompt = len(json.dumps([*sent, *offered], ensure_ascii=False)) // CHARACTERS_A_TOKEN
     said = answer.text + answer.reasoning + "".join(_arguments(call) for call in answer.tool_calls)
     completion = max(1, len(said) // CHARACTERS_A_TOKEN)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -33,6 +33,7 @@ from hermes_jobs.tools.tool import (
 
 TOOLSETS: Mapping[str, tuple[str, ...]] = {
     "coding": ("terminal", "files"),
+    "small": ("terminal", "files", "own"),
     "review": ("memory", "skills"),
     "memory-review": ("memory",),
     "skills-review": ("skills",),
@@ -43,8 +44,8 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 ALWAYS = ("todo", "context", "own")
 """Toolsets that are on by default, unless they are disabled."""
 
-EXCLUSIVE_TOOLSETS = frozenset({"review", "memory-review", "skills-review", "curate"})
-"""Toolsets without own tools."""
+EXCLUSIVE_TOOLSETS = frozenset({"small", "review", "memory-review", "skills-review", "curate"})
+"""Toolsets without tools of their own, beside which none is on by default."""
 
 REVIEWS_ONLY = ("curate",)
 """Toolsets that only sessions of their own have."""
@@ -161,6 +162,11 @@ class Toolbox:
     def toolsets(self) -> tuple[str, ...]:
         """All toolset names: those of the tools, and those that include others."""
         return tuple(sorted({tool.toolset for tool in self._tools.values()} | set(self._toolsets)))
+
+    def small(self) -> tuple[str, ...]:
+        """The toolsets of a session with a small window: `small`, or those of it that the settings enable."""
+        on = tuple(name for name in self._toolsets["small"] if self.is_on(name, None))
+        return ("small",) if set(on) == set(self._toolsets["small"]) else on
 
     def never_on(self) -> tuple[str, ...]:
         """The toolsets with tools of their own that the settings neither enable nor disable."""

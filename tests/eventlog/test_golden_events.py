@@ -76,6 +76,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         mcp_away=("mail: it ended with exit code 3",),
         mcp_search=True,
         verify="full",
+        small_window=4_096,
     ),
     e.SessionTitled(session="s1", title="A «title»"),
     e.SessionEnded(session="s1", reason="user"),
@@ -233,6 +234,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         notes=("A signature was refused.",),
         failures="small: It is down.",
         stalled=True,
+        warning="The server cut the prompt.",
     ),
     e.ModelCallFailed(
         turn="t1",
@@ -345,7 +347,12 @@ EXAMPLES: tuple[e.Event, ...] = (
         estimated_cost_usd=0.25,
     ),
     e.WindowLearned(
-        endpoint="https://llm.example/v1", model="m", window=8192, assumed=128_000, at=1_800_000_000.5
+        endpoint="https://llm.example/v1",
+        model="m",
+        window=8192,
+        assumed=128_000,
+        at=1_800_000_000.5,
+        source="server",
     ),
     e.FeatureRefused(
         endpoint="https://llm.example/v1",

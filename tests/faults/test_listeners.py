@@ -25,7 +25,7 @@ from tests.reviews.talker import is_flush, is_summary, talker
 
 PLUGINS = ("noting", "minding")
 LISTENING = {
-    "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "4000",
+    "HERMES_JOBS_MODEL__CONTEXT_LENGTH": "8000",
     "HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "0",
     "HERMES_JOBS_MEMORY__PROVIDER": "noting",
     "HERMES_JOBS_CONTEXT__ENGINE": "minding",

@@ -50,7 +50,7 @@ def facts_of(application: Application, *kinds: type[e.Event]) -> list[Any]:
 @pytest.mark.slow
 def test_sixty_turns_in_a_small_window(make_installation: Make, model_server: ModelServer) -> None:
     model_server.follow(talker)
-    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500, "LEARNING__VERIFY": "off"})
+    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 8_000, "LEARNING__VERIFY": "off"})
     with InlineWorker(application) as worker:
         session = talk(worker, range(60))
         worker.drain()
@@ -182,7 +182,7 @@ def test_a_failing_summariser_keeps_the_history_and_the_turn_continues(
         return Refuse(status=400, message="no such thing") if is_summary(seen) else talker(seen)
 
     model_server.follow(choose)
-    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 6_500})
+    application = make_installation(**{**SMALL, "MODEL__CONTEXT_LENGTH": 8_000})
     with InlineWorker(application) as worker:
         for number in range(60):
             session = talk(worker, [number])

@@ -74,7 +74,7 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
     make_installation: Make, model_server: ModelServer
 ) -> None:
     model_server.follow(lambda seen: Hold() if is_summary(seen) else talker(seen))
-    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=6_500)
+    application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
     with InlineWorker(application) as worker:
         for number in range(60):
             command = c.SubmitTurn(turn=f"t{number}", session="s1", text=long_question(number), source="cli")

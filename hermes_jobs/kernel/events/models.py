@@ -1,18 +1,21 @@
 """Events about models that all sessions share.
 
-Stream `windows`: context windows that providers named when they refused a request, and features that they
-refuse. Stream `pauses`: auxiliary
-models that failed and are skipped for a while.
+Stream `windows`: context windows that servers named, asked or in a refusal, and features that they refuse.
+Stream `pauses`: auxiliary models that failed and are skipped for a while.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from hermes_jobs.kernel.events.event import Event
+
+WindowSource = Literal["refusal", "server"]
 
 
 class WindowLearned(Event, frozen=True, kw_only=True):
-    """A refusal reported a window, in tokens, that is smaller than `assumed`. `endpoint` is a URL without
-    credentials; `at` is in seconds since the epoch.
+    """A refusal reported a window, in tokens, that is smaller than `assumed`; or the `server` said which one
+    it serves. `endpoint` is a URL without credentials; `at` is in seconds since the epoch.
     """
 
     endpoint: str
@@ -20,6 +23,7 @@ class WindowLearned(Event, frozen=True, kw_only=True):
     window: int
     assumed: int
     at: float = 0.0
+    source: WindowSource = "refusal"
 
 
 class FeatureRefused(Event, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.events import FeatureRefused, WindowEvent, WindowForgotten, WindowLearned
+from hermes_jobs.kernel.events.models import WindowSource
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 
 STREAM = "windows"
@@ -24,13 +25,14 @@ Place = tuple[str, str]
 
 
 class LearnedWindow(msgspec.Struct, frozen=True):
-    """A window in tokens, learned while `assumed` was assumed; `at` in seconds
-    since the epoch, 0 if unknown.
+    """A window in tokens, learned while `assumed` was assumed; `at` in seconds since the epoch, 0 if unknown.
+    `source`: a refusal, or the server's own word.
     """
 
     window: int
     assumed: int
     at: float = 0.0
+    source: WindowSource = "refusal"
 
     def counts(self, now: float) -> bool:
         """Whether the window is plausible and has not expired at `now`."""
@@ -66,7 +68,7 @@ def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
     state = replace(state, version=state.version + 1)
     match event:
         case WindowLearned():
-            learned = LearnedWindow(event.window, event.assumed, event.at)
+            learned = LearnedWindow(event.window, event.assumed, event.at, event.source)
             return replace(state, windows={**state.windows, place: learned})
         case FeatureRefused():
             features = {**state.refused.get(place, {}), event.feature: Refused(event.message, event.at)}
@@ -83,7 +85,7 @@ def evolve(state: LearnedWindows, event: WindowEvent) -> LearnedWindows:
 
 
 def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
-    """Record a window that a provider named at `learned.at`, unless the same one is recorded and has not
+    """Record a window that an endpoint named at `learned.at`, unless the same one is recorded and has not
     expired.
     """
 
@@ -102,6 +104,7 @@ def record_limit(endpoint: str, model: str, learned: LearnedWindow) -> Decision:
             window=learned.window,
             assumed=learned.assumed,
             at=learned.at,
+            source=learned.source,
         )
         return DecisionResult.of(STREAM, event)
 

@@ -1,5 +1,5 @@
-"""Notices for users: the context fills the window, or was compressed; a limit is nearly used up; an
-ensemble's member is left out; a turn cannot begin yet."""
+"""Notices for users: the context fills the window, or was compressed or cut; a window is small; a limit is
+nearly used up; an ensemble's member is left out; a turn cannot begin yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from hermes_jobs.kernel.events import (
     ContextPressure,
     Event,
     ModelCallFailed,
+    ModelReplied,
     ReferenceFailed,
+    SessionStarted,
     TurnPostponed,
 )
 from hermes_jobs.kernel.streams.budgets import warning_sentence
@@ -29,7 +31,7 @@ def turn_warnings(event: Event) -> tuple[str, ...]:
     """What the event adds to the warnings of its turn, without a full stop: a limit nearly used up, a context
     nearly full, a wait for a quota."""
     match event:
-        case ContextPressure(high=True) | BudgetWarned():
+        case ContextPressure(high=True) | BudgetWarned() | ModelReplied():
             return notices(event)
         case ModelCallFailed(quota_until=float(until)):
             model = event.back_to or event.model or "the model"
@@ -49,6 +51,14 @@ def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
             if not event.advice:
                 return (filled,)
             return (filled, event.advice) if event.tokens > event.threshold / 2 else (event.advice,)
+        case SessionStarted(small_window=int(window), parent=None):
+            return (
+                f"the model's window is {window:,} tokens: this session has few tools (toolset "
+                f"{', '.join(event.toolsets or ())}). A session begun with a larger window has all; "
+                "--toolsets names others",
+            )
+        case ModelReplied(warning=str(warning)) if warning:
+            return (warning,)
         case ReferenceFailed(retry_at=None) if event.kind != CANCELLED:
             text = f"the model {event.member} is left out: {event.message}"
             return (

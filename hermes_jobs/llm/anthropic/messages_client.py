@@ -112,6 +112,9 @@ class MessagesClient:
             http_client=http_client,
         )
 
+    async def served_window(self, model: str) -> int | None:
+        """None: Anthropic's windows are in the list of models."""
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()

@@ -23,6 +23,7 @@ from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.llm.windows import Window
     from hermes_jobs.settings import Settings
 
 LARGE_TOOLS_SHARE = 0.35  # of the window; the system prompt comes on top
@@ -169,15 +170,23 @@ def verifications(application: Application) -> Iterator[DoctorFinding]:
 
 WINDOW_SOURCES = {
     "setting": "model.context_length",
+    "server": "named by the server{day}",
     "refusal": "named by the provider{day}; `hermes-jobs models forget-limits` forgets it",
     "list": "from the list of known models",
     "default": "assumed: the model is not known; model.context_length sets it",
 }
 
 
+def window_source(window: Window) -> str:
+    """Where a window is from."""
+    day = f" ({format_day(window.at)})" if window.at else ""
+    return WINDOW_SOURCES[window.source].format(day=day)
+
+
 def context(application: Application) -> DoctorFinding:
     """The context engine, its threshold, and the source of the window."""
     from hermes_jobs.features.compression.setup import BUILT_IN
+    from hermes_jobs.prompt.builder import SMALL_WINDOW
 
     settings = application.settings
     try:
@@ -186,14 +195,14 @@ def context(application: Application) -> DoctorFinding:
         return fail("context", error.message, error.hint, code=USAGE)
     model_window = application.windows.window(settings.main_model.model)
     window, threshold = model_window.tokens, engine.threshold(model_window.tokens)
-    day = f" ({format_day(model_window.at)})" if model_window.at else ""
-    source = WINDOW_SOURCES[model_window.source].format(day=day)
+    source = window_source(model_window)
     text = f"conversations are compressed at {threshold:,} of {window:,} tokens ({source})"
     if not settings.compression.enabled:
         text = "conversations are compressed only by `sessions compress` (compression.enabled is false)"
     if settings.context.engine != BUILT_IN:
         text += f", by the engine {settings.context.engine}"
-    tools = sum(spec.num_characters for spec in application.toolbox.specs(None)) // CHARACTERS_A_TOKEN
+    toolsets = application.toolbox.small() if window < SMALL_WINDOW else None
+    tools = sum(spec.num_characters for spec in application.toolbox.specs(toolsets)) // CHARACTERS_A_TOKEN
     if tools < window * LARGE_TOOLS_SHARE:
         return ok("context", text)
     hint = (

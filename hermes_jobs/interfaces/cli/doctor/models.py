@@ -71,6 +71,23 @@ def listed(application: Application) -> Iterator[DoctorFinding]:
         yield warn("live.model", f"the provider announces the end of {choice.model} for {offered.ends}")
 
 
+def served(application: Application) -> DoctorFinding:
+    """The window of the configured model, asked for at a server of one's own, and the tools that fit it."""
+    from hermes_jobs.interfaces.cli.doctor.checks import window_source
+    from hermes_jobs.llm.served_window import LARGER
+    from hermes_jobs.prompt.builder import SMALL_WINDOW
+
+    choice = application.settings.main_model
+    tokens = application.endpoints.by_name.read_window(application.settings.model_name)
+    window = application.endpoints.windows(choice.base_url).window(choice.model)
+    text = f"{tokens:,} tokens ({window_source(window)}); new sessions have "
+    if tokens >= SMALL_WINDOW:
+        return ok("live.window", f"{text}the toolsets {', '.join(application.toolbox.toolsets_on(None))}")
+    small = application.toolbox.small()
+    on = ", ".join(application.toolbox.toolsets_on(small))
+    return warn("live.window", f"{text}few tools, below {SMALL_WINDOW:,}: {on}", LARGER)
+
+
 def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
     """Auxiliary tasks with another model than the main one."""
     from hermes_jobs.bootstrap.validation import check_choice
@@ -144,6 +161,7 @@ def live(application: Application) -> Iterator[DoctorFinding]:
     if model(settings).status == "fail":
         return  # reported already
     yield from listed(application)
+    yield served(application)
     trial = trial_of(application)
     for verification in trial.verdicts():
         code = CREDENTIALS if verification.kind == "auth" else FAILED

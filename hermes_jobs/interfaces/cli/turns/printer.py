@@ -37,6 +37,7 @@ class TurnPrinter:
         self._turn = submitted.turn
         self._stream = submitted.stream
         self._version = 0
+        self._has_begun = False  # whether an event of the turn came already
         self._lines = TurnLines() if options.form == "jsonl" else None
         self._output = self._lines if self._lines is not None else _create_output(options)
         self._progress = ProgressLines(self._dim, clock.now, self._show_diff)
@@ -71,9 +72,9 @@ class TurnPrinter:
             if recorded.stream != self._stream or recorded.version <= self._version:
                 continue
             self._version = recorded.version
-            if getattr(event, "turn", None) != self._turn:
+            if not self._concerns(event):
                 continue
-            if self._lines is not None:
+            if self._lines is not None and not isinstance(event, e.SessionStarted):
                 self._lines.on_event(recorded)
             self._handle(recorded)
             if isinstance(event, e.TurnMerged):
@@ -83,6 +84,12 @@ class TurnPrinter:
             self._output.set_status(self._progress.running())
         elif self.options.progress:
             self._progress.report_slow()
+
+    def _concerns(self, event: e.Event) -> bool:
+        """Whether the event is the turn's, or begins the session for it."""
+        is_own = getattr(event, "turn", None) == self._turn
+        self._has_begun = self._has_begun or is_own
+        return is_own or (self._has_begun and isinstance(event, e.SessionStarted))
 
     def catch_up(self, log: EventLog) -> None:
         """Print events without a notification: those before the wait, and the last ones."""

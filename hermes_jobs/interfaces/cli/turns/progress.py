@@ -132,12 +132,14 @@ class ProgressLines:
             case e.SessionStarted():
                 for line in event.mcp_away:
                     self._tell(f"· the MCP server {line}")
+                self._tell_notices(event)
             case (
                 e.TurnPostponed()
                 | e.ContextPressure()
                 | e.ContextCompressed()
                 | e.CompressionFailed()
                 | e.BudgetWarned()
+                | e.ModelReplied()
             ):
                 self._tell_notices(event)
             case _:

@@ -163,6 +163,7 @@ class CallModel:
             purpose=call_purpose(session),
             payload=reply.payload,
             notes=reply.notes,
+            warning=reply.warning,
             failures=failure_text(reply.instead_of),
             stalled=reply.finish_reason == "length" and is_stalled(turn.partial_answer, reply.content),
         )

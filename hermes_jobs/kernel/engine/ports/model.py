@@ -52,7 +52,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One response. `finish_reason`: `stop`, `tool_calls`, `length`, or the provider's word.
 
     `payload` goes back with the message. `notes` name parameters that the endpoint refused and that were left
-    out. `instead_of`: the call that failed before this one was made in its place.
+    out; `warning` is told to the user. `instead_of`: the call that failed before this one was made in its
+    place.
     """
 
     content: str
@@ -63,6 +64,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     payload: Payload | None = None
     notes: tuple[str, ...] = ()
+    warning: str = ""
     instead_of: FailedCall | None = None
 
 

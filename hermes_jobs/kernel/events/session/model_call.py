@@ -21,9 +21,10 @@ class ModelReplied(Event, frozen=True, kw_only=True):
     """A model's reply, as received. `plan` is parallel to `tool_calls`.
 
     `estimated`: estimated usage, where the endpoint did not report it. `payload`: provider data to send back.
-    `notes`: what was left out of the request because the endpoint refused it. `failures`: the models that
-    failed before this one answered, with reasons; empty for none. `stalled`: the text was cut off and repeats
-    itself, or adds nothing; it is not continued.
+    `notes`: what was left out of the request because the endpoint refused it. `warning`: that the server
+    seems to have cut the prompt; empty if not. `failures`: the models that failed before this one answered,
+    with reasons; empty for none. `stalled`: the text was cut off and repeats itself, or adds nothing; it is
+    not continued.
     """
 
     turn: str
@@ -44,6 +45,7 @@ class ModelReplied(Event, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     failures: str = ""
     stalled: bool = False
+    warning: str = ""
 
 
 class ModelCallFailed(Event, frozen=True, kw_only=True):

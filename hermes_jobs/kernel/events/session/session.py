@@ -40,7 +40,7 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     """The session started with a frozen system prompt. With `parent` and `at` it continues the parent's
     history up to version `at`. `mcp`: the listings of MCP servers whose tools it has; `mcp_away`: why it
     does not have those of others; `mcp_search`: the model searches for these tools. `verify`: how what a
-    review saves is verified.
+    review saves is verified. `small_window`: the window, in tokens, for which it has few tools.
     """
 
     session: str
@@ -56,6 +56,7 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     mcp_away: tuple[str, ...] = ()
     mcp_search: bool = False
     verify: VerifyMode = "off"
+    small_window: int | None = None
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
