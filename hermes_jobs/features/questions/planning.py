@@ -41,7 +41,7 @@ class Planning(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             case None:
                 return ToolOutcome(content=rules.PLAN_OPEN)
             case rules.ACCEPT:
-                return _with_mode(context, "ask", rules.PLAN_ACCEPTED)
+                return _with_mode(context, context.after_plan, rules.PLAN_ACCEPTED)
             case rules.REFUSE:
                 return ToolOutcome(content=rules.PLAN_REFUSED)
             case wish:

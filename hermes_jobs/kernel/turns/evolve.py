@@ -109,6 +109,9 @@ def _restored(session: Session, event: e.FilesRestored) -> Session:
 
 def _mode_changed(session: Session, event: e.ModeChanged) -> Session:
     turn = session.current
+    before = (turn.mode if turn is not None and turn.id == event.turn else None) or session.mode
+    unplanned = next((mode for mode in (event.mode, before) if mode != "plan"), session.unplanned)
+    session = replace(session, unplanned=unplanned)
     if turn is None or turn.id != event.turn:
         return replace(session, mode=event.mode)
     session = replace(session, plan_mode_noted=event.mode == "plan")  # the proposing call has told it

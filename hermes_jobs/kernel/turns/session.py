@@ -84,8 +84,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     the user was notified of a full context. `reviews` are waiting, `active_review` is the running one. `news`
     are notices for the next answer in a chat. `restored_files` are those that a user has restored since the
     last text. `mode` and `approved`: what the agent may do without approval; `plan_mode_noted`: the model
-    knows that it may only plan. `children` are those that have not ended. `titling` is the title that a model
-    has to make; `title_given_up`: it failed for good. `labels` are those of turns.
+    knows that it may only plan; `unplanned` is the mode before that. `children` are those that have not
+    ended. `titling` is the title that a model has to make; `title_given_up`: it failed for good. `labels` are
+    those of turns.
     """
 
     stream: str
@@ -123,6 +124,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode = "ask"
     approved: tuple[CallPattern, ...] = ()
     plan_mode_noted: bool = False
+    unplanned: Mode = "ask"
     children: tuple[OpenChild, ...] = ()
     titling: Titling | None = None
     title_given_up: bool = False
@@ -188,6 +190,7 @@ def fork_of(parent: Session, stream: str) -> Session:
         mode=parent.mode,
         approved=parent.approved,
         plan_mode_noted=parent.plan_mode_noted,
+        unplanned=parent.unplanned,
     )
 
 

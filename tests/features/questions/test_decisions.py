@@ -7,6 +7,7 @@ import pytest
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.questions import rules
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.handlers.tool_context import tool_context
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.questions import Answer, content_of, open_questions
 from tests.domain.world import World
@@ -146,6 +147,32 @@ def test_a_form_of_one_field_is_a_question_also_of_a_server() -> None:
         content_of(two, "x")
     visit = e.InputRequest(key="k", message="Pay.", url="https://example.com/pay")
     assert list(open_questions(asked(visit).session)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "changes", "own", "after"),
+    [
+        (None, ["plan"], None, "ask"),
+        ("edits", ["plan"], None, "edits"),
+        ("edits", ["ask", "plan"], None, "ask"),
+        ("full", ["plan"], None, "ask"),
+        ("edits", [], "plan", "edits"),
+        ("edits", ["plan", "ask"], "plan", "ask"),
+    ],
+)
+def test_a_plan_is_carried_out_in_no_wider_mode_than_the_one_before(
+    before: e.Mode | None, changes: list[e.Mode], own: e.Mode | None, after: e.Mode
+) -> None:
+    world = World()
+    opening = e.Opening(mode=before)
+    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", mode=own, opening=opening))
+    world.prefetch()
+    for mode in changes:
+        world.do(c.ChangeMode(mode=mode, by="user"))
+    world.reply("", [("propose_plan", "idempotent")])
+    step = world.begin()
+    assert world.session.current is not None
+    assert tool_context(world.session, world.session.current, step.id).after_plan == after
 
 
 @pytest.mark.parametrize("own", [None, "plan"])

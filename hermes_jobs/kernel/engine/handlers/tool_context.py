@@ -50,6 +50,7 @@ def tool_context(
         withheld=place.withheld if place else (),
         model_is_fixed=place is not None and place.model_is_fixed,
         provisional=session.started is not None and session.started.verify != "off",
+        after_plan="edits" if "edits" in {session.mode, session.unplanned} else "ask",
     )
 
 

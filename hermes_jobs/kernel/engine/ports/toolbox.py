@@ -9,7 +9,16 @@ from typing import Any, Protocol
 import msgspec
 
 from hermes_jobs.kernel.engine.ports.host import Cancel
-from hermes_jobs.kernel.events import Author, CallPattern, Effect, Payer, PlannedCall, SessionEvent, Todo
+from hermes_jobs.kernel.events import (
+    Author,
+    CallPattern,
+    Effect,
+    Mode,
+    Payer,
+    PlannedCall,
+    SessionEvent,
+    Todo,
+)
 from hermes_jobs.kernel.streams.approval_rules import Permissions
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.call import OpenInput, OpenTask
@@ -75,7 +84,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     `task`: the server's task that it continues; `is_ending`: the task has to be cancelled. `depth` counts the
     sessions above it, whose turns and its own are the `payers`; `model` is the turn's. `withheld` are enabled
     toolsets whose calls are refused. `model_is_fixed`: sub-agents cannot have another model. `tell` reports
-    the progress of the call to subscribers.
+    the progress of the call to subscribers. `after_plan`: the mode in which an accepted plan is carried out.
     """
 
     session: str
@@ -104,6 +113,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     withheld: tuple[str, ...] = ()
     model_is_fixed: bool = False
     provisional: bool = False
+    after_plan: Mode = "ask"
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
