@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
-from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.llm.dialect import ApiOptions
 from hermes_jobs.llm.server_windows import is_near
@@ -168,7 +168,8 @@ def growing(counts: list[int], *, reasoning: bool = False) -> list[str]:
 
     server.follow(answer)
     server.start()
-    model, said, warnings = client(server, "custom"), [UserMessage("Привет " * 100)], []
+    model, warnings = client(server, "custom"), list[str]()
+    said: list[Message] = [UserMessage("Привет " * 100)]
     try:
         for _ in counts:
             asking = ModelRequest(
