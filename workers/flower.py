@@ -25,7 +25,7 @@ DEFAULT_PORT = 5555
 DEFAULT_ADDRESS = "127.0.0.1"
 DEFAULTS: Mapping[str, object] = {
     "inspect_timeout": 5000.0,  # within Flower's default second a busy worker does not answer
-    "tasks_columns": "name,uuid,state,kwargs,runtime,exception,received,started,worker,args",
+    "tasks_columns": "name,uuid,state,received,started,runtime,worker,exception,result,kwargs,args",
     "max_tasks": 20_000,
     "purge_offline_workers": 600,  # a restarted worker has another name
 }

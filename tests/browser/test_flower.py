@@ -54,6 +54,12 @@ def test_flower_shows_a_turn_task_by_task_without_content(
         WebDriverWait(browser, PATIENCE).until(lambda _: states_after_reloading(browser) == {"SUCCESS"})
         assert SAID not in browser.page_source
 
+        browser.set_window_size(1280, 800)
+        (worker,) = {row[6] for row in rows(browser)}
+        assert worker.startswith("worker-"), "times, runtime and worker stand beside the id"
+        edge = "return document.querySelector('tbody tr').cells[6].getBoundingClientRect().right"
+        assert browser.execute_script(edge) < 1280
+
         browser.find_element(By.LINK_TEXT, f"{turn}-1-0").click()
         WebDriverWait(browser, PATIENCE).until(lambda _: "turn.run_tool" in browser.page_source)
         assert SAID not in browser.page_source
