@@ -8,9 +8,11 @@ from contextlib import contextmanager
 import pytest
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns import commands as c
 from tests.e2e.invariants import facts_of
 from tests.e2e.screen import Screen
 from tests.e2e.test_chat import CTRL_D, chatting, happened, say
+from tests.faults.dying import installed
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
@@ -179,6 +181,16 @@ def test_an_answer_from_elsewhere_ends_the_question(home: Home) -> None:
         screen.shows("Done.")
         assert screen.end() == 0
     assert (home.work / "build").exists()
+
+
+def test_who_answered_in_a_chat_is_named(home: Home) -> None:
+    with asked(home) as screen, installed(home) as application:
+        (turn,) = application.views.turns(status="waiting")
+        denial = c.DenyCall(turn=turn.id, call=None, by="telegram:12", reason="Not today.")
+        application.engine().execute(turn.stream, denial)
+        screen.shows("· Refused by telegram:12.")
+        screen.shows("Done.")
+        assert screen.end() == 0
 
 
 def test_ctrl_c_leaves_the_question_open(home: Home) -> None:

@@ -104,6 +104,11 @@ class TurnPrinter:
             case e.ModelCallFailed():
                 self._output.on_failure(event.step, event.attempt)
                 self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
+            case e.ApprovalGiven(by=str(who)) | e.ApprovalDenied(by=str(who)) if who not in {
+                "user",
+                "timeout",
+            }:
+                self.note(f"· {'Allowed' if isinstance(event, e.ApprovalGiven) else 'Refused'} by {who}.")
             case e.ToolFinished(refused=True) if event.rule and not self.options.progress:
                 self._note_refusal(event)
             case _:
