@@ -25,4 +25,5 @@ FEATURES: tuple[str, ...] = (
     "web",
     "tracing",
     "questions",
+    "attachments",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from hermes_jobs.bootstrap.made_of import changed_fields, fields_of, parts_of
-from hermes_jobs.errors import HermesJobsError, LogUnavailable
+from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
 from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
 from hermes_jobs.kernel.engine.ports import Clock, Dispatcher, Ids
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
     from hermes_jobs.bootstrap.workers import HomeWorkers
+    from hermes_jobs.features.attachments.api import Intake
     from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.features.delegation.roles import AgentRole
     from hermes_jobs.features.mcp.reader import McpReader
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, StepHandler
     from hermes_jobs.kernel.engine.step_parts import StepParts
     from hermes_jobs.kernel.events import Event
+    from hermes_jobs.kernel.log.blobs import BlobFiles, BlobStore
     from hermes_jobs.kernel.streams.decision import Decision
     from hermes_jobs.kernel.streams.stream_kind import StreamState
     from hermes_jobs.kernel.turns.messages import ToolCall
@@ -73,7 +75,7 @@ logger = logging.getLogger(__name__)
 
 OF_THE_PROCESS = frozenset(
     {
-        *("log", "views", "results", "memory", "processes", "process_endings"),
+        *("log", "_blobs", "views", "results", "memory", "processes", "process_endings"),
         *("tracing", "workers", "mcp_connections", "_deciding"),
     }
 )
@@ -209,6 +211,43 @@ class Application:
             notify=self._notify,
             read_only=self._read_only,
         )
+
+    @property
+    def blobs(self) -> BlobStore:
+        """The bytes of attachments."""
+        return self._blobs[0]
+
+    @property
+    def blob_files(self) -> BlobFiles:
+        """Those of them that are files on this host."""
+        return self._blobs[1]
+
+    @cached_property
+    def _blobs(self) -> tuple[BlobStore, BlobFiles]:
+        from hermes_jobs.kernel.log.blobs import open_blobs
+        from hermes_jobs.kernel.log.factory import folder_of
+        from hermes_jobs.kernel.log.sql import SqlEventLog
+
+        assert isinstance(self.log, SqlEventLog), "only a log in a database has blobs"
+        paths, url = self.settings.paths, self.settings.log_url
+        folder = (folder_of(url) if url else None) or paths.home
+        return open_blobs(self.log, folder / paths.attachments.name)
+
+    @property
+    def intake(self) -> Intake:
+        """Takes in the files that go with a message."""
+        from hermes_jobs.features.attachments.api import MEGABYTE, AttachmentLimits, Intake
+
+        own = self.settings.attachments
+        limits = AttachmentLimits(
+            file_bytes=int(own.file_mb * MEGABYTE),
+            turn_bytes=int(own.turn_mb * MEGABYTE),
+            files=own.files,
+            pages=own.pages,
+            pixels=int(own.megapixels * 1_000_000),
+            side=own.side,
+        )
+        return Intake(self.blobs, limits, self.settings.paths.home / "tmp")
 
     @cached_property
     def views(self) -> Views:
@@ -471,10 +510,23 @@ class Application:
         watch = None if self.tracing is None else self.tracing.watch_client
         learned = RecentState[LearnedWindows](self.log, self.clock, STREAM)
         endpoints = ModelEndpoints(
-            self.settings, self.clock, learned, record=self._record_learned, watch=watch
+            self.settings,
+            self.clock,
+            learned,
+            record=self._record_learned,
+            watch=watch,
+            content=self._content,
         )
         self._all_endpoints.add(endpoints)
         return endpoints
+
+    def _content(self, digest: str) -> bytes | None:
+        """The bytes of an attachment; None where they are lost, or not what was stored."""
+        try:
+            return self.blobs.get(digest)
+        except Corrupt as error:
+            logger.warning("an attachment is left out: %s", error)
+            return None
 
     def _record_learned(self, decision: Decision) -> None:
         """Record what was learned of a model; where the log cannot be written, this process knows it."""

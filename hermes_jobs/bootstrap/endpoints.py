@@ -63,15 +63,17 @@ class ModelEndpoints:
         *,
         record: Callable[[Decision], None] = lambda decision: None,
         watch: Callable[[Any], None] | None = None,
+        content: Callable[[str], bytes | None] = lambda digest: None,
     ) -> None:
         """`learned` gives what is recorded of models, `record` writes it; `watch` is called with each HTTP
-        client.
+        client; `content` gives the bytes of attachments by their digests.
         """
         self._settings = settings
         self._clock = clock
         self._learned = learned
         self._record = record
         self._watch = watch
+        self._content = content
         self._lock = threading.RLock()
         self._models: dict[tuple[str | None, str, ProviderName], DiagnosingModel] = {}
         self._windows: dict[str | None, Windows] = {}
@@ -205,6 +207,7 @@ class ModelEndpoints:
             windows=self.windows(choice.base_url),
             refusals=self.refusals(choice.base_url),
             watch=self._watch,
+            content=self._content,
         )
 
     def _known_windows(self, base_url: str | None) -> Windows:
@@ -363,6 +366,7 @@ def api_options(settings: Settings, choice: Choice) -> ApiOptions:
         tool_calling=model.tool_calling,
         prompt_cache=model.prompt_cache,
         cache_ttl=model.cache_ttl,
+        sees=settings.attachments.sees,
     )
 
 

@@ -70,7 +70,7 @@ def without_recalled(message: Message, entry: str) -> Message:
     if remaining == parts:
         return message
     recalled = "\n\n".join(part for part in remaining if part != HEADING)
-    return with_recall(UserMessage(before), recalled)
+    return with_recall(replace(message, content=before), recalled)
 
 
 def put_in(request: ModelRequest, item: Inclusion, *, unrelated: bool) -> ModelRequest:

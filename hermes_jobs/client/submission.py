@@ -9,6 +9,7 @@ import msgspec
 
 from hermes_jobs.errors import Misconfigured
 from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.commands import SubmitTurn
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = ""
     skills: tuple[str, ...] = ()
     wants_title: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
 
 def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
@@ -63,6 +65,7 @@ def submission(application: Application, request: TurnRequest, settings: TurnSet
         answer_schema=request.schema,
         skills=request.skills,
         wants_title=request.wants_title,
+        attachments=request.attachments,
     )
 
 

@@ -10,7 +10,10 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from hermes_jobs.kernel.engine.ports import Cancel, ModelError, ModelRequest, Reply
+from hermes_jobs.llm.attachments import digests_to_send
 from hermes_jobs.llm.client_options import ANTHROPIC_URL, ClientOptions
 from hermes_jobs.llm.dialect import BY_NAME, OPENAI_URL, ApiOptions
 from hermes_jobs.llm.errors import model_error
@@ -51,6 +54,7 @@ class EndpointModel:
         windows: Windows | None = None,
         refusals: Refusals | None = None,
         watch: Callable[[Any], None] | None = None,
+        content: Callable[[str], bytes | None] = lambda digest: None,
     ) -> None:
         """See `ClientOptions`; `base_url` None is the provider's own."""
         url = self._address(base_url)
@@ -63,6 +67,7 @@ class EndpointModel:
             timeout=timeout,
             manner=manner,
             watch=watch,
+            content=content,
         )
         self._loop = LoopThread()
         self._lock = threading.Lock()
@@ -98,6 +103,7 @@ class EndpointModel:
         key = self._options.api_key
         if not (key.isascii() and key.isprintable()):
             raise model_error("auth", UNUSABLE_KEY)
+        request = self._with_contents(request)
         deltas: SimpleQueue[str | None] = SimpleQueue()
         future = self._loop.submit(self._model().reply(request, deltas.put))
         future.add_done_callback(lambda _: deltas.put(None))
@@ -112,6 +118,14 @@ class EndpointModel:
             take_back()
             future.cancel()  # if on_text raised: the rest is not used
             self._options.refusals.save()
+
+    def _with_contents(self, request: ModelRequest) -> ModelRequest:
+        """The request with the bytes of its attachments, read in the calling thread, without lost ones."""
+        found = {digest: self._options.content(digest) for digest in digests_to_send(request.messages)}
+        if not found:
+            return request
+        contents = {digest: content for digest, content in found.items() if content is not None}
+        return replace(request, contents=contents)
 
     def _model(self) -> AsyncModel:
         with self._lock:

@@ -19,6 +19,7 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `windows` and `refusals` learn from refusals. `idle_timeout`: seconds without data after which a call
     fails; `timeout`: seconds for a whole call, None for no limit. `watch` is called with the HTTP client.
+    `content` gives the bytes of an attachment by their digest.
     """
 
     api_key: str
@@ -29,3 +30,4 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None
     manner: ApiOptions
     watch: Callable[[Any], None] | None
+    content: Callable[[str], bytes | None] = lambda digest: None

@@ -5,12 +5,13 @@ refusals.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.llm.attachments import Takes, without_attachments
 from hermes_jobs.llm.families import (
     DEFAULT_FAMILY,
     Effort,
@@ -51,6 +52,7 @@ Payloads = Literal["send", "again", "replace", "omit"]
 class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for calls of models; `auto`: decided by the model's name and by refusals.
 
+    `sees`: whether models see pictures, by name; others do until their endpoint refuses one.
     `insists_on_api`: an endpoint without that API is an error; else Chat Completions is used there.
     """
 
@@ -61,6 +63,7 @@ class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_calling: Literal["auto", "structured", "text"] = "auto"
     prompt_cache: Literal["auto", "on", "off"] = "auto"
     cache_ttl: CacheTtl = "5m"
+    sees: Mapping[str, bool] = {}
 
 
 BY_NAME = ApiOptions()
@@ -74,6 +77,7 @@ class Dialect(msgspec.Struct, frozen=True):
     for them; or none.
     `takes_effort`: parameters for reasoning are sent. `includes_reasoning`: the Responses API is asked for
     reasoning that can be sent back. `constrains`: a schema for the answer is sent as a parameter.
+    `takes`: the attachments that are sent as they are.
     """
 
     streams: bool = True
@@ -89,6 +93,7 @@ class Dialect(msgspec.Struct, frozen=True):
     takes_cache_key: bool = False
     includes_reasoning: bool = False
     constrains: bool = True
+    takes: Takes = Takes()
     payloads: Payloads = "send"
     family: Family = DEFAULT_FAMILY
     endpoint: str = ""
@@ -121,11 +126,17 @@ def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) 
         effort=manner.reasoning_effort,
         takes_effort=bool(manner.reasoning_effort or family.always),
         includes_reasoning=manner.api == "responses",
+        takes=Takes(pictures=manner.sees.get(model, True), files=_takes_files(family, manner)),
         streams_usage=family.streams_usage,
         family=family,
         endpoint=host_and_port(base_url),
         api=manner.api,
     )
+
+
+def _takes_files(family: Family, manner: ApiOptions) -> bool:
+    """Whether the endpoint reads documents; OpenRouter does so for every model."""
+    return family.name == "openai" or (family.name == "openrouter" and manner.api == "chat")
 
 
 def _marks_tools(family: Family, model: str) -> bool:
@@ -227,6 +238,12 @@ def _without_schema(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     return replace(dialect, constrains=False) if is_meant else None
 
 
+def _without_attachments(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
+    """Servers refuse pictures and documents by any status."""
+    takes = without_attachments(dialect.takes, refusal.message)
+    return None if takes is None else replace(dialect, takes=takes)
+
+
 def _without_field(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
     message = refusal.message
     if not refusal.is_about_the_request or not _REFUSALS.search(message):
@@ -296,6 +313,7 @@ def _with_other_payloads(dialect: Dialect, refusal: _Refusal) -> Dialect | None:
 _LESSONS: tuple[Callable[[Dialect, _Refusal], Dialect | None], ...] = (
     _without_schema,
     _without_tools,
+    _without_attachments,
     _without_system,
     _without_marks,
     _with_other_order,

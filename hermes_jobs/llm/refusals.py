@@ -28,6 +28,8 @@ FEATURES: Mapping[str, Callable[[Dialect], Dialect]] = {
     "max_tokens": lambda dialect: replace(dialect, limit_field="max_completion_tokens"),
     "max_completion_tokens": lambda dialect: replace(dialect, limit_field="max_tokens"),
     "tools": lambda dialect: replace(dialect, tool_calls="text"),
+    "pictures": lambda dialect: replace(dialect, takes=replace(dialect.takes, pictures=False)),
+    "documents": lambda dialect: replace(dialect, takes=replace(dialect.takes, files=False)),
     "system messages": lambda dialect: replace(dialect, system_role=False),
     "cache_control": lambda dialect: replace(dialect, cache=None),
     "cache_control in tool results": lambda dialect: replace(dialect, marks_tools=False),

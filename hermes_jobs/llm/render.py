@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, assert_never
 
 import msgspec
@@ -22,12 +23,14 @@ from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import CONTINUING
 from hermes_jobs.llm.answer_format import response_format
+from hermes_jobs.llm.attachments import Contents, chat_content, pieces
 from hermes_jobs.llm.call_ids import with_valid_ids
 from hermes_jobs.llm.dialect import PLAIN, Dialect
 from hermes_jobs.llm.payloads import with_payload
-from hermes_jobs.llm.text_calls import text_messages
+from hermes_jobs.llm.text_calls import merged, text_messages
 
 Json = dict[str, Any]
+NO_CONTENTS: Contents = {}
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -57,9 +60,12 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
 def render(request: ModelRequest, dialect: Dialect) -> list[Json]:
     """The request's messages, with native or textual tool calls."""
     if dialect.tool_calls == "text":
-        messages = text_messages(request.system_prompt, request.messages, request.offered)
+        content = partial(user_content, dialect=dialect, contents=request.contents)
+        messages = text_messages(request.system_prompt, request.messages, request.offered, content)
     else:
-        messages = chat_messages(request.system_prompt, request.messages, dialect, request.model)
+        messages = chat_messages(
+            request.system_prompt, request.messages, dialect, request.model, request.contents
+        )
     return messages if dialect.system_role else _without_system(messages)
 
 
@@ -67,7 +73,7 @@ def _without_system(messages: list[Json]) -> list[Json]:
     """The system prompt moved into the first user message, for templates without a system role."""
     match messages:
         case [{"role": "system", "content": prompt}, {"role": "user", "content": text}, *rest]:
-            return [{"role": "user", "content": f"{prompt}\n{text}"}, *rest]
+            return [{"role": "user", "content": merged(prompt, text, "\n")}, *rest]
         case [{"role": "system", "content": prompt}, *rest]:
             return [{"role": "user", "content": prompt}, *rest]
         case _:
@@ -83,12 +89,16 @@ def effort_fields(request: ModelRequest, dialect: Dialect) -> Json:
 
 
 def chat_messages(
-    system_prompt: str, messages: Sequence[Message], dialect: Dialect = PLAIN, model: str = ""
+    system_prompt: str,
+    messages: Sequence[Message],
+    dialect: Dialect = PLAIN,
+    model: str = "",
+    contents: Contents = NO_CONTENTS,
 ) -> list[Json]:
     """The system prompt, if there is one, and the history with the payloads to send back."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
     history = with_valid_ids(messages, dialect.family.call_ids)
-    rendered = [_with_payload(message, dialect, model) for message in history]
+    rendered = [_with_payload(message, dialect, model, contents) for message in history]
     return [*system, *(_rounds_closed(rendered) if dialect.family.closes_rounds else rendered)]
 
 
@@ -102,17 +112,24 @@ def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
         yield message
 
 
-def _with_payload(message: Message, dialect: Dialect, model: str) -> Json:
-    rendered = _message(message)
+def _with_payload(message: Message, dialect: Dialect, model: str, contents: Contents) -> Json:
+    rendered = _message(message, dialect, contents)
     if isinstance(message, AssistantMessage):
         return with_payload(rendered, message, dialect, model)
     return rendered
 
 
-def _message(message: Message) -> Json:
+def user_content(message: UserMessage, dialect: Dialect, contents: Contents) -> str | list[Json]:
+    """The content of a user's message: a text, or parts where something is attached."""
+    if not message.attachments:
+        return message.content
+    return chat_content(pieces(message, dialect.takes, contents))
+
+
+def _message(message: Message, dialect: Dialect, contents: Contents) -> Json:
     match message:
-        case UserMessage(content):
-            return {"role": "user", "content": content}
+        case UserMessage():
+            return {"role": "user", "content": user_content(message, dialect, contents)}
         case AssistantMessage(content, ()):
             return {"role": "assistant", "content": content}
         case AssistantMessage(content, calls):

@@ -13,6 +13,7 @@ from typing import Any
 
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.llm.answer_format import text_format
+from hermes_jobs.llm.attachments import responses_content
 from hermes_jobs.llm.dialect import Dialect
 from hermes_jobs.llm.errors import ApiRefusal, parse_refusal
 from hermes_jobs.llm.payloads import mapping_of
@@ -69,7 +70,7 @@ def _items(message: Json) -> Iterator[Json]:
     calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
     has_text = message["role"] != "system" and bool(content or not calls)
     # By the API's types only the API's own items have parts of output; other texts of the model are a string.
-    parts = content if message["role"] == "assistant" else [{"type": "input_text", "text": content}]
+    parts = content if message["role"] == "assistant" else responses_content(content)
     rendered = {"type": "message", "role": message["role"], "content": parts}
     for item in message.get("items", ()):
         if item["type"] == "reasoning":

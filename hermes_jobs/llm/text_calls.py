@@ -11,7 +11,7 @@ history is a prefix of that of a longer one, character by character, so that pro
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, assert_never
 
 import msgspec
@@ -113,26 +113,48 @@ never write such results yourself. These are the tools, each with the JSON Schem
 """
 
 
+Content = str | list[Json]
+
+
 def text_messages(
-    system_prompt: str, messages: Sequence[Message], tools: Sequence[ToolSpec] = ()
+    system_prompt: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec] = (),
+    user_content: Callable[[UserMessage], Content] = lambda message: message.content,
 ) -> list[Json]:
     """The system prompt followed by the tools, and the history in the roles `user` and `assistant`."""
     sections = [system_prompt.rstrip("\n")] if system_prompt.strip() else []
     if tools:
         sections.append(INSTRUCTIONS + "\n".join(_tool(spec) for spec in tools))
-    rendered = [{"role": "system", "content": "\n\n".join(sections) + "\n"}] if sections else []
-    for role, text in map(_role_and_text, messages):
+    rendered: list[Json] = [{"role": "system", "content": "\n\n".join(sections) + "\n"}] if sections else []
+    for message in messages:
+        role, content = _role_and_content(message, user_content)
         if rendered and rendered[-1]["role"] == role:
-            rendered[-1] = {"role": role, "content": _joined((rendered[-1]["content"], text))}
+            rendered[-1] = {"role": role, "content": merged(rendered[-1]["content"], content)}
         else:
-            rendered.append({"role": role, "content": text})
+            rendered.append({"role": role, "content": content})
     return rendered
 
 
-def _role_and_text(message: Message) -> tuple[str, str]:
+def merged(before: Content, after: Content, between: str = "\n\n") -> Content:
+    """Two contents as one; texts are joined, an empty one is left out."""
+    if isinstance(before, str) and isinstance(after, str):
+        return between.join(text for text in (before, after) if text)
+    return [*_parts(before), *_parts(after)]
+
+
+def _parts(content: Content) -> list[Json]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return content
+
+
+def _role_and_content(
+    message: Message, user_content: Callable[[UserMessage], Content]
+) -> tuple[str, Content]:
     match message:
-        case UserMessage(content):
-            return "user", content
+        case UserMessage():
+            return "user", user_content(message)
         case AssistantMessage(content, calls):
             return "assistant", _joined((content, *map(_call, calls)))
         case ToolMessage(_, name, content):

@@ -12,7 +12,13 @@ import msgspec
 from hermes_jobs.kernel.engine.budget_guard import SHORTEST_ANSWER
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest
 from hermes_jobs.kernel.streams.context_windows import LEAST_WINDOW, LearnedWindow
-from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage, payload_weight
+from hermes_jobs.kernel.turns.messages import (
+    AssistantMessage,
+    Message,
+    UserMessage,
+    attached_weight,
+    payload_weight,
+)
 from hermes_jobs.llm.errors import model_error
 from hermes_jobs.llm.limits import names_answer, numbers_in
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
@@ -173,7 +179,7 @@ def estimated_tokens(request: ModelRequest) -> int:
 def _weight(message: Message) -> int:
     # Called for thousands of messages: matching them by class takes four times as long.
     if isinstance(message, UserMessage):
-        return token_weight(message.content)
+        return token_weight(message.content) + attached_weight(message)
     if isinstance(message, AssistantMessage):
         calls = sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         return token_weight(message.content) + calls + payload_weight(message)

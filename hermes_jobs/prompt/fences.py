@@ -28,7 +28,7 @@ def with_recall(message: UserMessage, recall: str) -> UserMessage:
     recall = without_marks(re.sub(rf"</?{OPEN[1:]}", "", recall, flags=re.IGNORECASE)).strip()
     if not recall:
         return message
-    return UserMessage(f"{message.content}\n\n{OPEN}\n{NOTE}\n\n{recall}\n{CLOSE}")
+    return replace(message, content=f"{message.content}\n\n{OPEN}\n{NOTE}\n\n{recall}\n{CLOSE}")
 
 
 def without_fences(text: str) -> str:

@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from hermes_jobs.settings import Paths
 
 WAL = "-wal"
-NOT_COPIED = frozenset({"logs", "results", "run", "snapshots"})
+NOT_COPIED = frozenset({"attachments", "logs", "results", "run", "snapshots"})
 """Folders of the home that are derived, of its processes, or linked."""
 FROM_RUN = ("shown", "forgotten")
 """What of the processes' folder says how far the home's files follow the log."""
@@ -39,8 +39,9 @@ class HomeCopy:
                     shutil.copytree(entry, target, symlinks=True)
                 else:
                     shutil.copy2(entry, target)
-            if paths.snapshots.is_dir():
-                self.paths.snapshots.symlink_to(paths.snapshots)
+            for linked in (paths.attachments, paths.snapshots):
+                if linked.is_dir():
+                    (self.paths.home / linked.name).symlink_to(linked)
             if paths.events_db.is_file():
                 _copy_log(paths.events_db, self.paths.events_db)
         except BaseException:

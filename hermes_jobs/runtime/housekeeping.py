@@ -81,11 +81,24 @@ def _maintain_home(application: Application) -> None:
         if count:
             logger.info("deleted %d conversations that were not used for %d days", count, days)
     forgetter.clean()
+    _collect_attachments(application)
     application.snapshots.prune_if_due(time.time())
     if not application.processes.running():
         remove_unused(application.settings.paths.home, time.time())
     if application.settings.memory.curate == "apply":
         _curate(application)
+
+
+def _collect_attachments(application: Application) -> None:
+    """Delete attachments that were never named, or no longer are; those of the last day are about to be."""
+    from hermes_jobs.kernel.log.blobs import collect_unnamed
+    from hermes_jobs.kernel.log.sql import SqlEventLog
+
+    log = application.log
+    assert isinstance(log, SqlEventLog), "only a log in a database has blobs"
+    count = collect_unnamed(log, application.blobs, application.blob_files, time.time() - DAY)
+    if count:
+        logger.info("deleted %d contents of attachments that no event names", count)
 
 
 def remove_unused(home: Path, now: float) -> None:

@@ -65,6 +65,11 @@ class Paths(Struct, frozen=True):
         return self.home / "results"
 
     @property
+    def attachments(self) -> Path:
+        """The bytes of attachments; beside the log where that is a file elsewhere."""
+        return self.home / "attachments"
+
+    @property
     def snapshots(self) -> Path:
         return self.home / "snapshots"
 

@@ -480,6 +480,23 @@ class GatewaySettings(Section, frozen=True, kw_only=True):
     telegram: Telegram = Telegram()
 
 
+class AttachmentsSettings(Section, frozen=True, kw_only=True):
+    """Pictures and documents beside a message."""
+
+    file_mb: Annotated[Seconds, about("Most megabytes of one file.")] = 20
+    turn_mb: Annotated[Seconds, about("Most megabytes of all files of a message.")] = 24
+    files: Annotated[Count, about("Most files of a message.")] = 20
+    pages: Annotated[Count, about("Most pages of a document.")] = 100
+    megapixels: Annotated[Seconds, about("Most megapixels of a picture before it is decoded.")] = 100
+    side: Annotated[
+        int, Meta(ge=200, le=2_000, description="Longest side of a picture as it is sent, in pixels.")
+    ] = 1_568
+    sees: Annotated[
+        dict[str, bool],
+        about("Whether models see pictures, by name; others do until their endpoint refuses one."),
+    ] = {}
+
+
 class DelegationSettings(Section, frozen=True, kw_only=True):
     """Sub-agents, which work on parts of a task."""
 
@@ -568,6 +585,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     files: FilesSettings = FilesSettings()
     web: WebSettings = WebSettings()
     schedules: SchedulesSettings = SchedulesSettings()
+    attachments: AttachmentsSettings = AttachmentsSettings()
     delegation: DelegationSettings = DelegationSettings()
     agents: Annotated[
         dict[str, AgentRoleSettings], about("Kinds of sub-agents by name, beside research and coding.")

@@ -39,6 +39,7 @@ TRAVELS = (
     "tools",
     "terminal",
     "files",
+    "attachments",
     "web",
     "schedules",
     "budgets",

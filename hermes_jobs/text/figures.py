@@ -13,6 +13,13 @@ def pluralize(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
+def file_size(size: int) -> str:
+    """Bytes as people read them: `12 bytes`, `3.4 kB`, `1.2 MB`."""
+    if size < 1_000:
+        return pluralize(size, "byte")
+    return f"{size / 1e6:.1f} MB" if size >= 999_950 else f"{size / 1e3:.1f} kB"
+
+
 PRICE = "{input: 0.25, output: 2}"
 """An example of a price: US dollars for a million tokens."""
 

@@ -16,6 +16,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.codec import REPLACED, Codec
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.usage import Reservation, Usage
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 from tests.eventlog import (
     consolidation_examples,
@@ -47,6 +48,24 @@ CHANGE = e.FileChange(
     before=e.FileState(digest="ab" * 32, size=4, mode=0o644, not_kept="80 MB"),
     after=e.FileState(digest="cd" * 32, size=2, mode=0o600),
     folders=("/srv/new",),
+)
+PICTURE = Attachment(
+    digest="ab" * 32,
+    media_type="image/jpeg",
+    size=2_400_000,
+    file_name="sign.jpg",
+    sent="cd" * 32,
+    width=1_568,
+    height=1_045,
+)
+DOCUMENT = Attachment(
+    digest="ef" * 32,
+    media_type="application/pdf",
+    size=80_000,
+    file_name="paper.pdf",
+    text="01" * 32,
+    pages=2,
+    characters=1_800,
 )
 EXAMPLES: tuple[e.Event, ...] = (
     *consolidation_examples.EXAMPLES,
@@ -117,6 +136,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         wants_title=True,
         skills=("release",),
         author="telegram:12",
+        attachments=(PICTURE, DOCUMENT),
     ),
     e.AnswerRejected(turn="t1", step="t1-1", faults=("$: 'ja' is not of type 'boolean'",)),
     e.ContextPrefetched(
@@ -370,6 +390,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         tombstones={"session-s1": (e.Tombstone(3, "ab12"),)},
         results=("t1-1-0",),
         sessions=("s1",),
+        blobs=("ab" * 32,),
     ),
 )
 

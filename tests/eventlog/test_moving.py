@@ -301,7 +301,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "a missing event": (without("event", -2), "version 2 of session-zz follows on version 0"),
     "a missing step": (without("step"), "due steps do not follow from its events"),
-    "a newer format": (edited("header", b'"format":1', b'"format":2'), "has format 2"),
+    "a newer format": (edited("header", b'"format":1', b'"format":3'), "has format 3"),
 }
 
 

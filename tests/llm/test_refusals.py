@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hermes_jobs.kernel.engine.ports import Model, ModelError
+from hermes_jobs.llm.attachments import Takes
 from hermes_jobs.llm.client import AnthropicModel, OpenAIModel
 from hermes_jobs.llm.dialect import ApiOptions, Dialect
 from hermes_jobs.llm.families import FAMILIES
@@ -220,6 +221,8 @@ def test_a_feature_that_is_left_out_is_recognised_and_is_left_out_once(name: str
     full = Dialect(
         cache="5m", marks_tools=True, takes_effort=True, takes_cache_key=True, includes_reasoning=True
     )
+    if name == "documents":
+        full = Dialect(takes=Takes(files=True))
     if name in {"the Responses API", "include"}:
         full = Dialect(api="responses", includes_reasoning=True)
     if name == "max_completion_tokens":

@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from hermes_jobs.llm.anthropic.abilities import abilities
+from tests.providers.contents import wrong_content
 
 Json = dict[str, Any]
 Rule = Callable[[Json], Iterator[str]]
@@ -30,7 +31,10 @@ FIELDS = {
     "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
     "thinking": {"type", "thinking", "signature"},
     "redacted_thinking": {"type", "data"},
+    "image": {"type", "source", "cache_control"},
+    "document": {"type", "source", "title", "context", "citations", "cache_control"},
 }
+USERS = {"tool_result", "image", "document"}
 
 
 @cache
@@ -115,12 +119,27 @@ def blocks_are_known(body: Json) -> Iterator[str]:
     """
     for at, block, role in blocks(body):
         kind = block.get("type", "")
-        if kind not in FIELDS or (kind == "tool_result") != (role == "user" and kind != "text"):
+        if kind not in FIELDS or (kind in USERS) != (role == "user" and kind != "text"):
             yield f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
             continue
         yield from (
             f"{at}.{kind}.{name}: Extra inputs are not permitted" for name in block.keys() - FIELDS[kind]
         )
+
+
+def attachments_are_taken(body: Json) -> Iterator[str]:
+    """Pictures of four formats and at most 5 MB, PDF documents, and 32 MB in all.
+
+    Sources: https://platform.claude.com/docs/en/build-with-claude/vision,
+    https://platform.claude.com/docs/en/build-with-claude/pdf-support
+    """
+    sources = [(at, block["type"], block["source"]) for at, block, _ in blocks(body) if "source" in block]
+    for at, kind, source in sources:
+        wrong = wrong_content(source["media_type"], source["data"], most=5_242_880 if kind == "image" else 0)
+        if wrong or (kind == "document") != (source["media_type"] == "application/pdf"):
+            yield f"{at}.{kind}.source: {wrong or 'unsupported media type'}"
+    if sum(len(source["data"]) for _, _, source in sources) > 32_000_000:
+        yield "Request exceeds the maximum size"
 
 
 def texts_are_not_empty(body: Json) -> Iterator[str]:
@@ -286,6 +305,7 @@ def last_blocks_are_said(body: Json) -> Iterator[str]:
 RULES: tuple[Rule, ...] = (
     roles_alternate,
     blocks_are_known,
+    attachments_are_taken,
     texts_are_not_empty,
     calls_are_well_formed,
     results_follow_their_calls,

@@ -17,6 +17,7 @@ class OpenAI(ChatRules):
     `max_tokens`, no temperature; efforts by name.
     """
 
+    takes_files = True
     model = "gpt-5-mini"
 
     def check_parameters(self, body: Json) -> None:
@@ -111,6 +112,7 @@ class OpenRouter(ChatRules):
     come back unmodified and in order; https://openrouter.ai/docs/features/prompt-caching: at most four marks.
     """
 
+    takes_files = True
     provider = "openrouter"
     model = "anthropic/claude-sonnet-4.5"
     parameters = frozenset({"reasoning", "provider", "usage"})

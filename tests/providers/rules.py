@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tests.model_script import Answer, Chooser, Refuse, Seen, asked_calls, completion_chunks
 from tests.model_server import ModelServer
+from tests.providers.contents import wrong_url
 
 Json = dict[str, Any]
 
@@ -42,6 +43,7 @@ class ChatRules:
     message_fields: frozenset[str] = frozenset()
     call_fields: frozenset[str] = frozenset()
     longest_id = 40
+    takes_files = False
     most_marks = 0
 
     def __init__(self) -> None:
@@ -114,12 +116,35 @@ class ChatRules:
             consume(_MESSAGE.validate_python(message))
         except ValidationError as error:
             raise Refused(f"Invalid 'messages[{at}]': {error.errors()[0]['msg']}") from None
+        self.check_parts(at, message)
         allowed = {"role", "content", "name", "refusal"} | self.message_fields
         allowed |= {"assistant": {"tool_calls"}, "tool": {"tool_call_id"}}.get(message["role"], set())
         for name in message.keys() - allowed:
             raise Refused(f"Unknown parameter: 'messages[{at}].{name}'.")
         if message["role"] == "assistant" and not message.get("content") and not message.get("tool_calls"):
             raise Refused(f"Invalid value for 'content': expected a string, got null. (messages[{at}])")
+
+    def check_parts(self, at: int, message: Json) -> None:
+        """The bytes of pictures and files; what goes along with a text comes before it.
+
+        Sources: https://platform.openai.com/docs/guides/images-vision,
+        https://platform.openai.com/docs/guides/pdf-files
+        """
+        parts = message.get("content")
+        if message["role"] != "user" or not isinstance(parts, list):
+            return
+        for part in parts:
+            wrong = ""
+            if part["type"] == "image_url":
+                wrong = wrong_url(part["image_url"]["url"], most=20_000_000)
+            elif part["type"] == "file":
+                wrong = self.wrong_file(part["file"])
+            if wrong:
+                raise Refused(f"Invalid 'messages[{at}].content': {wrong}")
+
+    def wrong_file(self, file: Json) -> str:
+        """Why a file would be refused; only some providers read files."""
+        return wrong_url(file["file_data"]) if self.takes_files else "Invalid content type: file"
 
     def check_calls(self, messages: list[Json]) -> None:
         """Each call is answered once, right after the message that asks for it."""

@@ -42,13 +42,14 @@ BRAVE = {"HERMES_JOBS_WEB__SEARCH__PROVIDER": "brave"}
 SEARCH_AT = "HERMES_JOBS_WEB__SEARCH__BASE_URL"
 SAMPLES: tuple[object, ...] = (
     *WORDS,
-    *(7, 0.3, True, False, "http://h.example/v1", "UTC", "apply", "cheap", "wait"),
+    *(7, 1_000, 0.3, True, False, "http://h.example/v1", "UTC", "apply", "cheap", "wait"),
     *(
         ["one", "two"],
         [1],
         {"a": ["b"]},
         {"a": {"command": "x"}},
         {"a": "b"},
+        {"a": True},
         {"m": {"input": 1, "output": 2}},
         {"a": {"prompt": "b"}},
         {"p": {"members": ["m"], "aggregator": "n"}},

@@ -11,6 +11,7 @@ from hermes_jobs.kernel.turns.messages import (
     Message,
     ToolMessage,
     UserMessage,
+    attached_weight,
     payload_weight,
 )
 from hermes_jobs.kernel.turns.synthetic_messages import is_nudge
@@ -77,4 +78,6 @@ def message_tokens(message: Message) -> int:
     if isinstance(message, AssistantMessage):
         weighs += sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         weighs += payload_weight(message)
+    elif isinstance(message, UserMessage):
+        weighs += attached_weight(message)
     return MESSAGE_OVERHEAD + -(-weighs // CHARACTERS_A_TOKEN)

@@ -12,6 +12,7 @@ from hermes_jobs.features.compression.boundaries import HistorySplit
 from hermes_jobs.features.compression.checkpoint import SECTIONS
 from hermes_jobs.features.compression.message_groups import flatten, message_groups, repair
 from hermes_jobs.features.compression.prune import prune
+from hermes_jobs.kernel.turns.attachments import in_words
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
@@ -141,9 +142,20 @@ def without_notes(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]
             content = content[: match.start()].rstrip("\n")
         if content == message.content:
             messages_left.append(message)
-        elif content or (isinstance(message, AssistantMessage) and message.tool_calls):
+        elif content or _holds_more(message):
             messages_left.append(_with(message, content))
     return summary, tuple(messages_left)
+
+
+def _holds_more(message: Message) -> bool:
+    """Whether a message says something without its text."""
+    match message:
+        case AssistantMessage():
+            return bool(message.tool_calls)
+        case UserMessage():
+            return bool(message.attachments)
+        case ToolMessage():
+            return False
 
 
 def transcript(messages: Iterable[Message]) -> str:
@@ -154,7 +166,7 @@ def transcript(messages: Iterable[Message]) -> str:
 def _as_text(message: Message) -> str:
     match message:
         case UserMessage():
-            return f"[USER]\n{message.content}"
+            return "\n".join(("[USER]", message.content, *map(in_words, message.attachments)))
         case AssistantMessage():
             calls = "\n".join(f"(calls {call.name} {call.arguments})" for call in message.tool_calls)
             return "\n".join(part for part in ("[ASSISTANT]", message.content, calls) if part)
@@ -163,9 +175,7 @@ def _as_text(message: Message) -> str:
 
 
 def _with(message: Message, content: str) -> Message:
-    if isinstance(message, AssistantMessage):
-        return replace(message, content=content)
-    return UserMessage(content)
+    return UserMessage(content) if isinstance(message, ToolMessage) else replace(message, content=content)
 
 
 def hallucinated_references(summary: str, source: str) -> tuple[str, ...]:
@@ -196,7 +206,7 @@ def assemble(parts: HistorySplit, summary: str, todos: Sequence[str]) -> tuple[M
         return messages
     note = todos_note(todos)
     if messages and isinstance(messages[-1], UserMessage):
-        return (*messages[:-1], UserMessage(f"{messages[-1].content}\n\n{note}"))
+        return (*messages[:-1], replace(messages[-1], content=f"{messages[-1].content}\n\n{note}"))
     return (*messages, UserMessage(note))
 
 
@@ -208,12 +218,12 @@ def _with_summary(head: tuple[Message, ...], summary: str, tail: tuple[Message, 
     if not user_before and not user_after:
         return (*head, UserMessage(summary), *tail)
     if user_after and not user_before and not head:
-        return (UserMessage(f"{summary}\n\n{tail[0].content}"), *tail[1:])
+        return (replace(tail[0], content=f"{summary}\n\n{tail[0].content}"), *tail[1:])
     speaks_before = bool(head) and isinstance(head[-1], AssistantMessage)
     if user_after and not speaks_before:
         return (*head, AssistantMessage(summary), *tail)
     if user_after:
-        return (*head, UserMessage(f"{summary}\n\n{tail[0].content}"), *tail[1:])
+        return (*head, replace(tail[0], content=f"{summary}\n\n{tail[0].content}"), *tail[1:])
     first = tail[0] if tail else None
     if isinstance(first, AssistantMessage):
         return (

@@ -293,7 +293,8 @@ def redact(
 ) -> None:
     """Remove a text permanently from conversations, memory, skills, results, titles and logs.
 
-    It is replaced by `[redacted]`. Case is ignored. `-` reads PATTERN from standard input, which keeps it out
+    It is replaced by `[redacted]`; a picture or document is deleted if its name, or the text of its pages,
+    contains it. Case is ignored. `-` reads PATTERN from standard input, which keeps it out
     of your shell's history. This cannot be undone.
     """
     from hermes_jobs.features.forgetting.patterns import Pattern, literal
@@ -309,10 +310,11 @@ def redact(
     except re.error as error:
         raise click.UsageError(f"PATTERN is not a regular expression: {error}.") from error
     replace = Pattern(compiled)
-    removal = Removal(text=replace, found=replace.found)
     if not options.dry_run:
         context.application.sync_files()
     request = Request(context, options, force=force)
+    blobs = request.forgetter.blobs_with(replace.found)
+    removal = Removal(text=replace, found=replace.found, blobs=blobs)
     matches = request.find(removal)
     files = request.forgetter.files_with(removal)
     if not options.as_json:

@@ -28,6 +28,7 @@ from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.log.blobs import named_everywhere
 from hermes_jobs.kernel.log.forget import Matches, erase_remains, events_of_type, find, forget
 from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.sql import SqlEventLog
@@ -239,6 +240,7 @@ class Forgetter:
         self._application.sync_files()
         self._delete_results()
         self._delete_snapshots()
+        self._delete_blobs()
         if not erase_remains(self._log):
             return False
         write_bytes(self._application.settings.paths.forgotten, done.encode())
@@ -261,6 +263,21 @@ class Forgetter:
                 calls.add(event.call)
         self._application.snapshots.forget(forgotten - remaining, calls)
         self._application.processes.forget({lineage_of(stream) for stream in deleted})
+
+    def _delete_blobs(self) -> None:
+        """Attachments that no event names since their names were removed."""
+        forgotten = frozenset[str]().union(
+            *(event.blobs for _, event in events_of_type(self._log, e.TextsForgotten))
+        )
+        if forgotten:
+            with self._log.snapshot() as connection:
+                remaining = named_everywhere(connection)
+            self._application.blobs.delete(sorted(forgotten - remaining))
+
+    def blobs_with(self, found: Callable[[str], bool]) -> frozenset[str]:
+        """The digests of the texts read from documents in which something is found."""
+        blobs = self._application.blobs
+        return frozenset(digest for digest in blobs.digests() if found(_text(blobs.get(digest) or b"")))
 
     def files_with(self, removal: Removal) -> list[str]:
         """Names of places in the home, apart from the log, that hold texts to be forgotten."""
@@ -331,6 +348,14 @@ class Forgetter:
                 return list(old.values())
             for stream in remaining:
                 del old[stream]
+
+
+def _text(content: bytes) -> str:
+    """The content where it is text; pictures and documents are not."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return ""
 
 
 def unfinished(application: Application) -> str | None:

@@ -104,7 +104,9 @@ class Chat:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._interrupted_at = float("-inf")
         self._shown_notices: set[str] = set()
-        self._attachments = ChatAttachments(context.redact, lambda: self.reader)
+        self._attachments = ChatAttachments(
+            context.redact, lambda: self.reader, lambda: self.application.intake
+        )
         self._summary = ChatSummary(application)
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
@@ -286,7 +288,7 @@ class Chat:
         ):
             self._dim(line)
         self.application.sync_files()  # edits of files come before this message
-        submitted = self.conversation.submit(composed.text, message.names)
+        submitted = self.conversation.submit(composed.text, message.names, composed.attachments)
         self._attachments.drop()
         notices = turn_notices(self._context, submitted.turn)
         for line in [*notices, *tell(self._context, self.conversation.lineage)]:

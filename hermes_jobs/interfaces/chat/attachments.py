@@ -9,11 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from hermes_jobs.features.attachments.api import File, Intake
 from hermes_jobs.features.mcp.cli.mentions import ResourceReader, resource_named, resource_part
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
 from hermes_jobs.interfaces.chat.slash import CompletionItems
+from hermes_jobs.interfaces.cli.turns.attached_files import attached_lines, holds_text, read_file
 from hermes_jobs.interfaces.cli.turns.mentioned_files import attached, mentioned_files, missing, path_in
 from hermes_jobs.interfaces.cli.turns.text import Inputs, fenced
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.text.figures import pluralize
 
 PARTIAL_MENTION = re.compile(r'(?<!\S)@(?P<begun>"[^"\n]*|[^\s"]*)$')
@@ -24,19 +27,26 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """A complete message, and notes on its attachments."""
+    """A complete message with what goes beside it, and notes on both."""
 
     text: str
     notes: tuple[str, ...]
+    attachments: tuple[Attachment, ...] = ()
 
 
 class ChatAttachments:
     """Outputs that wait for the next message. `redact` removes known secrets from them; `reader` reads
-    resources mentioned as `@server:URI`."""
+    resources mentioned as `@server:URI`; `intake` takes in pictures and documents."""
 
-    def __init__(self, redact: Callable[[str], str], reader: Callable[[], ResourceReader]) -> None:
+    def __init__(
+        self,
+        redact: Callable[[str], str],
+        reader: Callable[[], ResourceReader],
+        intake: Callable[[], Intake],
+    ) -> None:
         self._redact = redact
         self._reader = reader
+        self._intake = intake
         self._waiting: list[str] = []
 
     def add(self, output: ShellOutput) -> str:
@@ -57,12 +67,13 @@ class ChatAttachments:
         return dropped
 
     def compose(self, text: str, mentions: str, folder: str) -> Composed:
-        """The text with each file and resource in `mentions`, and the waiting outputs.
+        """The text with each file and resource in `mentions`, and the waiting outputs; pictures and documents
+        go beside it.
 
         Raises a usage error for content that is not text, too large or unreadable; `Rejected` for a resource
         that its server refuses.
         """
-        inputs, parts, notes = Inputs(), [text], []
+        inputs, parts, notes, beside = Inputs(), [text], [], list[File]()
         reader = self._reader()
         for name, file in mentioned_files(mentions, folder, reader.names):
             server, uri = resource_named(name, reader.names)
@@ -74,11 +85,16 @@ class ChatAttachments:
             if file is None:
                 notes.append(missing(name))
                 continue
+            if not holds_text(file, name):
+                beside.append(read_file(file, name, self._intake().file_bytes))
+                continue
             part, message = attached(inputs, name, file)
             parts.append(part)
             notes.append(message)
+        attachments = self._intake().attach(beside) if beside else ()
+        notes += attached_lines(attachments)
         notes += [f"· with what {pluralize(len(self._waiting), 'command')} printed"] * bool(self._waiting)
-        return Composed("\n\n".join([*parts, *self._waiting]), tuple(notes))
+        return Composed("\n\n".join([*parts, *self._waiting]), tuple(notes), attachments)
 
 
 # --- completion after an @ --------------------------------------------------------------

@@ -31,6 +31,7 @@ from hermes_jobs.kernel.engine.live import LiveChannel
 from hermes_jobs.kernel.events import Mode
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.kernel.turns.session import OpenChild, Session, stream_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_nudge, without_notes
@@ -138,7 +139,9 @@ class Conversation:
         """Show the typed message."""
         self._renderer.show_prompt(text)
 
-    def submit(self, text: str, skills: tuple[str, ...] = ()) -> Submitted:
+    def submit(
+        self, text: str, skills: tuple[str, ...] = (), attachments: tuple[Attachment, ...] = ()
+    ) -> Submitted:
         """Submit a text that contains those skills; it begins a new session if needed."""
         with self._lock:
             application = self._application
@@ -148,6 +151,7 @@ class Conversation:
                 session=self._lineage,
                 wants_title=application.settings.names_sessions,
                 skills=skills,
+                attachments=attachments,
             )
             if self._lineage is None:
                 start = self._start

@@ -161,7 +161,7 @@ def verify(context: CliContext, as_json: bool) -> None:
 
     log = context.application.log
     assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
-    report = look(log)
+    report = look(log, context.application.blobs)
     print_result(lambda: report, lambda: _print_problem(report), as_json=as_json)
     if report.unread:
         note(f"Not checked, because only a newer hermes-jobs can read them: {', '.join(report.unread)}.")
@@ -180,6 +180,8 @@ def _print_problem(report: VerifyReport) -> None:
         pluralize(report.num_streams, "stream"),
         pluralize(report.num_steps, "due step"),
     )
+    if report.num_blobs:
+        looked_at = (*looked_at, pluralize(report.num_blobs, "attached content"))
     note(f"Looked at {', '.join(looked_at)}: {pluralize(len(report.findings), 'contradiction')}.")
     if report.num_forgotten:
         note(f"Texts were removed from {pluralize(report.num_forgotten, 'event')}, as the log records.")

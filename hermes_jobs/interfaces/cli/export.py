@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.options import example, since_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.output_file import output_file
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.figures import file_size, pluralize
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -117,7 +117,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
     with _target(file, force=force) as target:
         names = pack(target, exported_lines(application, ()), paths, secrets)
     if file != STDOUT:
-        size = _shown_size(Path(file).stat().st_size)
+        size = file_size(Path(file).stat().st_size)
         note(f"{file}: {size}, all events and {pluralize(len(names), 'file')}.")
     if paths.env_file.exists():
         note(".env is not included, because it may contain keys. Store them elsewhere.")
@@ -134,6 +134,7 @@ def exported_lines(application: Application, lineages: Sequence[str]) -> Iterato
         version=__version__,
         made_at=iso(application.clock.now()),
         streams=_with_relatives(log, lineages) if lineages else None,
+        blobs=application.blobs,
     )
 
 
@@ -174,10 +175,6 @@ def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
         return
     with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as compressed:
         yield compressed  # type: ignore[misc]  # it writes bytes, which is all that is asked of it
-
-
-def _shown_size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1_000_000 else f"{size / 1e3:.1f} kB"
 
 
 def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:

@@ -175,7 +175,7 @@ def import_lines(
 
     def look(connection: Connection) -> ImportResult:
         looked_into = TransactionLog(connection, looked.log_id, log.codec)
-        return import_log(looked_into, lines, day, log, is_included, rights.see)
+        return import_log(looked_into, lines, day, log, is_included, rights.see, application.blobs)
 
     def rest(inner: TransactionLog) -> QuiesceReport:
         engine, limits = application.engine_over(inner, BY), application.settings.delegation

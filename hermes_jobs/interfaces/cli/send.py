@@ -26,6 +26,14 @@ from hermes_jobs.interfaces.cli.permission_options import (
     permission_options,
     resolve_approvals,
 )
+from hermes_jobs.interfaces.cli.turns.attached_files import (
+    Given,
+    attached_lines,
+    holds_text,
+    read_file,
+    read_given,
+    text_of,
+)
 from hermes_jobs.interfaces.cli.turns.options import (
     by_flags,
     describe_session,
@@ -37,14 +45,16 @@ from hermes_jobs.interfaces.cli.turns.options import (
     resolve_variables,
     working_folder,
 )
-from hermes_jobs.interfaces.cli.turns.text import Inputs, read_text
+from hermes_jobs.interfaces.cli.turns.text import STDIN, Inputs, read_text
 from hermes_jobs.kernel.events import BusyPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hermes_jobs.features.attachments.api import File
     from hermes_jobs.features.skills.cli.attached_skills import TextWithSkills
     from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.turns.attachments import Attachment
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
@@ -57,6 +67,7 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
         'git diff | hermes-jobs send -c "Review this."',
         'hermes-jobs send -q --schema person.json "Who is this?" -f letter.txt',
         'hermes-jobs send "Compare these." -f old.toml -f new.toml',
+        'hermes-jobs send "What does the sign say?" -a sign.jpg',
     )
 )
 @click.argument("text", type=TextParam(), required=False)
@@ -68,6 +79,15 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
     type=click.Path(dir_okay=False, allow_dash=True),
     multiple=True,
     help="Attach a file; - is standard input. Repeatable. Without TEXT, a single file is the message.",
+)
+@click.option(
+    "-a",
+    "--attach",
+    "attached",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    multiple=True,
+    help="Attach a picture, a PDF document or a text file; - is standard input. Repeatable.",
 )
 @session_choice_options
 @model_option("Model of a new session; in an existing one, of this turn only.")
@@ -115,6 +135,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     context: CliContext,
     text: str | None,
     files: tuple[str, ...],
+    attached: tuple[str, ...],
     choice: SessionChoice,
     model: str | None,
     system: str | None,
@@ -133,7 +154,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     Use `-` as TEXT to read standard input. The message is TEXT, then each file with its name, then piped
     input: at most 1,000,000 bytes of files and input. Beside a TEXT or file, an input that stays silent for a
     second is left out, unless `-f -` asks for it. `@PATH` in TEXT attaches a file, `@SERVER:URI` a resource
-    of an MCP server.
+    of an MCP server. Pictures and PDF documents go beside the message, for models that take them.
 
     Settings in this environment (HERMES_JOBS_…, OPENAI_BASE_URL) apply to the turn, whichever process runs
     it. Other variables are those of the process that runs the commands, which may have started in another
@@ -144,7 +165,10 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     session = resolve_session(context, choice)
     lineage = session.lineage if session else None
     folder = (session.workdir or "") if session else choice.workdir or working_folder()
-    message = _read_message(context, text, files, skills, folder, unattended=permitted.unattended)
+    given = read_given(attached, context.application.intake.file_bytes) if attached else Given()
+    message = _read_message(
+        context, text, files, skills, folder, given=given, unattended=permitted.unattended
+    )
     if session is not None and system:
         raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     chosen = resolve_toolsets(context, toolsets)
@@ -169,6 +193,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         schema=schema or "",
         skills=message.skills,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
+        attachments=message.attachments,
     )
     command = submission(context.application, request, carried)
     if waiting.wait:
@@ -187,11 +212,12 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
 
 
 class _Message(NamedTuple):
-    """The turn's text with its skills, their names, and notes for the user."""
+    """The turn's text with its skills, their names, notes for the user, and what goes beside it."""
 
     text: str
     skills: tuple[str, ...]
     notes: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
 
 
 def _read_message(
@@ -201,36 +227,51 @@ def _read_message(
     skills: tuple[str, ...],
     folder: str,
     *,
+    given: Given,
     unattended: bool,
 ) -> _Message:
     attached_notes: list[str] = []
+    beside = list(given.files)
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
         if "@" not in words:
             return ()
-        files, file_notes = _files(context, words, inputs, folder)
+        files, file_notes = _files(context, words, inputs, folder, beside)
         resources, notes = _resources(context, words, inputs, folder, unattended=unattended)
         attached_notes.extend((*file_notes, *notes))
         return (*files, *resources)
 
-    message = read_text(text, files, may_be_empty=bool(skills), named_in=named_in)
+    message = read_text(
+        text,
+        (*files, *given.text_files),
+        may_be_empty=bool(skills or given.files),
+        named_in=named_in,
+        piped=given.piped,
+        stdin_is_read=STDIN in given.names,
+    )
+    attachments = context.application.intake.attach(beside) if beside else ()
+    message = text_of(message, attachments)
+    attached_notes.extend(attached_lines(attachments))
     loaded = _with_skills(context, skills, message)
     if loaded is None:
-        return _Message(message, (), tuple(attached_notes))
-    return _Message(loaded.text, loaded.names, (*attached_notes, *loaded.notes))
+        return _Message(message, (), tuple(attached_notes), attachments)
+    return _Message(loaded.text, loaded.names, (*attached_notes, *loaded.notes), attachments)
 
 
 def _files(
-    context: CliContext, text: str, inputs: Inputs, folder: str
+    context: CliContext, text: str, inputs: Inputs, folder: str, beside: list[File]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """The files mentioned as `@PATH`, as parts of the turn's text, with notes."""
+    """The text files mentioned as `@PATH`, as parts of the turn's text, with notes; others are added to
+    `beside`."""
     from hermes_jobs.features.mcp.cli.mentions import resource_named
     from hermes_jobs.interfaces.cli.turns.mentioned_files import attached, mentioned_files, missing
 
     parts, notes = [], []
     servers = tuple(context.settings.mcp_servers)
     for name, file in mentioned_files(text, folder, servers):
-        if file is not None:
+        if file is not None and not holds_text(file, name):
+            beside.append(read_file(file, name, context.application.intake.file_bytes))
+        elif file is not None:
             part, message = attached(inputs, name, file)
             parts.append(part)
             notes.append(message)

@@ -121,7 +121,8 @@ class Engine:
         if command.key is None:
             self.execute(stream, command)
             return Submitted(turn=command.turn, stream=stream)
-        digest = sha256(f"{asked_for}\0{command.text}".encode("utf-8", "replace")).hexdigest()
+        files = "".join(f"\0{attachment.digest}" for attachment in command.attachments)
+        digest = sha256(f"{asked_for}\0{command.text}{files}".encode("utf-8", "replace")).hexdigest()
         try:
             self.execute(stream, command, keys=(UniqueKey(scope="turn", key=command.key, digest=digest),))
         except (KeyTaken, Rejected):

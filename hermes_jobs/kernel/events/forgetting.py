@@ -26,7 +26,7 @@ class TextsForgotten(Event, frozen=True, kw_only=True):
     """Texts were removed from these events, by stream, and from the large results of these calls.
 
     `by`: `user` or `retention`; `why`: a user's reason. Holds none of the texts. `sessions`: the sessions
-    that were deleted, by stream.
+    that were deleted, by stream. `blobs`: the digests of attachments that these events named.
     """
 
     forgetting: str
@@ -36,6 +36,7 @@ class TextsForgotten(Event, frozen=True, kw_only=True):
     tombstones: Mapping[str, tuple[Tombstone, ...]] = {}
     results: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
+    blobs: tuple[str, ...] = ()
 
 
 ForgettingEvent = TextsForgotten

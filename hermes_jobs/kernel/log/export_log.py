@@ -11,12 +11,14 @@ from hermes_jobs.errors import Corrupt
 from hermes_jobs.kernel.events import ToolFinished
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import still_importing
+from hermes_jobs.kernel.log.blobs import BlobStore, named_everywhere, named_in
 from hermes_jobs.kernel.log.codec import escaped, unescaped
 from hermes_jobs.kernel.log.database import Connection, Values
 from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, KeyRow
 from hermes_jobs.kernel.log.portable import (
     FORMAT,
     AnyLine,
+    BlobLine,
     EventLine,
     ExportEnd,
     ExportHeader,
@@ -35,17 +37,23 @@ _RESULTS_AT_ONCE = 10  # each may be some megabytes
 
 
 def export_log(
-    log: SqlEventLog, *, version: str, made_at: str, streams: Collection[str] | None = None
+    log: SqlEventLog,
+    *,
+    version: str,
+    made_at: str,
+    streams: Collection[str] | None = None,
+    blobs: BlobStore | None = None,
 ) -> Iterator[bytes]:
     """The lines of everything, or of those streams alone, each with its line break.
 
-    `version` is that of this hermes-jobs, `made_at` ISO 8601 in UTC. Keeps one line and the ends of streams
-    in memory. Raises `Corrupt` where an event is lost or was changed, and `LogUnavailable`.
+    What events name in `blobs` goes along. `version` is that of this hermes-jobs, `made_at` ISO 8601 in UTC.
+    Keeps one line and the ends of streams in memory. Raises `Corrupt` where an event is lost or was changed,
+    and `LogUnavailable`.
     """
     digest, num_events = sha256(), 0
     with log.snapshot() as connection:
         header = ExportHeader(
-            format=FORMAT,
+            format=FORMAT if blobs is not None and named_everywhere(connection) else 1,
             version=version,
             log=log.log_id,
             made_at=made_at,
@@ -54,7 +62,7 @@ def export_log(
                 stream for stream in _at(connection, OPAQUE) if streams is None or stream in streams
             ),
         )
-        for line in _lines(connection, header, streams):
+        for line in _lines(connection, header, streams, blobs):
             raw = to_bytes(line)
             digest.update(raw)
             num_events += isinstance(line, EventLine)
@@ -63,14 +71,21 @@ def export_log(
 
 
 def _lines(
-    connection: Connection, header: ExportHeader, streams: Collection[str] | None
+    connection: Connection, header: ExportHeader, streams: Collection[str] | None, blobs: BlobStore | None
 ) -> Iterator[AnyLine]:
     for stream in _at(connection, IMPORTING):
         if streams is None or stream in streams:
             raise still_importing(stream)
     _check_ends(connection, streams)
     yield header
-    yield from lines_of_tables(connection, streams)
+    named: dict[str, None] = {}
+    for line in lines_of_tables(connection, streams):
+        if isinstance(line, EventLine):
+            named |= dict.fromkeys(named_in(bytes(line.data).decode()))
+        yield line
+    for digest in named if blobs is not None else ():
+        if blobs is not None and (content := blobs.get(digest)) is not None:
+            yield BlobLine(content=content)
 
 
 def _at(connection: Connection, level: int) -> Iterator[str]:

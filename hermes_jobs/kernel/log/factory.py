@@ -29,6 +29,13 @@ def sqlite_url(path: Path) -> str:
     return _SQLITE + quote(os.fsencode(path))
 
 
+def folder_of(url: str) -> Path | None:
+    """The folder of a log in a file; None for one in a server."""
+    if not url.startswith(_SQLITE):
+        return None
+    return Path(os.fsdecode(unquote_to_bytes(url.removeprefix(_SQLITE)))).resolve().parent
+
+
 def open_log(
     url: str,
     *,

@@ -21,6 +21,7 @@ from hermes_jobs.features.recall.rules import VECTORS, stream_of, vectors_of, wi
 from hermes_jobs.kernel.events import Event, TextsForgotten, Tombstone, ToolFinished
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import PreparedAppend, result_values, still_importing
+from hermes_jobs.kernel.log.blobs import named_in
 from hermes_jobs.kernel.log.codec import Codec, escaped, unescaped
 from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.log.export_log import all_keys, pages
@@ -48,13 +49,15 @@ _RESULTS_AT_ONCE = 10
 
 
 class Rewrite(NamedTuple):
-    """An event without its texts; `hash` is that of its row since."""
+    """An event without its texts; `hash` is that of its row since. `dropped`: what it named, and no longer
+    does."""
 
     stream: str
     version: int
     data: str
     schema: int
     hash: str
+    dropped: frozenset[str] = frozenset()
 
 
 class Matches(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +116,13 @@ def forget(
         if not force:
             _check_rest(connection, removal, found_now)
         _rewrite(connection, found_now)
-        recorded_event = replace(event, tombstones=_tombstones(found_now), results=tuple(found_now.results))
+        dropped = frozenset[str]().union(*(rewrite.dropped for rewrite in found_now.rewrites))
+        recorded_event = replace(
+            event,
+            tombstones=_tombstones(found_now),
+            results=tuple(found_now.results),
+            blobs=tuple(sorted(dropped)),
+        )
         write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(recorded_event,), expected=0)
         change = Append(meta=meta, recorded_at=recorded_at, writes=(write,))
         [recorded] = PreparedAppend(change, log.codec).execute(connection)
@@ -254,7 +263,8 @@ class _Search:
         event = self._codec.decode(row.type, row.data, row.schema, row.stream)
         if isinstance(event, ToolFinished) and event.spilled_to is not None:
             self._calls.append(event.call)
-        after = scrubbed(event, self._memory if row.stream == MEMORY else self._removal.text)
+        text = self._memory if row.stream == MEMORY else self._removal.text
+        after = scrubbed(event, text, self._removal.blobs)
         encoded = self._codec.encode(after)
         is_named = self._removal.found(f"{row.stream} {encoded.data}")
         self._named += is_named
@@ -264,7 +274,8 @@ class _Search:
             return None
         changed = row._replace(data=encoded.data, schema=encoded.schema)._asdict()
         digest = row_hash(self._hash_before(row), changed)
-        return Rewrite(row.stream, row.version, encoded.data, encoded.schema, digest)
+        dropped = frozenset(named_in(row.data)) - frozenset(named_in(encoded.data))
+        return Rewrite(row.stream, row.version, encoded.data, encoded.schema, digest, dropped)
 
     def _hash_before(self, row: StoredEvent) -> str:
         if row.version == 1:

@@ -17,11 +17,13 @@ from hermes_jobs.errors import HermesJobsError, NewerSchema, Rejected
 from hermes_jobs.kernel.events import Event, TextsForgotten
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import head_values, key_values, result_values
+from hermes_jobs.kernel.log.blobs import BlobStore, digest_of, named_in
 from hermes_jobs.kernel.log.codec import escaped
 from hermes_jobs.kernel.log.log import OPAQUE, Head
 from hermes_jobs.kernel.log.portable import (
     FORMAT,
     AnyLine,
+    BlobLine,
     EventLine,
     ExportEnd,
     ExportHeader,
@@ -72,15 +74,17 @@ def import_log(
     target: SqlEventLog,
     is_wanted: Callable[[str], bool] = lambda stream: True,
     seen: Callable[[str, Event], None] = lambda stream, event: None,
+    blobs: BlobStore | None = None,
 ) -> ImportResult:
     """Import the streams that are `wanted` and not in the `target`, to which they will be copied.
 
+    What they name is put into `blobs` at once: it is collected later where the import does not end.
     `seen` is called with the stream and each event that is imported.
     Memory grows with streams, not with events. Raises `Rejected`, naming the line, for a line that cannot be
     read or was changed; for a stream that the target has with other content; and for events that only a newer
     hermes-jobs can read.
     """
-    reading = _Import(log, target, is_wanted, seen)
+    reading = _Import(log, target, blobs, is_wanted, seen)
     for number, line in _checked(raws):
         reading.add(number, line)
     reading.finish()
@@ -145,6 +149,7 @@ class _Import:
         self,
         log: TransactionLog,
         target: SqlEventLog,
+        blobs: BlobStore | None,
         is_wanted: Callable[[str], bool],
         seen: Callable[[str, Event], None],
     ) -> None:
@@ -154,6 +159,8 @@ class _Import:
         self.without_steps: frozenset[str] = frozenset()
         self._log = log
         self._target = target
+        self._blobs = blobs
+        self._named: set[str] = set()
         self._is_wanted = is_wanted
         self._seen = seen
         self._position = 0
@@ -179,6 +186,9 @@ class _Import:
                 if self._log.result(line.call) is None:
                     values = result_values(line.call, line.content)
                     self._log.connection.execute(sql.UPSERT_RESULT, values)
+            case BlobLine():
+                if self._blobs is not None and digest_of(line.content) in self._named:
+                    self._blobs.put(line.content)
             case StepLine():
                 if self._is_new(line.stream) and is_known(line.stream):
                     self.steps[line.step] = line
@@ -253,6 +263,7 @@ class _Import:
             self._position += 1
             self.num_events += 1
             self._rows.append(row)
+            self._named.update(named_in(row["data"]))
             if isinstance(event, Event):
                 self._seen(line.stream, event)
             if len(self._rows) >= _ROWS_AT_ONCE:

@@ -6,6 +6,7 @@
 | event  | any      | an event as stored, byte by byte, so that its hash can be checked anywhere   |
 | key    | any      | a name that was used once, and the event that it points at                   |
 | result | any      | a tool's output that is too large for a message                              |
+| blob   | any      | bytes that events before it name, in base64                                  |
 | step   | any      | due steps in the order of their creation, with their owners                  |
 | end    | last     | how many events there were, and the SHA-256 of all lines before              |
 
@@ -31,7 +32,8 @@ from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, PREFIX
 from hermes_jobs.system.struct_types import described
 
-FORMAT = 1
+FORMAT = 2
+"""Format 2 has blobs; an export without any is written in format 1, which older versions read."""
 
 Scope = Literal["home", "sessions"]
 
@@ -85,6 +87,12 @@ class ResultLine(ExportLine, frozen=True, kw_only=True, tag="result"):
     content: str
 
 
+class BlobLine(ExportLine, frozen=True, kw_only=True, tag="blob"):
+    """A picture or document."""
+
+    content: bytes
+
+
 class StepLine(ExportLine, frozen=True, kw_only=True, tag="step"):
     """A due step, and its owner when the file was made."""
 
@@ -101,7 +109,7 @@ class ExportEnd(ExportLine, frozen=True, kw_only=True, tag="end"):
     sha256: str
 
 
-AnyLine = ExportHeader | EventLine | KeyLine | ResultLine | StepLine | ExportEnd
+AnyLine = ExportHeader | EventLine | KeyLine | ResultLine | BlobLine | StepLine | ExportEnd
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyLine)

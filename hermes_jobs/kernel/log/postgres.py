@@ -199,7 +199,7 @@ class PostgresDatabase:
             assert isinstance(driver, _TimeoutConnection)
             driver.answer_seconds = ERASE_SECONDS
             try:
-                for table in ("events", "results", "keys"):
+                for table in ("events", "results", "keys", "blobs"):
                     driver.execute(f"VACUUM (FULL) {table}".encode())
             finally:
                 driver.answer_seconds = ANSWER_SECONDS

@@ -152,6 +152,11 @@ DELETE_KEY = "DELETE FROM keys WHERE scope = :scope AND key = :key"
 SELECT_RESULT = "SELECT content FROM results WHERE call = :name"
 RESULTS_PAGE = "SELECT call, content FROM results WHERE call > :call ORDER BY call LIMIT :most"
 UPSERT_RESULT = _upsert("results", "call", "content")
+SELECT_BLOB = "SELECT content FROM blobs WHERE digest = :digest"
+SELECT_BLOBS = "SELECT digest FROM blobs ORDER BY digest"
+INSERT_BLOB = f"{_insert('blobs', 'digest', 'content')} ON CONFLICT (digest) DO NOTHING"
+DELETE_BLOB = "DELETE FROM blobs WHERE digest = :digest"
+SELECT_ATTACHED = "SELECT data FROM events WHERE data LIKE :attached"
 SELECT_ACCOUNTS = f"SELECT account, {', '.join(SUMS)} FROM budgets"
 SELECT_ACCOUNT = f"SELECT {', '.join(SUMS)} FROM budgets WHERE account = :account"
 

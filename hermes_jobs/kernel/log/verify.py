@@ -7,9 +7,10 @@ from itertools import groupby
 
 import msgspec
 
-from hermes_jobs.errors import HermesJobsError, NewerSchema
+from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.log import statements as sql
+from hermes_jobs.kernel.log.blobs import BlobStore, named_in
 from hermes_jobs.kernel.log.budget_rows import to_charge
 from hermes_jobs.kernel.log.codec import Codec, unescaped
 from hermes_jobs.kernel.log.database import Connection
@@ -41,13 +42,15 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     `opaque` are those of features that this installation lacks, or lacked when it imported them: their hashes
     are checked, their steps and budgets are not known.
 
-    `num_forgotten`: the events whose texts were removed, each with the hash that the log records for it.
+    `num_blobs`: the contents of attachments. `num_forgotten`: the events whose texts were removed, each with
+    the hash that the log records for it.
     """
 
     num_events: int
     num_streams: int
     num_steps: int
     num_forgotten: int = 0
+    num_blobs: int = 0
     findings: tuple[LogFinding, ...]
     unread: tuple[str, ...]
     opaque: tuple[str, ...] = ()
@@ -58,21 +61,25 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
         return not self.findings
 
 
-def verify(log: SqlEventLog) -> VerifyReport:
-    """Check all stored data, in one snapshot. Bad data is reported, never raised.
+def verify(log: SqlEventLog, blobs: BlobStore | None = None) -> VerifyReport:
+    """Check all stored data, in one snapshot, and the bytes in `blobs` that it names.
+
+    Bad data is reported, never raised.
 
     Raises `LogUnavailable`, and `Corrupt` where the database itself cannot be read.
     """
     with log.snapshot() as connection:
-        return _Verification(connection, log.codec).report()
+        return _Verification(connection, log.codec, blobs).report()
 
 
 class _Verification:
     """One pass over the tables, which collects the findings."""
 
-    def __init__(self, connection: Connection, codec: Codec) -> None:
+    def __init__(self, connection: Connection, codec: Codec, blobs: BlobStore | None) -> None:
         self._connection = connection
         self._codec = codec
+        self._blobs = blobs
+        self._checked: set[str] = set()
         self._findings: list[LogFinding] = []
         self._unread: list[str] = []
         self._opaque: list[str] = []
@@ -105,6 +112,7 @@ class _Verification:
             num_streams=len(streams),
             num_steps=len(steps),
             num_forgotten=self._num_forgotten,
+            num_blobs=len(self._checked),
             findings=tuple(self._findings),
             unread=tuple(self._unread),
             opaque=tuple(self._opaque),
@@ -142,6 +150,7 @@ class _Verification:
             elif computed_hash != row.hash:
                 self._find(stream, f"Version {row.version} was changed, or the one before: its hash differs.")
             version, digest, position = row.version, row.hash, row.position
+            self._check_blobs(row)
             folded.add(row)
         if head is None:
             self._find(stream, f"There are {version} versions, but no head.")
@@ -154,6 +163,19 @@ class _Verification:
             self._opaque.append(stream)
         else:
             self._check_steps(stream, folded)
+
+    def _check_blobs(self, row: StoredEvent) -> None:
+        """Check the bytes that an event names; each content once."""
+        for digest in named_in(row.data):
+            if self._blobs is None or digest in self._checked:
+                continue
+            self._checked.add(digest)
+            try:
+                wrong = "" if self._blobs.get(digest) is not None else "it is missing."
+            except Corrupt as error:
+                wrong = str(error)
+            if wrong:
+                self._find(row.stream, f"Version {row.version} names the content {digest}: {wrong}")
 
     def _check_steps(self, stream: str, folded: _Fold) -> None:
         if folded.is_newer:

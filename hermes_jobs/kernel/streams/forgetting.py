@@ -24,6 +24,7 @@ from hermes_jobs.kernel.events import (
     SessionStarted,
     TextsForgotten,
 )
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import Payload
 from hermes_jobs.kernel.turns.session import PREFIX as SESSIONS
 
@@ -47,12 +48,13 @@ E = TypeVar("E", bound=Event)
 
 # fmt: off
 NAMES = frozenset({
-    "account", "after", "back_to", "because", "by", "call", "category", "cause", "child", "curation", "day",
+    "account", "after", "back_to", "because", "blobs", "by", "call", "category", "cause", "child",
+    "curation", "day",
     "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback",
     "feature", "file", "fingerprint",
     "finish_reason", "forgetting", "gateway",
     "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
-    "mcp", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
+    "mcp", "media_type", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
     "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
     "results", "review", "role", "root", "rule", "rules", "said_at",
     "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
@@ -65,7 +67,9 @@ _TEXTS = frozenset(
     {("Plan", "name"), ("ToolFinished", "source"), ("TurnSubmitted", "key"), ("FileChange", "path")}
 )
 """Fields that hold texts although they are called like names."""
-_MORE_NAMES = frozenset({("SessionEnded", "reason"), ("CallPattern", "tool")})
+_MORE_NAMES = frozenset(
+    {("SessionEnded", "reason"), ("CallPattern", "tool"), ("Attachment", "sent"), ("Attachment", "text")}
+)
 _ARGUMENTS = frozenset(
     {
         ("ToolCall", "arguments"),
@@ -87,13 +91,15 @@ def nowhere(_stored: str) -> bool:
 class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """A removal: each text is replaced by the result of `text`; only in these streams, if any are named.
     `ids`: with those, the events of opaque streams that hold one of these ids.
-    `found`: whether the pattern, if there is one, matches stored JSON.
+    `found`: whether the pattern, if there is one, matches stored JSON. `blobs`: the digests of attached
+    contents with what is removed. An attachment is removed as a whole, also for its name.
     """
 
     text: Replace
     streams: frozenset[str] | None = None
     ids: frozenset[str] = frozenset()
     found: Callable[[str], bool] = nowhere
+    blobs: frozenset[str] = frozenset()
 
     def concerns(self, stream: str, data: str, *, is_opaque: bool) -> bool:
         """Whether an event of the stream, with that JSON, is searched."""
@@ -121,10 +127,10 @@ def evolve(state: Forgetting, event: ForgettingEvent) -> Forgetting:
     return replace(state, version=state.version + 1, event=event)
 
 
-def scrubbed(event: E, text: Replace) -> E:
-    """The event with each of its texts replaced by the result of `text`; the same object if nothing
-    changes."""
-    changed: E = _scrubbed(event, text)
+def scrubbed(event: E, text: Replace, blobs: Collection[str] = ()) -> E:
+    """The event with each of its texts replaced by the result of `text`, and without those of its attachments
+    that are in `blobs`; the same object if nothing changes."""
+    changed: E = _scrubbed(event, text, blobs=blobs)
     return changed
 
 
@@ -179,7 +185,7 @@ def _holds_text(described: inspect.Type) -> bool:
             return False
 
 
-def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
+def _scrubbed(value: Any, text: Replace, *, is_json: bool = False, blobs: Collection[str] = ()) -> Any:
     match value:
         case str():
             return text(value) if not is_json else in_json(value, text)
@@ -189,21 +195,25 @@ def _scrubbed(value: Any, text: Replace, *, is_json: bool = False) -> Any:
             return _opaque(value, text)
         case Payload():  # its provider would refuse one that was changed
             return value if in_json(value.data, text) == value.data else None
+        case Attachment():
+            name = text(value.file_name)
+            is_kept = name == value.file_name and not any(digest in blobs for digest in value.digests)
+            return value if is_kept else replace(value, file_name=name, digest="", sent="", text="")
         case msgspec.Struct():
             changes = {}
             for name, holds_json in _fields(type(value)).items():
                 before = getattr(value, name)
-                after = _scrubbed(before, text, is_json=holds_json)
+                after = _scrubbed(before, text, is_json=holds_json, blobs=blobs)
                 if after != before:
                     changes[name] = after
             if changes and isinstance(value, CallPattern):  # a placeholder would match other calls
                 changes["exact"] = True
             return replace(value, **changes) if changes else value
         case tuple():
-            after = tuple(_scrubbed(item, text) for item in value)
+            after = tuple(_scrubbed(item, text, blobs=blobs) for item in value)
             return value if after == value else after
         case Mapping():
-            return {key: _scrubbed(item, text) for key, item in value.items()}
+            return {key: _scrubbed(item, text, blobs=blobs) for key, item in value.items()}
         case _:
             return value
 

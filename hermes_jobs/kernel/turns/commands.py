@@ -39,6 +39,7 @@ from hermes_jobs.kernel.events import (
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import Reservation
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +52,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class SubmitTurn(Command, frozen=True, kw_only=True):
     """Submit a new turn; submitting again with the same `key` returns the same turn.
 
-    `settings`, `requires`, `answer_schema`, `wants_title`, `author` and `skills` are those of
-    `TurnSubmitted`.
+    `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills` and `attachments` are
+    those of `TurnSubmitted`.
     """
 
     turn: str
@@ -76,6 +77,7 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
     wants_title: bool = False
     author: str = ""
     skills: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):

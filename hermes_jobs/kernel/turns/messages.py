@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_jobs.text.tokens import token_weight
+from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -28,10 +29,11 @@ class Payload(msgspec.Struct, frozen=True):
     data: str = "{}"
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user"):
+class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="user"):
     """A text of the user, or a synthetic one in its place: see `synthetic_messages`."""
 
     content: str
+    attachments: tuple[Attachment, ...] = ()
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="assistant"):
@@ -60,3 +62,8 @@ Message = UserMessage | AssistantMessage | ToolMessage
 def payload_weight(message: AssistantMessage) -> int:
     """The size of the message's payload in a request; it counts only beside tool calls."""
     return token_weight(message.payload.data) if message.payload is not None and message.tool_calls else 0
+
+
+def attached_weight(message: UserMessage) -> int:
+    """What the message's attachments weigh in a request, in characters of ASCII."""
+    return attachment_tokens(message.attachments) * CHARACTERS_A_TOKEN if message.attachments else 0

@@ -22,6 +22,7 @@ from hermes_jobs.kernel.events import (
     TurnPostponed,
     TurnSubmitted,
 )
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import RepeatedCall
 from hermes_jobs.kernel.turns.references import Reference, resumed
@@ -66,8 +67,8 @@ class Turn(StepState, frozen=True, kw_only=True):
     * Models: `model` answers, or puts the answers of the `ensemble` together, which are in `references`.
       `fallbacks` counts the fallback models used, `exhausted` is the first model replaced because of its
       quota, `failures` are those of models that another one replaced.
-    * Text: `recalled` is added to the message `prompt_text` in its requests. `go_on` replaces the texts if
-      the turn continues after an answer.
+    * Text: `attachments` go with the texts. `recalled` is added to the message `prompt_text` in its requests.
+      `go_on` replaces the texts if the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
       prompts that were refused as too long.
     * Limits: `cut_at` is the number of output tokens of the newest answer that was cut off (0: unknown).
@@ -143,6 +144,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     references: tuple[Reference, ...] = ()
     wants_title: bool = False
     author: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def waits_until(self) -> float:
@@ -228,6 +230,7 @@ def submitted(event: TurnSubmitted) -> Turn:
         held=event.held,
         wants_title=event.wants_title,
         author=event.author,
+        attachments=event.attachments,
     )
 
 

@@ -95,7 +95,7 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
     )
     notes = (schema_note(turn.answer_schema), event.note)
     text = "\n\n".join((turn.prompt_text, *filter(None, notes)))
-    message = UserMessage(_with_restored(session, text))
+    message = UserMessage(_with_restored(session, text), () if turn.go_on else turn.attachments)
     messages = (*session.messages, *_closing(session), message)
     session = replace(session, restored_files=(), plan_mode_noted=event.note == PLAN_MODE)
     return replace(session, current=turn, messages=messages)
@@ -131,8 +131,9 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     session = replace(session, current=into)
     if not into.started:
         go_on = into.go_on and "\n\n".join((into.go_on, *merged.texts))
+        into = replace(into, attachments=into.attachments + merged.attachments)
         return replace(session, current=replace(into, texts=into.texts + merged.texts, go_on=go_on))
-    message = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts))
+    message = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts), merged.attachments)
     between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
     return replace(session, messages=(*session.messages, *between, message))
 

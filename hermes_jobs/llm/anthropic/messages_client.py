@@ -27,6 +27,7 @@ from hermes_jobs.llm.anthropic.request import (
     MARKS,
     Prefix,
     RequestOptions,
+    refused_feature,
     request_body,
     without,
     without_features,
@@ -68,6 +69,8 @@ def is_about_thoughts(message: str) -> bool:
 
 
 logger = logging.getLogger(__name__)
+
+_TITLES = {MARKS: "cache marks", EFFORT: "model.reasoning_effort"}
 
 MAX_PAUSES = 8
 """The most continuations of a paused model in one call."""
@@ -136,6 +139,8 @@ class MessagesClient:
                 without_features(self._conduct, {**self._options.refusals.of(request.model), **refused}),
                 constrains=bool(request.answer_schema) and request.session not in self._unconstrained,
             )
+            if not self._options.manner.sees.get(request.model, True):
+                conduct = replace(conduct, takes=replace(conduct.takes, pictures=False))
             message = MessageAssembler()
             limit = asyncio.timeout(self._options.timeout)
             try:
@@ -185,9 +190,9 @@ class MessagesClient:
                 del self._unconstrained[oldest]
             short = shortened(refusal.message)
             return f"The endpoint refused the answer's schema as a parameter: left out. It said: {short}"
-        what = "cache marks" if changed.marks != conduct.marks else "model.reasoning_effort"
-        refused[MARKS if changed.marks != conduct.marks else EFFORT] = shortened(refusal.message)
-        return f"The endpoint refused {what}: left out. It said: {shortened(refusal.message)}"
+        feature = refused_feature(conduct, changed)
+        refused[feature] = short = shortened(refusal.message)
+        return f"The endpoint refused {_TITLES.get(feature, feature)}: left out. It said: {short}"
 
     def _forget(self, refused_digests: list[bytes]) -> None:
         """Stop sending these payloads. Thinking from now on was made without them, and is valid."""

@@ -26,11 +26,15 @@ from hermes_jobs.kernel.turns.messages import (
     ToolMessage,
     UserMessage,
 )
+from hermes_jobs.llm.attachments import Contents, Takes, anthropic_blocks, pieces
 from hermes_jobs.llm.call_ids import with_valid_ids
 
 Json = dict[str, Any]
 TakesPayload = Callable[[Payload, Sequence[Json]], bool]
 """Whether a payload is sent back in this request, after these messages."""
+
+EVERYTHING = Takes(pictures=True, files=True)
+NO_CONTENTS: Contents = {}
 
 DIALECT = "anthropic"
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -44,12 +48,17 @@ USABLE_ID = "[a-zA-Z0-9_-]{1,64}"
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def render(history: Sequence[Message], takes: TakesPayload) -> list[Json]:
+def render(
+    history: Sequence[Message],
+    takes: TakesPayload,
+    attached: Takes = EVERYTHING,
+    contents: Contents = NO_CONTENTS,
+) -> list[Json]:
     """The messages with alternating roles; the first and the last are the user's."""
     messages: list[Json] = []
     for reply, answers in _rounds(with_valid_ids(history, USABLE_ID)):
         _add(messages, "assistant", _assistant(reply, takes, messages))
-        _add(messages, "user", [*_results(reply, answers), *_texts(reply, answers)])
+        _add(messages, "user", [*_results(reply, answers), *_texts(reply, answers, attached, contents)])
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text(CONTINUE_PROMPT)]})
     return messages
@@ -168,11 +177,15 @@ def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Js
         yield {**result, "is_error": True} if answer.failed else result
 
 
-def _texts(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
-    """The user's text, and results of calls that are not shown."""
+def _texts(
+    reply: AssistantMessage, answers: Sequence[Message], attached: Takes, contents: Contents
+) -> Iterator[Json]:
+    """The user's text with what is attached to it, and results of calls that are not shown."""
     call_ids = {call.id for call in reply.tool_calls}
     for answer in answers:
-        if isinstance(answer, UserMessage):
+        if isinstance(answer, UserMessage) and answer.attachments:
+            yield from anthropic_blocks(pieces(answer, attached, contents))
+        elif isinstance(answer, UserMessage):
             yield _text(answer.content if answer.content.strip() else NO_TEXT)
         elif isinstance(answer, ToolMessage) and answer.tool_call not in call_ids:
             yield _text(f"[Tool Result: {answer.name}]\n{answer.content}")

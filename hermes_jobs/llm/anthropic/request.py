@@ -33,7 +33,15 @@ from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.turns.messages import Payload
 from hermes_jobs.llm.answer_format import output_format
 from hermes_jobs.llm.anthropic.abilities import Abilities, abilities
-from hermes_jobs.llm.anthropic.render import TakesPayload, called_tools, lacks_thoughts, render, tool_name
+from hermes_jobs.llm.anthropic.render import (
+    EVERYTHING,
+    TakesPayload,
+    called_tools,
+    lacks_thoughts,
+    render,
+    tool_name,
+)
+from hermes_jobs.llm.attachments import Takes, without_attachments
 from hermes_jobs.llm.dialect import CacheTtl
 from hermes_jobs.llm.families import Effort
 
@@ -67,12 +75,14 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `marks`: lifetime of marked prefixes, None for no marks; if the settings require them, they are never left
     out. `effort` None: not set. `constrains`: a schema for the answer is sent as a parameter.
+    `takes`: the attachments that are sent as they are.
     """
 
     marks: CacheTtl | None = "5m"
     insists_on_marks: bool = False
     effort: Effort | None = None
     constrains: bool = True
+    takes: Takes = EVERYTHING
 
 
 def request_body(
@@ -85,7 +95,7 @@ def request_body(
     tools, system = _tools(request), _system(request)
     if prefix is not None:
         prefix.begin(tools.get("tools"), system)  # `tool_choice` binds nothing
-    messages = render(request.messages, takes)
+    messages = render(request.messages, takes, conduct.takes, request.contents)
     if prefix is not None:
         prefix.end(messages)
     fields = limit_thinking(abilities(request.model), conduct.effort, request.max_tokens)
@@ -109,6 +119,8 @@ def without(conduct: RequestOptions, refusal: str) -> RequestOptions | None:
     message = refusal.lower()
     if conduct.constrains and re.search(r"output_config\.format|output_format|schema|grammar", message):
         return replace(conduct, constrains=False)
+    if (takes := without_attachments(conduct.takes, message)) is not None:
+        return replace(conduct, takes=takes)
     if conduct.marks is not None and "cache_control" in message:
         return None if conduct.insists_on_marks else replace(conduct, marks=None)
     if conduct.effort is not None and any(
@@ -118,7 +130,7 @@ def without(conduct: RequestOptions, refusal: str) -> RequestOptions | None:
     return None
 
 
-MARKS, EFFORT = "cache_control", "reasoning_effort"
+MARKS, EFFORT, PICTURES, DOCUMENTS = "cache_control", "reasoning_effort", "pictures", "documents"
 """The names of refused features: see `refusals.FEATURES`."""
 
 
@@ -126,7 +138,16 @@ def without_features(conduct: RequestOptions, names: Collection[str]) -> Request
     """The options without those features; marks stay where the settings require them."""
     if MARKS in names and not conduct.insists_on_marks:
         conduct = replace(conduct, marks=None)
+    takes = Takes(conduct.takes.pictures and PICTURES not in names, DOCUMENTS not in names)
+    conduct = replace(conduct, takes=takes)
     return replace(conduct, effort=None) if EFFORT in names else conduct
+
+
+def refused_feature(before: RequestOptions, after: RequestOptions) -> str:
+    """The name of the feature that the second options lack."""
+    if before.takes != after.takes:
+        return PICTURES if before.takes.pictures != after.takes.pictures else DOCUMENTS
+    return MARKS if before.marks != after.marks else EFFORT
 
 
 def _system(request: ModelRequest) -> Json:

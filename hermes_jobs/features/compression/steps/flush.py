@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.kernel.engine.budget_guard import FLUSH_ANSWER
@@ -109,7 +110,7 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
         available -= context.estimate((UserMessage(session.started.system_prompt),))
         messages = context.newest(session.messages, available)
         if messages and isinstance(messages[-1], UserMessage):
-            return (*messages[:-1], UserMessage(f"{messages[-1].content}\n\n{FLUSH_NOTE}"))
+            return (*messages[:-1], replace(messages[-1], content=f"{messages[-1].content}\n\n{FLUSH_NOTE}"))
         return (*messages, UserMessage(FLUSH_NOTE))
 
     def _change(

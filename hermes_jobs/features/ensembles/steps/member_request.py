@@ -91,7 +91,8 @@ def _joined(messages: Iterable[UserMessage | AssistantMessage]) -> Iterator[Mess
     pending: UserMessage | AssistantMessage | None = None
     for message in messages:
         if isinstance(pending, UserMessage) and isinstance(message, UserMessage):
-            pending = UserMessage(f"{pending.content}\n\n{message.content}")
+            text = f"{pending.content}\n\n{message.content}"
+            pending = UserMessage(text, pending.attachments + message.attachments)
             continue
         if pending is not None:
             yield pending

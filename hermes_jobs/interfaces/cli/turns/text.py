@@ -11,6 +11,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,13 +33,15 @@ def read_text(
     *,
     may_be_empty: bool = False,
     named_in: Callable[[str, Inputs], Sequence[str]] | None = None,
+    piped: str = "",
+    stdin_is_read: bool = False,
 ) -> str:
     """The text to send: the text, the attachments from `named_in(text, inputs)`, each file in a fence
     under its given name, the piped input.
 
-    A single file without TEXT is the text itself. Raises a usage error if there is nothing to send
-    (unless it `may_be_empty`), if an input is not UTF-8 text, or if files and piped input have more than
-    `MAX_BYTES` together.
+    `piped` is what was read of standard input already, if `stdin_is_read`. A single file without TEXT is the
+    text itself. Raises a usage error if there is nothing to send (unless it `may_be_empty`), if an input is
+    not UTF-8 text, or if files and piped input have more than `MAX_BYTES` together.
     """
     if [text, *files].count(STDIN) > 1:
         raise click.UsageError("Standard input (-) can only be read once.")
@@ -52,7 +55,13 @@ def read_text(
     else:
         parts += [fenced(name, content) for name, content in zip(names, contents, strict=True)]
     is_asked_for = STDIN in {text, *files}
-    if is_asked_for or _is_piped(may_wait=not may_be_empty and not any(map(str.strip, parts))):
+    if is_asked_for and stdin_is_read:
+        raise click.UsageError("Standard input (-) can only be read once.")
+    if piped:
+        parts.append(inputs.taken(piped, PIPED))
+    if is_asked_for or (
+        not stdin_is_read and _is_piped(may_wait=not may_be_empty and not any(map(str.strip, parts)))
+    ):
         parts.append(inputs.read(sys.stdin.buffer, PIPED))
     whole = "\n\n".join(part for part in parts if part.strip())
     if not whole and not may_be_empty:
@@ -78,6 +87,10 @@ class Inputs:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise click.BadParameter(f"{title}: {reason}.", param_hint="--file") from error
+
+    def taken(self, text: str, name: str) -> str:
+        """A text that was read already. Raises a `UsageError` if it is too large."""
+        return self.read(BytesIO(text.encode()), name)
 
     def read(self, file: BinaryIO, name: str) -> str:
         """The rest of the file as text. Raises a `UsageError` if it is too large or not text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 import msgspec
@@ -22,7 +22,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
     `tool_choice` `none`: the tools are known, and none may be called. `answer_schema`: the JSON Schema, as
     JSON text, that the answer should be constrained to where the endpoint can; empty for none. The messages
-    contain it, too.
+    contain it, too. `contents`: the bytes of attachments by digest, which the client adds.
     """
 
     model: str
@@ -34,6 +34,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     tool_choice: Literal["auto", "none"] = "auto"
     answer_schema: str = ""
+    contents: Mapping[str, bytes] = {}
 
     @property
     def offered(self) -> tuple[ToolSpec, ...]:

@@ -12,6 +12,7 @@ from hermes_jobs.kernel.events.approval import CallPattern, Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.session import Opening
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 BusyPolicy = Literal["queue", "collect", "steer", "interrupt", "reject"]
 Rating = Literal["up", "down", "none"]
@@ -28,7 +29,8 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     addresses that the worker must have. `answer_schema`: the JSON Schema that the answer has to fit, as JSON
     text; empty for none. `held`: it begins only when it is released. `wants_title`: the session gets a title
     from a model if it has none, because users choose among sessions by title. `skills`: the skills that were
-    put into the text by name. `author`: who wrote it, where several people share a chat.
+    put into the text by name. `author`: who wrote it, where several people share a chat. `attachments`: the
+    pictures and documents sent with it.
     """
 
     turn: str
@@ -53,6 +55,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     wants_title: bool = False
     skills: tuple[str, ...] = ()
     author: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 class RecalledItem(msgspec.Struct, frozen=True):

@@ -1,0 +1,176 @@
+"""Takes files in: what each one is, what is sent of it, and its bytes in the store.
+
+The type is read from the content, never from the name. Whatever decodes it runs in a process of its own
+(`decoding`), once: later requests only read what that process made.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import NamedTuple
+
+import msgspec
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, DecodingRequest
+from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.kernel.log.blobs import BlobStore
+from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.system.struct_types import described
+from hermes_jobs.text.figures import file_size, pluralize
+from hermes_jobs.tools.subprocess_call import request, responses
+
+MEGABYTE = 1_000_000
+SECONDS = 60
+KILL_GRACE_SECONDS = 5
+"""Seconds more, after which the process is killed without a response."""
+
+_DOCUMENT = b"%PDF-"
+CONVERT = "Convert it to PNG, JPEG or PDF."
+
+
+class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most of each, of one file or of all files of a message; `side` in pixels, as a picture is sent."""
+
+    file_bytes: int = 20 * MEGABYTE
+    turn_bytes: int = 24 * MEGABYTE
+    files: int = 20
+    pages: int = 100
+    pixels: int = 100_000_000
+    side: int = 1_568
+
+
+class File(NamedTuple):
+    """A file to be attached: its name, and its content."""
+
+    name: str
+    content: bytes
+
+
+class Uncancelled:
+    """A `Cancel` that does not fire."""
+
+    reason = None
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        return lambda: None
+
+    def share_lease(self) -> int | None:
+        return None
+
+
+UNCANCELLED = Uncancelled()
+
+
+def is_text(content: bytes) -> bool:
+    """Whether the content, or its beginning, is text: it goes into the message, and not beside it."""
+    if b"\0" in content or content.lstrip()[: len(_DOCUMENT)] == _DOCUMENT:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(content) - 4 and error.reason == "unexpected end of data"
+    return True
+
+
+class Intake:
+    """Takes files in. `folder` is for files of a moment."""
+
+    def __init__(self, blobs: BlobStore, limits: AttachmentLimits, folder: Path) -> None:
+        self._blobs = blobs
+        self._limits = limits
+        self._folder = folder
+
+    @property
+    def file_bytes(self) -> int:
+        """The most bytes of one file."""
+        return self._limits.file_bytes
+
+    def attach(self, files: Sequence[File], cancel: Cancel = UNCANCELLED) -> tuple[Attachment, ...]:
+        """Decode all of them, then store them durably, for an event that is appended next.
+
+        Raises `Rejected`, kind `usage`, for a file that cannot be sent: nothing is stored then.
+        """
+        self._check_sizes(files)
+        decoded = [self._decoded(file, cancel) for file in files]
+        return tuple(self._stored(file, *parts) for file, parts in zip(files, decoded, strict=True))
+
+    def _check_sizes(self, files: Sequence[File]) -> None:
+        limits = self._limits
+        if len(files) > limits.files:
+            raise _refused(
+                f"{pluralize(len(files), 'file')} are attached; a message may have {limits.files}.",
+                "Send them in several messages, or raise attachments.files.",
+            )
+        for name, content in files:
+            if not content:
+                raise _refused(f"{name} is empty.", "Attach a file with content.")
+            if len(content) > limits.file_bytes:
+                raise _refused(
+                    f"{name} has {file_size(len(content))}; a file may have {file_size(limits.file_bytes)}.",
+                    "Attach a smaller one, or raise attachments.file_mb as far as the provider takes it.",
+                )
+        total = sum(len(file.content) for file in files)
+        if total > limits.turn_bytes:
+            raise _refused(
+                f"The files have {file_size(total)} together; a message may have "
+                f"{file_size(limits.turn_bytes)}.",
+                "Send them in several messages, or raise attachments.turn_mb.",
+            )
+
+    def _decoded(self, file: File, cancel: Cancel) -> tuple[Decoded, bytes | None, bytes | None]:
+        """What the file is, its picture as it is sent, and its text."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = Path(mkdtemp(prefix="attachment-", dir=self._folder))
+        try:
+            (folder / "file").write_bytes(file.content)
+            asked = DecodingRequest(
+                folder=str(folder),
+                pages=self._limits.pages,
+                pixels=self._limits.pixels,
+                side=self._limits.side,
+                seconds=SECONDS,
+            )
+            completed = request(
+                "hermes_jobs.features.attachments.decoding_process",
+                asked,
+                timeout=SECONDS + KILL_GRACE_SECONDS,
+                cancel=cancel,
+            )
+            answers = responses(completed)
+            if not answers:
+                raise _refused(f"{file.name} could not be decoded: the process that tried ended.", CONVERT)
+            decoded = msgspec.convert(answers[-1], described(Decoded))
+            if decoded.wrong:
+                raise _refused(f"{file.name} {decoded.wrong}", decoded.hint)
+            return decoded, _content(folder / SENT), _content(folder / TEXT)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _stored(self, file: File, decoded: Decoded, sent: bytes | None, text: bytes | None) -> Attachment:
+        return Attachment(
+            digest=self._blobs.put(file.content),
+            media_type=decoded.media_type,
+            size=len(file.content),
+            file_name=file.name,
+            sent="" if sent is None else self._blobs.put(sent),
+            text="" if text is None else self._blobs.put(text),
+            width=decoded.width,
+            height=decoded.height,
+            pages=decoded.pages,
+            characters=decoded.characters,
+        )
+
+
+def _content(path: Path) -> bytes | None:
+    with suppress(FileNotFoundError):
+        return path.read_bytes()
+    return None
+
+
+def _refused(message: str, hint: str) -> Rejected:
+    return Rejected(message, kind="usage", hint=hint)

@@ -1,0 +1,105 @@
+"""Pictures and documents beside a text: what an event says of them, and what is said of them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from hermes_jobs.text.figures import file_size, pluralize
+from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
+
+PDF = "application/pdf"
+FOLDER = "attachments"
+"""The folder in paths that `read_file` resolves on every host."""
+
+TILE, TILE_TOKENS, BASE_TOKENS = 512, 170, 85
+SHORT_SIDE, LONG_SIDE = 768, 2_048
+PATCH = 28
+GEMINI_TILE, GEMINI_TOKENS = 768, 258
+PAGE_TOKENS = 1_600
+"""What providers count: see `picture_tokens` and `attachment_tokens`."""
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A picture or document. Its bytes are stored apart, each content once, by digest.
+
+    `digest`: the SHA-256 of the file in hex, empty once it is forgotten; `size` in bytes. `sent`: the digest
+    of the picture as it is sent, empty for the file itself; `text`: that of the text read from a document,
+    with a form feed between pages, of so many `characters`. `width` and `height`: pixels of the picture as it
+    is sent.
+    """
+
+    digest: str
+    media_type: str
+    size: int
+    file_name: str
+    sent: str = ""
+    text: str = ""
+    width: int = 0
+    height: int = 0
+    pages: int = 0
+    characters: int = 0
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a picture, and not a document."""
+        return self.media_type.startswith("image/")
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The digests of all that is stored of it."""
+        return tuple(filter(None, (self.digest, self.sent, self.text)))
+
+    @property
+    def about(self) -> str:
+        """Its name, type and size: `paper.pdf (application/pdf, 12 pages, 1.2 MB)`."""
+        extent = f"{self.width} × {self.height}" if self.is_picture else pluralize(self.pages, "page")
+        lost = "" if self.digest else ", forgotten"
+        return f"{self.file_name} ({self.media_type}, {extent}, {file_size(self.size)}{lost})"
+
+    @property
+    def path(self) -> str:
+        """The path by which `read_file` finds it."""
+        return f"{FOLDER}/{self.digest[:16]}"
+
+
+def in_words(attachment: Attachment) -> str:
+    """The attachment in a model's text, where it is not there itself."""
+    kept = f"; read_file finds it as {attachment.path}" if attachment.digest else ""
+    return f"[Attached: {attachment.about}{kept}]"
+
+
+def attachment_tokens(attachments: Iterable[Attachment]) -> int:
+    """About how many tokens they take in a request, with the dearest of the providers' formulas.
+
+    OpenAI and Anthropic count a page's text and, as a picture, the page.
+    """
+    return sum(
+        picture_tokens(attachment.width, attachment.height)
+        if attachment.is_picture
+        else attachment.pages * PAGE_TOKENS + attachment.characters // CHARACTERS_A_TOKEN
+        for attachment in attachments
+        if attachment.digest
+    )
+
+
+def picture_tokens(width: int, height: int) -> int:
+    """The most that one of the providers counts for a picture of so many pixels.
+
+    OpenAI: https://platform.openai.com/docs/guides/images-vision (fitted into a square of 2048, the shorter
+    side then 768, 170 tokens for a tile of 512 and 85 for all). Anthropic:
+    https://platform.claude.com/docs/en/build-with-claude/vision (a token for a patch of 28 by 28). Gemini:
+    https://ai.google.dev/gemini-api/docs/tokens (258 for a tile of 768).
+    """
+    scale = min(1.0, LONG_SIDE / max(width, height, 1), SHORT_SIDE / max(min(width, height), 1))
+    tiles = _tiles(int(width * scale), int(height * scale), TILE)
+    return max(
+        BASE_TOKENS + TILE_TOKENS * tiles,
+        _tiles(width, height, PATCH),
+        GEMINI_TOKENS * _tiles(width, height, GEMINI_TILE),
+    )
+
+
+def _tiles(width: int, height: int, side: int) -> int:
+    return -(-max(width, 1) // side) * -(-max(height, 1) // side)

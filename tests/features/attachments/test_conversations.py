@@ -1,0 +1,94 @@
+"""A conversation with pictures and a document at each provider's strict server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_jobs.features.attachments.api import File
+from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.engine.fork import fork
+from hermes_jobs.kernel.log.verify import verify
+from hermes_jobs.kernel.turns import commands as c
+from tests.features.attachments.files import document, photo, picture
+from tests.model_script import Action, Answer, Refuse, Seen
+from tests.providers.anthropic import Anthropic
+from tests.providers.families import Gemini, Local, OpenAI
+from tests.providers.person import Person
+from tests.providers.responses import Responses
+from tests.providers.rules import ChatRules
+
+SUMMARY = "## Active Task\nLooking.\n## Goal\nTo have looked.\n## Completed Actions\n1. looked.\n"
+CONFIG = "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\n"
+    "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\ncompression: {protect_last_n: 1}\n"
+)
+FILES = (
+    (File("sign.png", picture()),),
+    (File("photo.jpg", photo()), File("clear.png", picture(mode="RGBA"))),
+    (File("paper.pdf", document(["The lamp is in room 7.", "Two."])),),
+)
+AS_IT_IS = {
+    OpenAI: ("image_url", '"file"'),
+    Responses: ("input_image", "input_file"),
+    Anthropic: ('"image"', '"document"'),
+    Gemini: ("image_url", "[Page 2]"),
+}
+
+
+def reply(seen: Seen) -> Action:
+    prompt = str(seen.body.get("instructions") or seen.body.get("system") or seen.messages[0])
+    return Answer(text=SUMMARY if "Remaining Work" in prompt else "Seen.")
+
+
+@pytest.mark.parametrize("provider", AS_IT_IS, ids=lambda provider: provider.__name__)
+def test_pictures_a_document_a_blind_model_and_back_a_compression_and_a_fork(
+    provider: Any, tmp_path: Path
+) -> None:
+    rules, local = provider(), Blind()
+    server, blind = rules.server(reply).start(), local.server(reply).start()
+    person = Person(tmp_path, CONFIG)
+    try:
+        with person.at(rules.environ(server.base_url)) as visit:
+            intake = visit.application.intake
+            for files in FILES:
+                visit.send("Look.", "s1", attachments=intake.attach(files))
+            sent = str(server.requests[-1].body).replace("'", '"')
+            assert all(form in sent for form in AS_IT_IS[provider])
+        with person.at(local.environ(blind.base_url)) as visit:
+            visit.send("And now?", "s1")
+            seen = str(blind.requests[-1].body)
+            assert "[Attached: photo.jpg (image/jpeg, 100 × 200" in seen
+            assert "[Page 1]" in seen
+            assert "image_url" not in seen
+            notes = [note for event in visit.events(e.ModelReplied) for note in event.notes]
+            visit.send("Once more?", "s1")
+        with person.at(rules.environ(server.base_url)) as visit:
+            visit.send("Back again.", "s1")
+            assert AS_IT_IS[provider][0] in str(server.requests[-1].body).replace("'", '"')
+            visit.execute("s1", c.RequestCompression(reason="manual"))
+            compressed = visit.events(e.ContextCompressed)
+            visit.send("What was the sign?", "s1")
+            fork(visit.worker.engine, "s1", "s2")
+            visit.send("In the fork.", "s2")
+            assert visit.answers("s1") == ["Seen."] * 7
+            assert visit.answers("s2") == ["Seen."]
+            assert verify(visit.application.log, visit.application.blobs).findings == ()  # type: ignore[arg-type]
+        assert (len(compressed), notes) == (1, [])
+        assert len(local.refusals) == 1  # what is refused once is not sent again
+        assert rules.refusals == []
+    finally:
+        server.close()
+        blind.close()
+
+
+class Blind(Local):
+    """A local model that is not multimodal."""
+
+    def refusal(self, seen: Seen) -> Refuse | None:
+        if "image_url" in str(seen.body):
+            message = "unknown variant `image_url`, expected `text`"
+            self.refusals.append(message)
+            return Refuse(status=400, body=self.error(message))
+        return ChatRules.refusal(self, seen)
