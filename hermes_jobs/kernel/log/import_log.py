@@ -187,8 +187,7 @@ class _Import:
                     values = result_values(line.call, line.content)
                     self._log.connection.execute(sql.UPSERT_RESULT, values)
             case BlobLine():
-                if self._blobs is not None and digest_of(line.content) in self._named:
-                    self._blobs.put(line.content)
+                self._add_blob(line)
             case StepLine():
                 if self._is_new(line.stream) and is_known(line.stream):
                     self.steps[line.step] = line
@@ -198,6 +197,10 @@ class _Import:
                 raise AssertionError("it was looked at before")
             case _:
                 assert_never(line)
+
+    def _add_blob(self, line: BlobLine) -> None:
+        if self._blobs is not None and digest_of(line.content) in self._named:
+            self._blobs.put(line.content)
 
     def finish(self) -> None:
         """After the last line: write what waits, and the heads of streams."""

@@ -22,8 +22,6 @@ from tests.providers.rules import ChatRules
 
 SUMMARY = "## Active Task\nLooking.\n## Goal\nTo have looked.\n## Completed Actions\n1. looked.\n"
 CONFIG = "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\n"
-    "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval: 0}\ncompression: {protect_last_n: 1}\n"
-)
 FILES = (
     (File("sign.png", picture()),),
     (File("photo.jpg", photo()), File("clear.png", picture(mode="RGBA"))),
