@@ -17,6 +17,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.attachments.api import Intake
 from hermes_jobs.features.mcp.cli.mentions import ResourceReader
 from hermes_jobs.features.mcp.reader import McpReader
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed, paths_that_begin
@@ -257,8 +258,12 @@ def no_servers() -> ResourceReader:
     return cast(ResourceReader, SimpleNamespace(names=()))
 
 
+def no_intake() -> Intake:
+    raise AssertionError("only text files are attached here")
+
+
 def composed(folder: Path, text: str) -> Composed:
-    return ChatAttachments(lambda printed: printed, no_servers).compose(text, text, str(folder))
+    return ChatAttachments(lambda printed: printed, no_servers, no_intake).compose(text, text, str(folder))
 
 
 def test_a_named_file_goes_with_the_message_under_its_name(tmp_path: Path) -> None:
@@ -291,7 +296,9 @@ def test_a_missing_path_is_reported_and_a_binary_file_is_refused(tmp_path: Path)
 
 
 def test_the_output_of_a_command_is_sent_with_the_next_message_without_secrets(tmp_path: Path) -> None:
-    attachments = ChatAttachments(lambda printed: printed.replace("sk-1", "[redacted]"), no_servers)
+    attachments = ChatAttachments(
+        lambda printed: printed.replace("sk-1", "[redacted]"), no_servers, no_intake
+    )
     output = run_shell("echo sk-1; exit 3", str(tmp_path))
     assert "exit code 3; 1 line will go with your next message" in attachments.add(output)
     whole = attachments.compose("Why?", "Why?", str(tmp_path))
@@ -305,7 +312,7 @@ def test_of_a_long_output_the_beginning_and_the_end_are_kept(tmp_path: Path) -> 
     assert output.head.startswith("first\n")
     assert output.tail.endswith("last\n")
     assert len(output.head) + len(output.tail) + output.left_out == 100_011
-    assert "bytes in the middle are left out" in ChatAttachments(str, no_servers).add(output)
+    assert "bytes in the middle are left out" in ChatAttachments(str, no_servers, no_intake).add(output)
 
 
 def test_a_command_that_leaves_something_running_is_over_when_its_shell_is(tmp_path: Path) -> None:

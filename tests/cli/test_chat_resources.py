@@ -14,6 +14,7 @@ from hermes_jobs.features.mcp.resources import McpResource
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed
 from hermes_jobs.interfaces.chat.completion import OfferedResources
 from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from tests.cli.test_chat_parts import no_intake
 
 
 class Notes:
@@ -53,7 +54,7 @@ class Notes:
 
 
 def composed(folder: Path, text: str) -> Composed:
-    return ChatAttachments(lambda printed: printed, Notes).compose(text, text, str(folder))
+    return ChatAttachments(lambda printed: printed, Notes, no_intake).compose(text, text, str(folder))
 
 
 def test_a_resource_is_sent_with_the_message_without_injected_instructions(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _write_picture(pixels: Any, target: Path, *, lossless: bool) -> None:
 
 
 def document(path: Path, asked: DecodingRequest) -> Decoded:
-    """Write the text of the pages, with a form feed between them."""
+    """Write the text of the pages, with a form feed between them. Raises `Unusable`."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, PdfReadError
 

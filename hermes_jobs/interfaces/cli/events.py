@@ -175,7 +175,7 @@ def verify(context: CliContext, as_json: bool) -> None:
 def _print_problem(report: VerifyReport) -> None:
     for finding in report.findings:
         click.echo(one_line(f"{finding.stream or 'the log'}: {finding.message}"))
-    looked_at = (
+    looked_at: tuple[str, ...] = (
         pluralize(report.num_events, "event"),
         pluralize(report.num_streams, "stream"),
         pluralize(report.num_steps, "due step"),

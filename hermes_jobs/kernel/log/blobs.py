@@ -58,6 +58,7 @@ class BlobFiles:
         self._folder = folder
 
     def put(self, content: bytes) -> str:
+        """See `BlobStore.put`. Raises `LogUnavailable`."""
         digest = digest_of(content)
         path = self._path(digest)
         try:
@@ -71,6 +72,7 @@ class BlobFiles:
         return digest
 
     def get(self, digest: str) -> bytes | None:
+        """See `BlobStore.get`. Raises `Corrupt`, `LogUnavailable`."""
         try:
             content = self._path(digest).read_bytes()
         except FileNotFoundError:
@@ -115,6 +117,7 @@ class SharedBlobs:
         return self._files.put(content)
 
     def get(self, digest: str) -> bytes | None:
+        """See `BlobStore.get`. Raises `Corrupt`, `LogUnavailable`."""
         with suppress(Corrupt):
             if (content := self._files.get(digest)) is not None:
                 return content
