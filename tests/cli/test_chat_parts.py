@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.attachments.api import Intake
+from hermes_jobs.features.attachments.api import AttachmentLimits, Intake
 from hermes_jobs.features.mcp.cli.mentions import ResourceReader
 from hermes_jobs.features.mcp.reader import McpReader
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed, paths_that_begin
@@ -29,6 +29,7 @@ from hermes_jobs.interfaces.chat.own_commands import expand
 from hermes_jobs.interfaces.chat.slash import parse
 from hermes_jobs.interfaces.chat.toolbar import ToolbarStatus, toolbar_text
 from hermes_jobs.interfaces.cli.turns.text import MAX_BYTES
+from hermes_jobs.kernel.log.blobs import BlobFiles
 from hermes_jobs.settings.home import Paths
 
 
@@ -263,7 +264,9 @@ def no_intake() -> Intake:
 
 
 def composed(folder: Path, text: str) -> Composed:
-    return ChatAttachments(lambda printed: printed, no_servers, no_intake).compose(text, text, str(folder))
+    intake = Intake(BlobFiles(folder / "blobs"), AttachmentLimits(), folder / "tmp")
+    attachments = ChatAttachments(lambda printed: printed, no_servers, lambda: intake)
+    return attachments.compose(text, text, str(folder))
 
 
 def test_a_named_file_goes_with_the_message_under_its_name(tmp_path: Path) -> None:
@@ -288,7 +291,7 @@ def test_a_missing_path_is_reported_and_a_binary_file_is_refused(tmp_path: Path)
         "· there is no file src/man.py; it goes as you typed it",
     )
     (tmp_path / "logo.png").write_bytes(b"\x89PNG\0")
-    with pytest.raises(click.UsageError, match=r"logo\.png is a binary file"):
+    with pytest.raises(Rejected, match=r"logo\.png is neither a picture"):
         composed(tmp_path, "see @logo.png")
     (tmp_path / "big.txt").write_text("x" * (MAX_BYTES + 1))
     with pytest.raises(click.UsageError, match=r"big\.txt is too large"):
