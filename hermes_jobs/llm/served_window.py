@@ -7,6 +7,8 @@ is then the window, or its half.
 
 from __future__ import annotations
 
+import logging
+
 import openai
 from msgspec.structs import replace
 
@@ -17,6 +19,8 @@ from hermes_jobs.llm.errors import model_error
 from hermes_jobs.llm.providers import PROVIDERS, provider_named
 from hermes_jobs.llm.server_windows import ServerWindows, is_near
 from hermes_jobs.llm.windows import estimated_tokens
+
+logger = logging.getLogger(__name__)
 
 MUCH_LESS = 0.6
 """The share of our estimate below which a counted prompt was cut. Real tokenizers count English prose at 0.7
@@ -38,6 +42,7 @@ class ServedWindows:
     def __init__(self, options: ClientOptions, client: openai.AsyncOpenAI) -> None:
         self._options = options
         self._served: dict[str, int | None] = {}
+        self._logged: set[str] = set()
         self._counted: dict[tuple[str, str], tuple[ModelRequest, int]] = {}
         provider = options.manner.provider
         named = provider_named(provider)
@@ -52,19 +57,22 @@ class ServedWindows:
         return self._served.get(model)
 
     async def checked(self, request: ModelRequest, reply: Reply) -> Reply:
-        """The reply to a prompt that was read; with a warning where it seems to have been cut.
+        """The reply to a prompt that was read; with a warning where it was cut, by earlier counts.
 
         Raises `ModelError` with kind context_overflow where the server's own window confirms that.
         """
         if not self._is_own:
             return reply
         counted, size = reply.usage.prompt_tokens, estimated_tokens(request)
-        seems_cut = (size > LEAST_CUT and 0 < counted < size * MUCH_LESS) or self._fell(request, counted)
+        fell = self._fell(request, counted)
+        seems_cut = fell or (size > LEAST_CUT and 0 < counted < size * MUCH_LESS)
         if request.model not in self._served:
             await self.read(request.model)
         served = self._served.get(request.model)
         if served is None:
-            return _warned(reply, counted, size) if seems_cut else reply
+            if seems_cut and not fell:
+                self._log(request.model, counted, size)
+            return _warned(reply, counted, size) if fell else reply
         self._options.windows.serves(request.model, served)
         if counted >= served - 1 or (seems_cut and size > served):
             figures = f"it serves {served:,}, and read {counted:,}"
@@ -87,6 +95,12 @@ class ServedWindows:
         if not fell:
             self._counted[key] = (request, counted)
         return fell
+
+    def _log(self, model: str, counted: int, size: int) -> None:
+        if model not in self._logged:
+            self._logged.add(model)
+            figures = f"counted {counted:,} tokens of a prompt of about {size:,}"
+            logger.warning("%s: the server %s: it may have cut it. %s", model, figures, LARGER)
 
 
 def _warned(reply: Reply, counted: int, size: int) -> Reply:

@@ -150,11 +150,15 @@ def test_the_served_window_is_asked_for_once_and_used_from_then_on(server: Ollam
     assert (server.asked.count("/api/ps"), windows.of(MODEL)) == (1, WINDOW)
 
 
-def test_without_a_served_window_the_reply_says_what_was_counted(model_server: ModelServer) -> None:
+def test_without_a_served_window_the_log_says_once_what_was_counted(
+    model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
     usage = {"prompt_tokens": 2_050, "completion_tokens": 5, "total_tokens": 2_055}
     model_server.follow(lambda seen: Answer(text="Yes.", usage=usage))
-    (reply,) = asked(model_server, "custom", LONG)
-    assert reply.warning.startswith("The server cut the prompt: it counted 2,050 tokens of a prompt of about")
+    replies = asked(model_server, "custom", LONG, LONG)
+    assert [reply.warning for reply in replies] == ["", ""]
+    (warning,) = [each for each in caplog.messages if "may have cut it" in each]
+    assert "counted 2,050 tokens of a prompt of about" in warning
 
 
 def growing(counts: list[int], *, reasoning: bool = False) -> list[str]:
