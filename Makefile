@@ -14,7 +14,7 @@ OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-slow test-all faults simulate replays other-python nightly demo-failures soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all faults simulate replays other-python nightly demo-failures conformance soak bench docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ nightly: faults simulate replays other-python ## Run what CI has a sample of: ev
 
 demo-failures: .venv/dev ## Play ten failures of agents on Celery, with a plain agent and with hermes-jobs
 	$(BIN)/python -m tests.demo.failures
+
+conformance: .venv/dev ## Play the official MCP conformance suite (npm) with the client and the server
+	$(BIN)/python -m tests.conformance
 
 soak: .venv/dev ## Run everything at once for half an hour, with kills (SOAK=5: five minutes)
 	$(BIN)/python -m tests.soak $(SOAK)

@@ -11,7 +11,7 @@ from newsroom_tools import PUBLISHED
 
 REDIS = os.environ.get("NEWSROOM_REDIS", "redis://127.0.0.1:6379/0")
 
-app = Celery("newsroom", broker=REDIS, backend=REDIS)
+app = Celery("newsroom", broker=os.environ.get("NEWSROOM_BROKER", REDIS), backend=REDIS)
 app.conf.task_default_queue = "newsroom"
 turn = register(app)
 

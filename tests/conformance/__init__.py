@@ -1,0 +1,1 @@
+"""The official conformance suite of MCP, played with our client and our server (`make conformance`)."""
