@@ -28,9 +28,9 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.features.telegram.api import has_telegram
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS
 from hermes_jobs.interfaces.cli.processes import ended_line
+from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.log.log import PROBE_WORKER
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.up_state import UpLock, UpState
@@ -39,6 +39,11 @@ from hermes_jobs.system.isolation import isolated, python_module
 from workers.broker import EmbeddedBroker
 from workers.flower import DEFAULT_ADDRESS, DEFAULT_PORT
 from workers.processes import ShutdownSignals, SupervisedProcess
+
+
+def has_gateway(settings: Settings) -> bool:
+    """Whether a gateway is configured."""
+    return any(is_wanted(settings) for is_wanted in parts("gateway"))
 
 
 def is_free(address: str, port: int) -> bool:
@@ -191,7 +196,7 @@ class Supervisor:
 
     def _start_gateway(self) -> None:
         """Start the Telegram gateway, if its bot has a token and users are configured."""
-        if has_telegram(self._settings):
+        if has_gateway(self._settings):
             self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
 
     def _start_metrics(self) -> None:
@@ -304,10 +309,10 @@ class Supervisor:
         log = after.paths.logs / f"{GATEWAY}.log"
         part = self._parts.get(GATEWAY)
         if part is None:
-            if has_telegram(after) and after.secrets.get(TOKEN) != self._refused_token:
+            if has_gateway(after) and after.secrets.get(TOKEN) != self._refused_token:
                 self._print(f"Telegram is configured: the {GATEWAY} starts; log {log}")
                 self._start(GATEWAY, ["telegram"], GATEWAY_GRACE)
-        elif not has_telegram(after):
+        elif not has_gateway(after):
             self._print(f"Telegram is configured no more: the {GATEWAY} ends.")
             del self._parts[GATEWAY]
             part.ask_to_stop()

@@ -463,9 +463,8 @@ class Application:
     @cached_property
     def tracing(self) -> Tracing | None:
         """The exporter of traces; None where none is configured."""
-        from hermes_jobs.bootstrap.tracing import create_tracing
-
-        return create_tracing(self.settings, self.log, self.environ)
+        made = (create(self.settings, self.log, self.environ) for create in parts("tracing"))
+        return next(made, None)
 
     def sync_files(self) -> None:
         """Import edits of the memory's and the skills' files. Raises `LogUnavailable`."""

@@ -182,9 +182,7 @@ class StepHandlers:
         operations = {**self._of_turns(), **self._of_compressions()}
         if tracing is None:
             return {**operations, **self._others()}
-        from hermes_jobs.features.tracing.tracing import TracedHandler
-
-        traced = {kind: TracedHandler(handler, tracing.within) for kind, handler in operations.items()}
+        traced = {kind: tracing.traced(handler) for kind, handler in operations.items()}
         return {**traced, **self._others()}
 
     def _of_turns(self) -> Mapping[StepKind, StepHandler]:

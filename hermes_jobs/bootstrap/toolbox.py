@@ -23,13 +23,13 @@ from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.features.skills.tools import curator_tools, skill_tools
 from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS
 from hermes_jobs.features.snapshots.store import SnapshotStore
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.features.web.search.tool import WebSearch
 from hermes_jobs.features.web.tools import Web, WebOptions
 from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.clock_and_ids import day_of
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.settings import REHEARSAL_MODEL
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
 from hermes_jobs.tools.check_command import CheckCommand
 from hermes_jobs.tools.credentials import Credentials
 from hermes_jobs.tools.docker import DockerOptions
@@ -59,12 +59,12 @@ if TYPE_CHECKING:
     from hermes_jobs.features.memory.rules.memory import Limits
     from hermes_jobs.features.skills.catalog import SkillCatalog
     from hermes_jobs.features.skills.curator import Curator
-    from hermes_jobs.features.web.search.catalogue import SearchName
     from hermes_jobs.features.web.search.query import WebSearcher
     from hermes_jobs.kernel.engine.ports import Clock, Ids
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
+    from hermes_jobs.settings.search_providers import SearchName
     from hermes_jobs.tools.background import BackgroundProcesses
 
 

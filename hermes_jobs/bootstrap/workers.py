@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.features.web.search.catalogue import SEARCH_KEYS
 from hermes_jobs.kernel.log.leases import FailureDetector, Lease
 from hermes_jobs.kernel.log.liveness_locks import LivenessLocks
 from hermes_jobs.kernel.log.log import WorkerRow
 from hermes_jobs.settings.person_locale import PersonLocale
+from hermes_jobs.settings.search_providers import SEARCH_KEYS
 from hermes_jobs.settings.turn_settings import SEARCH_URL, available_digests
 from hermes_jobs.system.struct_types import described
 

@@ -12,7 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["events", "streams", "reaction", "steps", "tables", "built", "tools"]
+Kind = Literal[
+    "events", "streams", "reaction", "steps", "tables", "built", "tools", "checks", "gateway", "tracing"
+]
 """The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
 
 
@@ -52,6 +54,12 @@ class Feature(NamedTuple):
     """A function from `ViewSources` to its `Projection`s: the rows that follow from events."""
     built: str = ""
     """A function of a connection that finishes its tables after a rebuild, before the first read."""
+    checks: str = ""
+    """A function from an `Application`, and whether `--live` is set, to its findings in `doctor`."""
+    gateway: str = ""
+    """A function of the settings: whether `up` runs the gateway for it."""
+    tracing: str = ""
+    """A function of settings, log and environment to the exporter of traces, if one is configured."""
     secrets: Mapping[str, str] = {}
     """The variables of the secrets that it needs, with the purpose of each."""
     commands: Mapping[str, Command] = {}

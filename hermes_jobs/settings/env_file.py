@@ -6,10 +6,10 @@ from io import StringIO
 from pathlib import Path
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.kernel import feature
 from hermes_jobs.llm.providers import PROVIDERS
 from hermes_jobs.settings.home import Paths, ensure_home
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
 from hermes_jobs.settings.secrets import looks_secret
 from hermes_jobs.settings.sources import PREFIX, read_env_file
 from hermes_jobs.system.atomic_file import write_bytes

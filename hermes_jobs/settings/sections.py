@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from hermes_jobs.features.mcp.config import SERVER_NAME, McpServer
-from hermes_jobs.features.web.search.catalogue import ALSO_CALLED as SEARCH_ALSO_CALLED
-from hermes_jobs.features.web.search.catalogue import SearchName
 from hermes_jobs.llm.price import Price
 from hermes_jobs.llm.providers import ALSO_CALLED, ProviderName
 from hermes_jobs.settings.durations import DURATION
+from hermes_jobs.settings.search_providers import ALSO_CALLED as SEARCH_ALSO_CALLED
+from hermes_jobs.settings.search_providers import SearchName
 
 DEFAULT_MODEL = "gpt-6.1-terra"
 """The default model if a key or an endpoint is set and `model.model` is not."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_jobs.bootstrap.tracing import provider_of
+from hermes_jobs.features.tracing.wiring import provider_of
 from hermes_jobs.settings import load
 
 KEYS = {"OPENAI_API_KEY": "sk-123456", "ANTHROPIC_API_KEY": "sk-ant-123456"}

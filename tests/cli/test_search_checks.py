@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.interfaces.cli.doctor.search import web_search
+from hermes_jobs.features.web.doctor import web_search
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome
 

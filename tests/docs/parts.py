@@ -17,7 +17,6 @@ import grimp
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS
 from hermes_jobs.interfaces.chat.commands import COMMANDS
 from hermes_jobs.interfaces.chat.info_commands import describe_tool
 from hermes_jobs.interfaces.cli import hermes_jobs
@@ -30,6 +29,7 @@ from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.llm.providers import PROVIDERS
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
 from hermes_jobs.settings.sections import Configuration, Toolsets
 from hermes_jobs.tools.sandbox_overview import BACKENDS, overview
 from hermes_jobs.tools.toolbox import ALWAYS

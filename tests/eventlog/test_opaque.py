@@ -92,6 +92,7 @@ def fill(url: str) -> None:
         bookmark = write(STREAM, due=(step("fetch-b1", STREAM),))
         log.append(append(replace(bookmark, events=(kept("Lisbon"), kept("Porto", "s2")))))
         log.append(append(write("session-a", "two")))
+        change(log, "UPDATE steps SET kind = 'bookmark.fetch'")
         log.close()
 
 
@@ -100,7 +101,6 @@ def filled(log_url: str) -> Iterator[SqlEventLog]:
     """The log of an installation without the feature."""
     fill(log_url)
     log = open_log(log_url)
-    change(log, "UPDATE steps SET kind = 'bookmark.fetch'")
     yield log
     log.close()
 

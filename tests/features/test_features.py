@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import get_args
 
 import click
@@ -11,9 +17,12 @@ import pytest
 
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.feature import Feature, features
+from hermes_jobs.kernel.log.factory import sqlite_url
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.stream_kind import StreamKind
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
+from tests.eventlog.test_opaque import fill
+from tests.processes import ROOT
 
 FOLDER = "hermes_jobs.features"
 OPEN = {"api", "events"}
@@ -67,6 +76,58 @@ def test_a_feature_uses_another_one_only_through_its_api_or_events():
     }
 
     assert reached == {(one, other) for one, others in NOT_YET.items() for other in others.split()}
+
+
+REMOVABLE = {
+    "telegram": ("features.gateway.cli",),
+    "tracing": (),
+}
+"""Features that nothing needs, and the modules that name one where it is asked for by its name."""
+
+
+@pytest.mark.parametrize("name", REMOVABLE)
+def test_nothing_imports_a_feature_that_can_be_taken_away(name: str):
+    graph = grimp.build_graph("hermes_jobs", "workers", "schedules", exclude_type_checking_imports=True)
+    folder = f"{FOLDER}.{name}"
+    importers = {
+        importer.removeprefix("hermes_jobs.")
+        for module in (folder, *graph.find_descendants(folder))
+        for importer in graph.find_modules_that_directly_import(module)
+        if importer != folder and not importer.startswith(f"{folder}.")
+    }
+    assert importers == set(REMOVABLE[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REMOVABLE)
+def test_an_installation_without_a_feature_works(name: str, tmp_path: Path):
+    """Given a copy of the packages without its folder and its line, and a home with a stream of another one
+    that is not installed: the command line works."""
+    for package in ("hermes_jobs", "workers", "schedules"):
+        shutil.copytree(ROOT / package, tmp_path / package)
+    shutil.rmtree(tmp_path / "hermes_jobs" / "features" / name)
+    listed = tmp_path / "hermes_jobs" / "app.py"
+    listed.write_text(listed.read_text().replace(f'    "{name}",\n', ""))
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    fill(sqlite_url(home / "events.db"))
+
+    def run(*arguments: str) -> str:
+        environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "HERMES_JOBS_HOME": str(home)}
+        command = [sys.executable, "-m", "hermes_jobs", *arguments]
+        ended = subprocess.run(
+            command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert ended.returncode == 0, (arguments, ended.stderr)
+        return ended.stdout
+
+    sent = json.loads(run("send", "--json", "hello"))
+    checks = {check["check"]: check["message"] for check in json.loads(run("doctor", "--json"))["checks"]}
+
+    assert sent["status"] == "completed"
+    assert checks["features"] == "1 stream of 'bookmark': of a feature that this installation does not have"
+    assert ("traces" in checks) == (name != "tracing")
+    assert json.loads(run("events", "verify", "--json"))["findings"] == []
 
 
 def place(module: str) -> tuple[str, str]:

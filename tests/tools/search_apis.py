@@ -1,7 +1,7 @@
 """Doubles of search providers' APIs on loopback, as strict as their documentation.
 
 Each refuses what its API refuses, in its own form: a wrong method or path, a missing or wrong key, unknown
-parameters, values out of range. Sources: the `docs` of each entry of `web_search.catalogue`.
+parameters, values out of range. Sources: the `docs` of each entry of `search_providers`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from hermes_jobs.features.web.search.catalogue import SearchName
+from hermes_jobs.settings.search_providers import SearchName
 from tests.server_thread import ServerThread
 
 KEY = "search-key-that-nobody-may-see-0123456789"

@@ -9,12 +9,12 @@ from datetime import date
 
 import pytest
 
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS, SearchName, search_provider_named
 from hermes_jobs.features.web.search.http_searcher import create_searcher
 from hermes_jobs.features.web.search.query import SearchFailed, WebSearcher
 from hermes_jobs.features.web.search.tool import RESULT_CHARS, WebSearch
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS, SearchName, search_provider_named
 from hermes_jobs.tools.toolbox import Toolbox
 
 from .search_apis import KEY, BraveApi, ExaApi, Says, SearchServer, SearXNGApi, TavilyApi, api_of, searching

@@ -6,6 +6,7 @@ from hermes_jobs.kernel.feature import Feature
 
 FEATURE = Feature(
     __name__,
+    gateway="api:has_telegram",
     channels={"telegram": "channel:telegram_channel"},
     secrets={"TELEGRAM_BOT_TOKEN": "token of the Telegram bot"},
 )

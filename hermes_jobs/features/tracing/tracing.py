@@ -138,6 +138,10 @@ class Tracing:
         with self._under(trace_id(turn), root_id(turn, 0)):
             yield
 
+    def traced(self, handler: StepHandler) -> StepHandler:
+        """The handler, traced."""
+        return _TracedHandler(handler, self.within)
+
     @contextmanager
     def within(self, session: Session, step: Step) -> Iterator[None]:
         """While that step runs; `session` is its state when the step was claimed."""
@@ -245,7 +249,7 @@ class Tracing:
         return SpanContext(trace, span, is_remote=True, trace_flags=flags)
 
 
-class TracedHandler:
+class _TracedHandler:
     """A `StepHandler` whose calls are traced under the span of its step; `within` is that of `Tracing`."""
 
     def __init__(

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hermes_jobs.features.web.search.brave import Brave
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS, SearchName, SearchProvider
 from hermes_jobs.features.web.search.duckduckgo import DuckDuckGo
 from hermes_jobs.features.web.search.exa import Exa
 from hermes_jobs.features.web.search.query import (
@@ -29,6 +28,7 @@ from hermes_jobs.features.web.search.searxng import SearXNG
 from hermes_jobs.features.web.search.tavily import Tavily
 from hermes_jobs.kernel.engine.coroutine import waited_for
 from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS, SearchName, SearchProvider
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

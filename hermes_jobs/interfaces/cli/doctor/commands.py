@@ -70,7 +70,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     from hermes_jobs.interfaces.cli.doctor import checks
     from hermes_jobs.interfaces.cli.doctor import models as model_checks
     from hermes_jobs.interfaces.cli.doctor import processes as process_checks
-    from hermes_jobs.interfaces.cli.doctor.search import web_search
+    from hermes_jobs.kernel.feature import parts
 
     try:
         settings = context.settings
@@ -90,9 +90,9 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     yield process_checks.broker(settings)
     if log.status != "fail":
         yield from _with_log(application, live=live)
-    yield from web_search(settings, context.environ, live=live)
+    for checks_of in parts("checks"):
+        yield from checks_of(application, live=live)
     yield process_checks.flower(settings)
-    yield process_checks.traces(context.environ)
     yield checks.commands(context.environ)
     yield checks.sandbox(settings, context.environ)
     yield checks.disk(settings)

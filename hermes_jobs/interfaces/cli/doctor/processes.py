@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.tracing import EXTRA, collector_endpoint, traces_are_wanted
 from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
@@ -185,51 +183,3 @@ def flower(settings: Settings) -> DoctorFinding:
         text = f"{state.flower} does not answer: {error.strerror or error}"
         return warn("flower", text, f"See {settings.paths.logs / 'flower.log'}.")
     return ok("flower", state.flower)
-
-
-PORTS = {"http": 80, "https": 443}
-ANSWER_SECONDS = 3.0
-COLLECTOR_HINT = (
-    "Start the collector with a receiver for OTLP over HTTP, or correct OTEL_EXPORTER_OTLP_ENDPOINT."
-)
-
-
-def traces(environ: Mapping[str, str]) -> DoctorFinding:
-    """Whether spans can be created and the collector accepts them."""
-    if not traces_are_wanted(environ):
-        return ok("traces", "not sent: no collector is configured (OTEL_EXPORTER_OTLP_ENDPOINT)")
-    missing = [name for name in EXTRA if not _is_there(name)]
-    if missing:
-        text = f"a collector is configured, and {missing[0]} is missing"
-        return warn("traces", text, "pip install 'hermes-jobs[otel]'")
-    where = collector_endpoint(environ)
-    problem = _unreachable(where) or _refused()
-    if problem:
-        return warn("traces", f"{where} takes no spans: {problem}", COLLECTOR_HINT)
-    return ok("traces", f"{where} takes them")
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a package that it would be in
-        return False
-
-
-def _unreachable(url: str) -> str:
-    try:
-        address = urlsplit(url)
-        port = address.port or PORTS.get(address.scheme, 0)
-        socket.create_connection((address.hostname or "", port), timeout=CONNECT_SECONDS).close()
-    except (OSError, ValueError) as error:
-        return getattr(error, "strerror", None) or str(error)
-    return ""
-
-
-def _refused() -> str:
-    from hermes_jobs.features.tracing.exporters import probe_collector
-
-    try:
-        return probe_collector(ANSWER_SECONDS)
-    except ValueError as error:
-        return str(error)

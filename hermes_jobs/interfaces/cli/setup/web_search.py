@@ -5,18 +5,18 @@ from __future__ import annotations
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.web.search.catalogue import (
+from hermes_jobs.features.web.doctor import missing_of, try_search
+from hermes_jobs.features.web.search.query import SearchFailed
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.setup.questions import Questions
+from hermes_jobs.interfaces.cli.setup.steps import MARKS, TRIES, UNCHANGED, unknown_name
+from hermes_jobs.settings import Settings
+from hermes_jobs.settings.search_providers import (
     ALSO_CALLED,
     SEARCH_PROVIDERS,
     SearchProvider,
     search_provider_named,
 )
-from hermes_jobs.features.web.search.query import SearchFailed
-from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.doctor.search import missing_of, try_search
-from hermes_jobs.interfaces.cli.setup.questions import Questions
-from hermes_jobs.interfaces.cli.setup.steps import MARKS, TRIES, UNCHANGED, unknown_name
-from hermes_jobs.settings import Settings
 
 NONE = "none"
 PROVIDER_KEY = "web.search.provider"

@@ -5,16 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from datetime import date
+from typing import TYPE_CHECKING
 
 from hermes_jobs.bootstrap.toolbox import create_web_searcher
-from hermes_jobs.features.web.search.catalogue import SEARCH_PROVIDERS, SearchName
 from hermes_jobs.features.web.search.query import SearchFailed, SearchQuery
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
+from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS, SearchName
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 CHECK = "web"
 TEST_QUERY = "open source"  # the test query: every index has pages about it
+
+
+def checks(application: Application, *, live: bool) -> Iterator[DoctorFinding]:
+    """The check of this feature."""
+    return web_search(application.settings, application.environ, live=live)
 
 
 def web_search(settings: Settings, environ: Mapping[str, str], *, live: bool) -> Iterator[DoctorFinding]:
