@@ -102,7 +102,7 @@ def test_prometheus_reads_a_home_and_answers_the_board(tmp_path: Path) -> None:
             for text in expressions():
                 asked = text.replace("$instance", ".*").replace("$__rate_interval", "1m")
                 assert answer("query", query=asked)["resultType"] == "vector"
-            assert len(rules()) == 8
+            assert len(rules()) == 9
         finally:
             prometheus.terminate()
             prometheus.wait()
