@@ -145,8 +145,7 @@ class TailFilter:
         if final or self._quoted:
             return None
         for at in range(max(0, len(line) - LONGEST + 1), len(line)):
-            before = line[at - 1] if at else self._before[-1:]
-            if line[at] in _FIRST and before != "`" and self._may_begin(line, at) and may_open(line[at:]):
+            if line[at] in _FIRST and self._may_begin(line, at) and may_open(line[at:]):
                 return at
         return None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_jobs.kernel.engine.ports import Reply
@@ -334,6 +334,7 @@ MARKUP = st.sampled_from(
 )
 
 
+@example("`" + next(iter(WRITTEN.values()))[0], [4], False)
 @given(st.lists(MARKUP, max_size=5).map("".join), st.lists(st.integers(0, 600), max_size=8), st.booleans())
 def test_the_pieces_make_no_difference(text: str, cuts: list[int], in_text: bool) -> None:
     (whole, _), (cut, _) = said(text, in_text=in_text), said(text, cuts, in_text=in_text)
