@@ -261,7 +261,12 @@ class Application:
         """Large tool results as files."""
         from hermes_jobs.kernel.views.result_files import ResultFiles
 
-        return ResultFiles(self.log, self.views, self.settings.paths.results)
+        return ResultFiles(
+            self.log,
+            self.views,
+            self.settings.paths.results,
+            lambda name: self.blobs.get(name),  # noqa: PLW0108 - opened when needed
+        )
 
     @cached_property
     def snapshots(self) -> SnapshotStore:

@@ -10,8 +10,8 @@ from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 PDF = "application/pdf"
-FOLDER = "attachments"
-"""The folder in paths that `read_file` resolves on every host."""
+IN_RESULTS = "attachment-"
+"""How the names of documents' texts begin, among the large results that `read_file` finds on every host."""
 
 TILE, TILE_TOKENS, BASE_TOKENS = 512, 170, 85
 SHORT_SIDE, LONG_SIDE = 768, 2_048
@@ -60,13 +60,13 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def path(self) -> str:
-        """The path by which `read_file` finds it."""
-        return f"{FOLDER}/{self.digest[:16]}"
+        """The path by which `read_file` finds the text of a document; empty where there is none."""
+        return f"results/{IN_RESULTS}{self.text}.txt" if self.text else ""
 
 
 def in_words(attachment: Attachment) -> str:
     """The attachment in a model's text, where it is not there itself."""
-    kept = f"; read_file finds it as {attachment.path}" if attachment.digest else ""
+    kept = f"; read_file finds its text as {attachment.path}" if attachment.path else ""
     return f"[Attached: {attachment.about}{kept}]"
 
 

@@ -1,15 +1,17 @@
-"""Large tool results as files in the home's `results/`, made from the log if missing."""
+"""Large tool results, and texts of attached documents, as files in the home's `results/`, made if missing."""
 
 from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.events import ToolFinished
 from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.turns.attachments import IN_RESULTS
 from hermes_jobs.system.atomic_file import write_bytes
 
 if TYPE_CHECKING:
@@ -18,13 +20,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CALL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+ATTACHED = re.compile(rf"{IN_RESULTS}([0-9a-f]{{64}})")
 
 
 class ResultFiles:
     """The files of one home. Any host can make them, because the log has every complete result."""
 
-    def __init__(self, log: EventLog, views: Views, folder: Path) -> None:
+    def __init__(
+        self, log: EventLog, views: Views, folder: Path, text_of: Callable[[str], bytes | None]
+    ) -> None:
+        """`text_of` returns the text of a document by its digest."""
         self._log = log
+        self._text_of = text_of
         self._views = views
         self._folder = folder
 
@@ -52,6 +59,9 @@ class ResultFiles:
         write_bytes(path, content.encode("utf-8", "replace"))
 
     def _content(self, call: str) -> str | None:
+        if attached := ATTACHED.fullmatch(call):
+            text = self._text_of(attached[1])
+            return None if text is None else text.decode(errors="replace")
         stored = self._log.result(call)
         if stored is not None:
             return stored

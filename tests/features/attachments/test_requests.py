@@ -127,7 +127,7 @@ def test_gemini_gets_pictures_and_the_text_of_a_document_by_page_in_a_fence() ->
 def test_a_model_that_cannot_see_gets_names_types_and_sizes_as_plain_text() -> None:
     blind = first_dialect(OPENAI, "gpt-4.1", ApiOptions(sees={"gpt-4.1": False}))
     first = user_contents(request_body(asked(), blind)["messages"])[0]
-    assert first.startswith("[Attached: sign.webp (image/webp, 40 × 20, 9.0 kB); read_file finds it as")
+    assert first.startswith("[Attached: sign.webp (image/webp, 40 × 20, 9.0 kB)]")
     assert first.endswith("What is this?")
 
 

@@ -20,7 +20,9 @@ from hermes_jobs.kernel.log.transaction import TransactionLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.streams.forgetting import Removal, deleted, scrubbed
 from hermes_jobs.kernel.streams.streams import due_steps, fold, initial_state
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.attachments import Attachment, in_words
+from hermes_jobs.kernel.views.result_files import ResultFiles
+from hermes_jobs.kernel.views.views import Views
 from tests.eventlog.changes import META, MOMENT
 
 FILE, PAGES = b"%PDF-1.4 \xff", b"The lamp is in room 7."
@@ -64,6 +66,19 @@ def submit(log: SqlEventLog, *attachments: Attachment, stream: str = "session-s1
     due = due_steps(fold(initial_state(stream), (event,)))
     write = StreamWrite(stream=stream, events=(event,), expected=0, due=tuple(due))
     log.append(Append(meta=META, recorded_at=MOMENT, writes=(write,)))
+
+
+def test_read_file_finds_the_text_of_a_document_and_no_other_content(
+    log: SqlEventLog, blobs: BlobStore, tmp_path: Path
+) -> None:
+    paper = attached(blobs)
+    assert in_words(paper).endswith(f"read_file finds its text as {paper.path}]")
+    files = ResultFiles(log, Views(log, tmp_path / "views"), tmp_path / "results", blobs.get)
+    file = files.file_of(Path(paper.path).stem)
+    assert file is not None
+    assert file.read_bytes() == PAGES
+    assert files.file_of("attachment-ab") is None
+    assert files.file_of(f"attachment-{'0' * 64}") is None
 
 
 def problems(log: SqlEventLog, blobs: BlobStore) -> list[str]:
