@@ -67,7 +67,8 @@ class Home:
         takes `workdir` and `system`. `key`: a second call with the same key returns the same turn.
         `approve`: patterns of calls that are allowed in this turn. `unattended`: calls that need approval are
         refused instead of waiting for one. `schema`: a JSON Schema of the answer, which is then in
-        `structured`. Where no worker is alive, the turn runs in this process.
+        `structured`. `deliver`: further targets of the answer, such as `file:/tmp/answer.md`. Where no worker
+        is alive, the turn runs in this process.
 
         The turn may be `queued`, `running` or `waiting`: read its `status`. A failed turn is a result, with
         its `error`. Raises `Rejected`, `Misconfigured`, `LogUnavailable`: nothing was recorded then.

@@ -22,7 +22,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     `begins` names.
 
     `workdir` and `system` are those of a new session; `model`, `toolsets` and `mode` of a new session, in an
-    existing one of this turn only. `schema`: the JSON Schema of the answer.
+    existing one of this turn only. `schema`: the JSON Schema of the answer. `deliver`: the targets that get
+    the answer besides.
     """
 
     text: str
@@ -42,6 +43,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     wants_title: bool = False
     attachments: tuple[Attachment, ...] = ()
+    deliver: tuple[str, ...] = ()
 
 
 def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
@@ -66,6 +68,7 @@ def submission(application: Application, request: TurnRequest, settings: TurnSet
         skills=request.skills,
         wants_title=request.wants_title,
         attachments=request.attachments,
+        deliver=request.deliver,
     )
 
 

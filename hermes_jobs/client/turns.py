@@ -13,6 +13,7 @@ import msgspec
 from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.deliveries.events import parse_target
 from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
 from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
@@ -75,6 +76,7 @@ class TurnOptions(TypedDict, total=False):
     schema: Mapping[str, Any] | None
     source: str
     if_busy: BusyPolicy | None
+    deliver: Sequence[str]
 
 
 class Turns:
@@ -139,6 +141,7 @@ class Turns:
         schema: Mapping[str, Any] | None = None,
         source: str = "python",
         if_busy: BusyPolicy | None = None,
+        deliver: Sequence[str] = (),
         runs_here: bool = False,
     ) -> Submitted:
         """Submit a text as `Home.send` does, without waiting. `runs_here`: this process waits, and runs the
@@ -167,6 +170,7 @@ class Turns:
             approve=tuple(map(parse_pattern, approve)),
             unattended=unattended,
             schema=_json_schema(schema),
+            deliver=tuple(dict.fromkeys(parse_target(target).text for target in deliver)),
         )
         settings = self._settings(answering, runs_here=runs_here)
         application.sync_files()

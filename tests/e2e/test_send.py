@@ -197,6 +197,25 @@ def test_two_homes_never_see_each_other(home: Home, tmp_path: Path) -> None:
     assert json.loads(elsewhere.run("turns", "list", "--json").out) == []
 
 
+def test_an_answer_is_delivered_once_to_each_target_without_a_worker(home: Home) -> None:
+    targets = ("--deliver", "file:out.md", "--deliver", "cli", "--deliver", "file:out.md")
+    ran = home.run("send", "Hello", *targets, "--key", "k")
+    again = home.run("send", "Hello", *targets, "--key", "k")
+    assert (ran.code, ran.out, again.out) == (0, "You said: Hello\n", ran.out)
+    assert f"To file:{home.work}/out.md: sent." in ran.err
+    assert (home.work / "out.md").read_text().count("You said: Hello") == 1
+    assert [item["target"] for item in json.loads(home.run("inbox", "list", "--json").out)] == ["cli"]
+    with home.open_log() as log:
+        assert_all_is_done_once(log, [])
+
+
+def test_a_target_that_is_none_is_refused_before_anything_is_recorded(home: Home) -> None:
+    ran = home.run("send", "Hello", "--deliver", "https://example.com")
+    assert (ran.code, ran.out) == (2, "")
+    assert "webhook:https://example.com" in ran.err
+    assert home.run("turns", "list", "--json").out.strip() == "[]"
+
+
 def test_no_wait_prints_the_id_and_the_next_process_does_the_work(home: Home) -> None:
     noted = home.run("send", "--no-wait", "Later")
     assert noted.code == 0

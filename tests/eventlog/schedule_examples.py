@@ -20,6 +20,7 @@ PLAN = schedules_events.Plan(
     toolsets=("web", "files"),
     budget_usd=0.25,
     workdir="/srv/work",
+    jitter=300.0,
 )
 EXAMPLES: tuple[e.Event, ...] = (
     schedules_events.ScheduleWorded(
@@ -46,6 +47,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         session="s1",
         next_due=1_800_086_400.0,
         by="user",
+        delay=42.0,
     ),
     schedules_events.ScheduleQueued(schedule="p1", due=1_800_000_000.0, next_due=1_800_086_400.0),
     schedules_events.ScheduleMissed(

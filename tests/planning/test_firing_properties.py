@@ -32,7 +32,7 @@ timings = st.sampled_from(
     ]
 )
 plans = st.builds(
-    lambda timing, zone, missed, overlap: Plan(
+    lambda timing, zone, missed, overlap, jitter: Plan(
         name=PLAN.name,
         text=PLAN.text,
         timing=timing[0],
@@ -40,11 +40,13 @@ plans = st.builds(
         timezone=zone,
         missed=missed,
         overlap=overlap,
+        jitter=jitter,
     ),
     timings,
     st.sampled_from(["UTC", "Europe/Berlin", "Australia/Lord_Howe", "America/New_York"]),
     st.sampled_from(["run_once", "skip", "all"]),
     st.sampled_from(["skip", "queue", "parallel"]),
+    st.sampled_from([0.0, 45.0, HOUR]),
 )
 moves = st.lists(
     st.one_of(

@@ -24,7 +24,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt and the timing of a schedule. `timing` is canonical text, read in `timezone` (an IANA name).
 
     `session`: the lineage that every run continues; None for a new session per run. `deliver`: the targets of
-    the answer.
+    the answer. `jitter`: the most seconds by which a run starts after its due time.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] | None = None
     budget_usd: float | None = None
     workdir: str | None = None
+    jitter: float = 0.0
 
 
 class ScheduleWorded(Event, frozen=True, kw_only=True):
@@ -104,7 +105,8 @@ class ScheduleRemoved(Event, frozen=True, kw_only=True):
 class ScheduleFired(Event, frozen=True, kw_only=True):
     """The run for `due` was submitted as `turn`. `by`: `clock`, or the author of a request for a run at once.
 
-    A requested run is due at the time of the request, and does not move the clock's due time.
+    A requested run is due at the time of the request, and does not move the clock's due time. `delay`: the
+    seconds after `due` at which it was to start, by the plan's jitter.
     """
 
     schedule: str
@@ -113,6 +115,7 @@ class ScheduleFired(Event, frozen=True, kw_only=True):
     session: str
     next_due: float | None
     by: str = "clock"
+    delay: float = 0.0
 
 
 class ScheduleQueued(Event, frozen=True, kw_only=True):

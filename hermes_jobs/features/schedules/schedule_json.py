@@ -6,8 +6,8 @@ from datetime import datetime
 
 import msgspec
 
-from hermes_jobs.features.schedules.events import MissedPolicy, MissedReason, OverlapPolicy, TimingKind
-from hermes_jobs.features.schedules.rules.schedule import ScheduleStatus
+from hermes_jobs.features.schedules.events import MissedPolicy, MissedReason, OverlapPolicy, Plan, TimingKind
+from hermes_jobs.features.schedules.rules.schedule import ScheduleStatus, start_of
 from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
 from hermes_jobs.features.schedules.tables import RunOutcome, RunView, ScheduleView
 from hermes_jobs.kernel.views.turn_json import UsageJson, usage_json
@@ -46,8 +46,8 @@ class RunJson(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleJson(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule as scripts see it. `canonical` is its timing, `next` its next due times, none while it is
-    paused; `running` the turns of its runs; `failures` in a row; `said` how the person put it."""
+    """A schedule as scripts see it. `canonical` is its timing, `next` when its next runs start, none while
+    it is paused; `running` the turns of its runs; `failures` in a row; `said` how the person put it."""
 
     schedule: str
     name: str
@@ -65,6 +65,7 @@ class ScheduleJson(msgspec.Struct, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] | None
     budget_usd: float | None
     workdir: str | None
+    jitter_seconds: float
     pause_reason: str
     running: tuple[str, ...]
     queued: tuple[str, ...]
@@ -101,6 +102,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> ScheduleJson:
         toolsets=plan.toolsets,
         budget_usd=plan.budget_usd,
         workdir=plan.workdir,
+        jitter_seconds=plan.jitter,
         pause_reason=schedule.pause_reason,
         running=tuple(schedule.running),
         queued=tuple(moment(rule, due) for due in schedule.queued),
@@ -145,10 +147,15 @@ def run_json(rule: TimingInZone, run: RunView) -> RunJson:
 
 
 def upcoming(schedule: ScheduleView, count: int) -> tuple[float, ...]:
-    """The next due times, at most `count`; none while it is paused."""
+    """When the next runs start, at most `count`, with the jitter of each; none while it is paused."""
     if schedule.status != "active":
         return ()
-    return rule_of(schedule.plan).upcoming(schedule.next_due, count)
+    return starts(schedule.id, schedule.plan, schedule.next_due, count)
+
+
+def starts(schedule: str, plan: Plan, next_due: float | None, count: int) -> tuple[float, ...]:
+    """When the runs from `next_due` on start, at most `count`."""
+    return tuple(start_of(schedule, plan, due) for due in rule_of(plan).upcoming(next_due, count))
 
 
 def moment(rule: TimingInZone, seconds: float) -> str:

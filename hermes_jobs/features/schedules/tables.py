@@ -12,7 +12,13 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.tables import DeliveryView, select_deliveries
 from hermes_jobs.features.schedules import events as e
 from hermes_jobs.features.schedules.events import Plan
-from hermes_jobs.features.schedules.rules.schedule import Schedule, ScheduleStatus, evolve, stream_of
+from hermes_jobs.features.schedules.rules.schedule import (
+    Schedule,
+    ScheduleStatus,
+    evolve,
+    start_of,
+    stream_of,
+)
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.views.models import UsageTotals
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
@@ -37,7 +43,8 @@ class Schedules:
         CREATE TABLE runs (
             position INTEGER PRIMARY KEY, schedule TEXT NOT NULL, due REAL NOT NULL, until REAL,
             count INTEGER NOT NULL, outcome TEXT NOT NULL, reason TEXT NOT NULL, "by" TEXT NOT NULL,
-            turn TEXT, session TEXT, message TEXT NOT NULL, at TEXT NOT NULL, ended_at TEXT
+            turn TEXT, session TEXT, message TEXT NOT NULL, at TEXT NOT NULL, ended_at TEXT,
+            delay REAL NOT NULL DEFAULT 0
         );
         CREATE INDEX runs_by_schedule ON runs (schedule, position);
         CREATE INDEX runs_by_turn ON runs (turn) WHERE turn IS NOT NULL;
@@ -88,7 +95,14 @@ def _note_run(connection: Connection, recorded: RecordedEvent, event: e.Schedule
     match event:
         case e.ScheduleFired():
             _insert(
-                connection, recorded, event, "running", by=event.by, turn=event.turn, session=event.session
+                connection,
+                recorded,
+                event,
+                "running",
+                by=event.by,
+                turn=event.turn,
+                session=event.session,
+                delay=event.delay,
             )
         case e.ScheduleQueued():
             _insert(connection, recorded, event, "queued")
@@ -163,15 +177,17 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule. `next_due` is in seconds since the epoch. `last` is the newest run or miss.
+    """A schedule. `next_due` is in seconds since the epoch; at `starts_at` its run starts, with its jitter.
 
-    `totals` includes all its runs, and the model calls to interpret its wording.
+    `last` is the newest run or miss. `totals` includes all its runs, and the model calls to interpret its
+    wording.
     """
 
     id: str
     status: ScheduleStatus
     plan: Plan
     next_due: float | None
+    starts_at: float | None
     pause_reason: str
     running: tuple[str, ...]
     queued: tuple[float, ...]
@@ -195,7 +211,7 @@ def select_schedules(connection: Connection, *, removed: bool = False) -> tuple[
 
 
 def _place(schedule: ScheduleView) -> tuple[bool, float]:
-    due = schedule.next_due if schedule.status == "active" else None
+    due = schedule.starts_at if schedule.status == "active" else None
     return (due is None, due or 0.0)
 
 
@@ -243,6 +259,7 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         row,
         id=name,
         **{field: getattr(state, field) for field in folded},
+        starts_at=None if state.next_due is None else start_of(name, state.plan, state.next_due),
         num_runs=num_runs,
         num_missed=num_missed,
         totals=_totals(connection, name),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,25 @@ class FloatParam(click.FloatRange):
         if not math.isfinite(amount):
             self.fail(f"{value} is not an amount.", param, ctx)
         return amount
+
+
+class DurationParam(click.ParamType[float]):
+    """A duration such as `30s` or `5m`, in seconds; `none`: the value of that word, where it has one."""
+
+    name = "time"
+
+    def __init__(self, none: float | None = None) -> None:
+        self._none = none
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        from hermes_jobs.settings.durations import DURATION, seconds_of
+
+        text = str(value).strip()
+        if self._none is not None and text == "none":
+            return self._none
+        if not re.fullmatch(DURATION, text):
+            self.fail(f"{value!r} is not a duration such as 30s, 5m or 1h.", param, ctx)
+        return seconds_of(text)
 
 
 class DateParam(click.ParamType[datetime]):

@@ -26,6 +26,7 @@ from hermes_jobs.interfaces.cli.permission_options import (
     permission_options,
     resolve_approvals,
 )
+from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets, warn_of_undeliverable
 from hermes_jobs.interfaces.cli.turns.attached_files import (
     Given,
     attached_lines,
@@ -128,6 +129,7 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
     type=SchemaParam(),
     help="Require JSON that validates against this JSON Schema. One correction round, then exit code 6.",
 )
+@deliver_option("Also deliver the answer to")
 @permission_options
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
 @pass_context
@@ -146,6 +148,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     environment: tuple[str, ...],
     skills: tuple[str, ...],
     schema: str | None,
+    deliver: tuple[str, ...],
     permitted: PermissionChoice,
     waiting: WaitOptions,
 ) -> int:
@@ -171,10 +174,12 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     )
     if session is not None and system:
         raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
+    targets = stored_targets(deliver)
     chosen = resolve_toolsets(context, toolsets)
     variables = resolve_variables(context, environment)
     model = resolve_model(context, model, lineage)
     carried = resolve_settings(context, model, lineage, wait=bool(waiting.wait), variables=variables)
+    warn_of_undeliverable(context, targets)
     for line in (*message.notes, *named_variables(context, text or "", variables, by_flags)):
         note(line)
     request = TurnRequest(
@@ -194,6 +199,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         skills=message.skills,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
         attachments=message.attachments,
+        deliver=targets,
     )
     command = submission(context.application, request, carried)
     if waiting.wait:
@@ -310,6 +316,16 @@ def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -
 
     code = follow(context, submitted, waiting.output, waiting.timeout)
     if not waiting.output.quiet:
+        _note_deliveries(context, submitted)
         print_notices(context, submitted.turn, terminal=waiting.output.progress)
     maintain_home_if_due(context.application)
     return code
+
+
+def _note_deliveries(context: CliContext, submitted: Submitted) -> None:
+    """Print where the turn's answer was delivered, or why not yet."""
+    from hermes_jobs.features.deliveries import api
+    from hermes_jobs.features.deliveries.cli import delivery_status
+
+    for delivery in reversed(api.deliveries(context.application, turn=submitted.turn)):
+        note(f"To {delivery.target}: {delivery_status(delivery)}.")

@@ -195,7 +195,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
             case DeliveryFailed():
                 return self._delivered(event.delivery, event.retry_at, at)
             case schedules_events.ScheduleFired(by="clock"):
-                since = min(event.due, at)
+                since = min(event.due + event.delay, at)
                 return QueueWait(
                     step=event.turn, kind="schedule.fire", queue="schedules", since=since, until=at
                 )

@@ -94,7 +94,7 @@ def _act(
     act: ScheduleCommand = kind(schedule=name, now=application.clock.now())
     application.engine().change(act, f"schedule {kind.__name__.lower()}")
     schedule = application.views.read(select_schedule, name)
-    due = schedule.next_due if schedule.status == "active" else None
+    due = schedule.starts_at if schedule.status == "active" else None
     when = f"; next: {due_time(rule_of(schedule.plan), due)}" if due is not None else ""
     text = f"The schedule {name} ({schedule.plan.name}) {action}{when}."
     print_result(lambda: schedule_json(schedule), text, as_json=as_json)

@@ -18,8 +18,8 @@ from hermes_jobs.features.schedules.cli.model import interpret
 from hermes_jobs.features.schedules.events import Plan, ScheduleAdded, ScheduleEdited
 from hermes_jobs.features.schedules.rules.commands import Add, Edit
 from hermes_jobs.features.schedules.rules.names import name_from, unused
-from hermes_jobs.features.schedules.rules.timing import rule_of, zone_of
-from hermes_jobs.features.schedules.schedule_json import NEXT, schedule_json
+from hermes_jobs.features.schedules.rules.timing import zone_of
+from hermes_jobs.features.schedules.schedule_json import NEXT, schedule_json, starts
 from hermes_jobs.features.schedules.tables import select_schedule, select_schedules
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
@@ -27,6 +27,7 @@ from hermes_jobs.interfaces.cli.options import example, json_option, schedule_ar
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.interfaces.cli.targets import warn_of_undeliverable
 from hermes_jobs.kernel.streams.decision import DecisionResult
 from schedules.phrases import Refused, Understood
 
@@ -98,7 +99,7 @@ def edit_schedule(
     """Change a schedule's task, timing or options.
 
     SENTENCE replaces the timing, and the task if it contains one; the result is shown for confirmation. The
-    value `none` resets --session, --model, --toolsets, --budget or --workdir.
+    value `none` resets --session, --model, --toolsets, --budget, --jitter or --workdir.
     """
     application = context.application
     now = application.clock.now()
@@ -171,7 +172,8 @@ def _show(context: CliContext, changed: DecisionResult) -> None:
     event = changed.writes[0].events[-1]
     assert isinstance(event, ScheduleAdded | ScheduleEdited), f"{event} is not a plan"
     note("Understood:")
-    print_plan(event.plan, rule_of(event.plan).upcoming(event.next_due, NEXT), folder_of(context, event.plan))
+    ahead = starts(event.schedule, event.plan, event.next_due, NEXT)
+    print_plan(event.plan, ahead, folder_of(context, event.plan))
 
 
 def _print_outcome(context: CliContext, schedule: str, text: str, *, as_json: bool) -> None:
@@ -184,7 +186,7 @@ def _print_outcome(context: CliContext, schedule: str, text: str, *, as_json: bo
     print_result(lambda: schedule_json(view), outcome, as_json=as_json)
     _note_who_fires(context)
     _warn_of_no_folder(context, view.plan, schedule)
-    _warn_of_undeliverable(context, view.plan)
+    warn_of_undeliverable(context, view.plan.deliver)
 
 
 def _note_who_fires(context: CliContext) -> None:
@@ -200,22 +202,3 @@ def _warn_of_no_folder(context: CliContext, plan: Plan, schedule: str) -> None:
             "Warning: its runs have no working folder, so commands and file tools are refused in them.\n"
             f"  hermes-jobs schedule edit {schedule} --workdir DIR   names one."
         )
-
-
-def _warn_of_undeliverable(context: CliContext, plan: Plan) -> None:
-    """Warn if answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
-    required secret."""
-    from hermes_jobs.bootstrap.workers import statuses
-    from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-    from hermes_jobs.features.deliveries.api import WEBHOOK_SECRET as SECRET
-
-    needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
-    for kind, (name, reason) in needed.items():
-        targets = [target for target in plan.deliver if target.partition(":")[0] == kind]
-        if not targets or context.settings.secrets.get(name):
-            continue
-        if not any(name in status.has for status in statuses(context.application.log).values()):
-            note(
-                f"Warning: deliveries to {', '.join(targets)} will fail: {reason}, and {name} is not set. "
-                f"Put {name}=… into {context.settings.paths.env_file}: what runs reads it again."
-            )

@@ -46,6 +46,8 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
     """Print task, timing and folder on standard error, before anything is recorded."""
     rule = rule_of(plan)
     lines = [("when", timing_words(plan)), ("task", plan.text)]
+    if plan.jitter:
+        lines.append(("spread", f"each run starts up to {plan.jitter:g} s later"))
     lines += [("next" if index == 0 else "", due_time(rule, due)) for index, due in enumerate(dues)]
     if plan.session is not None:
         lines.append(("in", f"session {plan.session}"))
@@ -64,7 +66,7 @@ def note_overdue(application: Application, schedules: Sequence[ScheduleView]) ->
     overdue = [
         schedule.id
         for schedule in schedules
-        if schedule.status == "active" and schedule.next_due is not None and schedule.next_due < now
+        if schedule.status == "active" and schedule.starts_at is not None and schedule.starts_at < now
     ]
     if overdue and not fires_schedules(application):
         note(f"Overdue: {', '.join(overdue)}. No worker is alive, so nothing fires schedules: hermes-jobs up")
@@ -97,6 +99,7 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
         ("Status", _status(schedule)),
         ("Task", plan.text),
         ("When", timing_words(plan)),
+        ("Jitter", f"up to {plan.jitter:g} s after each due time" if plan.jitter else ""),
         ("Next", ahead[0] if ahead else _no_next_run(schedule)),
         *(("", due) for due in ahead[1:]),
         ("Session", plan.session or "a fresh one each run"),

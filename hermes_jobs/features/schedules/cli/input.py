@@ -3,7 +3,6 @@ guesses."""
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import Any, get_args
 
@@ -15,7 +14,8 @@ from hermes_jobs.features.schedules.events import MissedPolicy, OverlapPolicy, P
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.options import model_option, option_group
-from hermes_jobs.interfaces.cli.param_types import FolderParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.param_types import DurationParam, FolderParam, NonEmpty, TextParam
+from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets
 from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import as_cron, kind_of, written
@@ -44,6 +44,7 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
     toolsets: str | None
     budget: str | None
     workdir: str | None
+    jitter: float | None
     no_model: bool
 
     @property
@@ -76,13 +77,7 @@ plan_options = option_group(
         help="Continue this session.  [default: a new session per run]",
         shell_complete=complete_session,
     ),
-    click.option(
-        "--deliver",
-        metavar="TARGET",
-        type=NonEmpty(),
-        multiple=True,
-        help="Target of answers: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
-    ),
+    deliver_option("Target of answers"),
     click.option(
         "--missed",
         type=click.Choice(get_args(MissedPolicy)),
@@ -101,6 +96,12 @@ plan_options = option_group(
         metavar="DIR",
         type=TextParam(),
         help="Working folder of its runs.  [default: this one]",
+    ),
+    click.option(
+        "--jitter",
+        metavar="TIME",
+        type=DurationParam(none=0.0),
+        help="Spread runs: each starts up to so much later, such as `5m`.",
     ),
     click.option(
         "--no-model",
@@ -198,7 +199,7 @@ def changed_plan(
     elif inputs.tz is not None:
         changes["timezone"] = inputs.tz
     if inputs.deliver:
-        changes["deliver"] = tuple(_target(target) for target in inputs.deliver)
+        changes["deliver"] = stored_targets(inputs.deliver)
     fields = {name: value for name, value in changes.items() if value is not None}
     before, plan = plan, msgspec.structs.replace(plan, **fields, **_of_runs(context, inputs))
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
@@ -219,6 +220,8 @@ def _of_runs(context: CliContext, inputs: ScheduleInput) -> dict[str, Any]:
         changes["toolsets"] = None if inputs.toolsets == NONE else resolve_toolsets(context, inputs.toolsets)
     if inputs.budget is not None:
         changes["budget_usd"] = None if inputs.budget == NONE else _dollars(inputs.budget)
+    if inputs.jitter is not None:
+        changes["jitter"] = inputs.jitter
     return changes
 
 
@@ -266,11 +269,3 @@ def _dollars(text: str) -> float:
             f"{text!r} is not an amount of US dollars, such as 0.50.", param_hint="--budget"
         )
     return amount
-
-
-def _target(text: str) -> str:
-    """The target; a relative path is relative to the current folder."""
-    kind, _, path = text.strip().partition(":")
-    if kind.strip().lower() == "file" and path.strip() and not path.strip().startswith(("/", "~")):
-        return f"file:{os.path.abspath(path.strip())}"  # noqa: PTH100 - as text: it need not exist
-    return text

@@ -85,8 +85,8 @@ def show_history(context: CliContext, schedule_id: str, limit: int, as_json: boo
 
 
 def _next(schedule: ScheduleView) -> str:
-    next_due = schedule.next_due if schedule.status == "active" else None
-    return "" if next_due is None else due_time(rule_of(schedule.plan), next_due)
+    start = schedule.starts_at if schedule.status == "active" else None
+    return "" if start is None else due_time(rule_of(schedule.plan), start)
 
 
 def _last(schedule: ScheduleView) -> str:

@@ -23,6 +23,7 @@ from hermes_jobs.kernel.turns import session as sessions
 from hermes_jobs.kernel.turns.session import Session
 
 USER = "user"
+MAX_JITTER = 86_400.0  # seconds
 
 Replan = Callable[[e.Plan], e.Plan]
 """Returns the new plan for the current one."""
@@ -194,6 +195,8 @@ def checked(plan: e.Plan, load: StateLoader) -> e.Plan:
     if not text:
         raise Rejected("A schedule needs a task: what is to be done?", kind="usage")
     zone_of(plan.timezone)
+    if not 0 <= plan.jitter <= MAX_JITTER:
+        raise Rejected(f"A jitter of {plan.jitter:g} s is too long: at most 1d.", kind="usage")
     if plan.session is not None:
         _check_session(plan.session, load)
     deliver = tuple(dict.fromkeys(parse_target(target).text for target in plan.deliver))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.schedules.events import Plan
-from hermes_jobs.features.schedules.rules.schedule import Schedule
+from hermes_jobs.features.schedules.rules.schedule import Schedule, start_of
 from hermes_jobs.features.schedules.rules.timing import rule_of, zone_of
 from hermes_jobs.kernel.streams.decision import StateLoader
 from hermes_jobs.kernel.turns.titles import clean_title, title_key
@@ -65,7 +65,7 @@ def describe_status(schedule: Schedule) -> str:
         return f"paused ({schedule.pause_reason})" if schedule.pause_reason else "paused"
     if schedule.next_due is None:
         return schedule.status
-    return f"next {rule_of(plan).shown(schedule.next_due)}"
+    return f"next {rule_of(plan).shown(start_of(schedule.id, plan, schedule.next_due))}"
 
 
 MAX_LENGTH = 60  # characters; a session's title appends the due time

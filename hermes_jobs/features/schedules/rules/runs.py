@@ -7,6 +7,8 @@
 | later                              | run_once  | all are missed                                            |
 | later than `ON_TIME`               | skip      | all are missed                                            |
 | later than `ON_TIME`               | all       | each runs, the oldest first; `CATCH_UP` of them at most   |
+
+A plan's jitter counts as part of the due time: a run that starts when it was spread to is on time.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.schedules.rules.names import title_of
 from hermes_jobs.features.schedules.rules.schedule import CLOCK, ITSELF, Schedule
-from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
+from hermes_jobs.features.schedules.rules.timing import TimingInZone, delay_of, rule_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.kernel.turns import commands as c
@@ -81,7 +83,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fire(msgspec.Struct, frozen=True, kw_only=True):
-    """The decision about one due time of a schedule, made at `now`."""
+    """The decision about one due time of a schedule, made at `now`. `due`: the time of its step."""
 
     stream: str
     due: float
@@ -93,10 +95,11 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
         active.
         """
         schedule: Schedule = load(self.stream)
-        if all(step.not_before != self.due for step in schedules.next_steps(schedule)):
+        due = schedules.open_dues(schedule).get(self.due)
+        if due is None:
             return DecisionResult()
         try:
-            events = tuple(due_events(schedule, self.due, max(self.now, self.due), self.run))
+            events = tuple(due_events(schedule, due, max(self.now, self.due), self.run))
         except Corrupt as error:  # only a newer build can read it: no due time for this one
             paused = schedules_events.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=str(error))
             return DecisionResult.of(self.stream, paused)
@@ -109,7 +112,7 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
             return DecisionResult(
                 writes=(StreamEvents(self.stream, tuple(_refused(schedule, events, refused))),)
             )
-        key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{self.due:.0f}", digest=fired.turn)
+        key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{due:.0f}", digest=fired.turn)
         return DecisionResult(writes=(submitted, StreamEvents(self.stream, events)), keys=(key,))
 
 
@@ -123,7 +126,11 @@ def due_events(
         return
     rule = rule_of(schedule.plan)
     missed = backlog(rule, due, now)
-    chosen = _chosen(schedule.plan, rule, missed, now)
+    delay = delay_of(schedule.id, schedule.plan, missed.newest[-1])
+    if due < missed.newest[-1] > now - delay:  # its time has not come: only the newest one is so near
+        missed = backlog(rule, due, missed.newest[-1] - 1)
+        delay = delay_of(schedule.id, schedule.plan, missed.newest[-1])
+    chosen = _chosen(schedule.plan, rule, missed, now - delay)
     if chosen is None:
         yield _missed(schedule, due, missed.newest[-1], missed.count, _after(rule, missed.newest[-1]))
         return
@@ -134,7 +141,8 @@ def due_events(
 
 
 def _chosen(plan: schedules_events.Plan, rule: TimingInZone, missed: Backlog, now: float) -> float | None:
-    """The due time that gets a run or is queued; None where all were missed."""
+    """The due time that gets a run or is queued; None where all were missed. `now`: without the newest due
+    time's delay."""
     newest = missed.newest[-1]
     if plan.missed == "all":
         return missed.newest[-CATCH_UP:][0]
@@ -167,9 +175,15 @@ def _fired(
     schedule: Schedule, due: float, run: Run, following: float | None
 ) -> schedules_events.ScheduleFired:
     plan = schedule.plan
-    session = plan.session if plan is not None and plan.session is not None else run.session
+    assert plan is not None, f"{schedule.stream} has no plan"
     return schedules_events.ScheduleFired(
-        schedule=schedule.id, due=due, turn=run.turn, session=session, next_due=following, by=CLOCK
+        schedule=schedule.id,
+        due=due,
+        turn=run.turn,
+        session=plan.session or run.session,
+        next_due=following,
+        by=CLOCK,
+        delay=0.0 if due in schedule.queued else delay_of(schedule.id, plan, due),
     )
 
 

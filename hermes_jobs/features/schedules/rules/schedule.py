@@ -7,7 +7,9 @@ from typing import Literal, assert_never
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.errors import Corrupt
 from hermes_jobs.features.schedules import events as e
+from hermes_jobs.features.schedules.rules.timing import delay_of
 from hermes_jobs.kernel.turns.steps import Step
 
 PREFIX = "schedule-"
@@ -68,15 +70,31 @@ def source_of(schedule: str) -> str:
 
 def next_steps(schedule: Schedule) -> tuple[Step, ...]:
     """The due and future runs: the oldest queued one, and the next one by the clock."""
-    if schedule.plan is None or schedule.removed or schedule.paused:
-        return ()
-    times = [] if schedule.next_due is None else [schedule.next_due]
-    if schedule.queued and not schedule.running:
-        times.insert(0, schedule.queued[0])
     return tuple(
-        Step(id=step_id(schedule.id, due), stream=schedule.stream, kind="schedule.fire", not_before=due)
-        for due in dict.fromkeys(times)
+        Step(id=step_id(schedule.id, due), stream=schedule.stream, kind="schedule.fire", not_before=start)
+        for start, due in open_dues(schedule).items()
     )
+
+
+def open_dues(schedule: Schedule) -> dict[float, float]:
+    """The due times that are to be decided, by the times at which they are: the oldest queued one, and the
+    next one by the clock."""
+    if schedule.plan is None or schedule.removed or schedule.paused:
+        return {}
+    dues = {}
+    if schedule.queued and not schedule.running:
+        dues[schedule.queued[0]] = schedule.queued[0]
+    if schedule.next_due is not None and schedule.next_due not in dues:
+        dues[start_of(schedule.id, schedule.plan, schedule.next_due)] = schedule.next_due
+    return dues
+
+
+def start_of(schedule: str, plan: e.Plan, due: float) -> float:
+    """When the run for `due` starts: spread by the plan's jitter, where this build can read the timing."""
+    try:
+        return due + delay_of(schedule, plan, due)
+    except Corrupt:
+        return due
 
 
 def step_id(schedule: str, due: float) -> str:

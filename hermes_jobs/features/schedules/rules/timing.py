@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha256
 from itertools import islice
 from math import ceil
 from zoneinfo import ZoneInfo
@@ -57,6 +58,20 @@ def _rule(timing: str, timezone: str) -> TimingInZone:
         return TimingInZone(read(timing), zone_of(timezone))
     except (Unreadable, Rejected) as error:
         raise Corrupt(f"A schedule's timing {timing!r} in {timezone!r} cannot be read: {error}") from error
+
+
+def delay_of(schedule: str, plan: Plan, due: float) -> float:
+    """The whole seconds after `due` at which its run starts, at most the plan's jitter.
+
+    They follow from the schedule's id and the due time, and the run starts before the next due time. Raises
+    `Corrupt` where this build cannot read the timing.
+    """
+    if plan.jitter <= 0:
+        return 0.0
+    following = rule_of(plan).after(due, since=due)
+    longest = plan.jitter if following is None else min(plan.jitter, following - due - 1)
+    digest = sha256(f"{schedule}@{due:.0f}".encode()).digest()
+    return float(int.from_bytes(digest[:8]) % (int(longest) + 1))
 
 
 def zone_of(name: str) -> ZoneInfo:

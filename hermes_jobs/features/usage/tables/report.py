@@ -30,7 +30,7 @@ _LOCAL: dict[Period, str] = {
     "month": "date({at}, 'localtime', 'start of month')",
 }
 _DUE = "strftime('%Y-%m-%dT%H:%M:%fZ', due, 'unixepoch')"
-_LATENESS = "(julianday(at) - 2440587.5) * 86400.0 - due"
+_LATENESS = "(julianday(at) - 2440587.5) * 86400.0 - due - delay"
 
 
 class PeriodSpending(msgspec.Struct, frozen=True, kw_only=True):
