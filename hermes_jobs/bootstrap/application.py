@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap.workers import HomeWorkers
     from hermes_jobs.features.attachments.api import Intake
     from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
+    from hermes_jobs.features.conditions.api import ConditionCommand
     from hermes_jobs.features.delegation.roles import AgentRole
     from hermes_jobs.features.mcp.reader import McpReader
     from hermes_jobs.features.mcp.servers import Servers
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.step_parts import StepParts
     from hermes_jobs.kernel.events import Event
     from hermes_jobs.kernel.log.blobs import BlobFiles, BlobStore
+    from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
     from hermes_jobs.kernel.streams.decision import Decision
     from hermes_jobs.kernel.streams.stream_kind import StreamState
     from hermes_jobs.kernel.turns.messages import ToolCall
@@ -632,6 +634,19 @@ class Application:
 
         check_choice(self.settings, self.settings.choice(name))
         self.check_budgets(name)
+
+    @property
+    def condition_command(self) -> ConditionCommand:
+        """What runs the commands of conditions."""
+        from hermes_jobs.bootstrap.toolbox import condition_command
+        from hermes_jobs.kernel.streams import approval_rules
+
+        def rules() -> tuple[ApprovalRule, ...]:
+            state = self._deciding.state(approval_rules.STREAM)
+            assert isinstance(state, approval_rules.ApprovalRules)
+            return state.rules
+
+        return condition_command(self.settings, self.environ, self.ids, rules)
 
     def _check(self, command: str, answer: str, cancel: Cancel) -> CheckResult:
         """The result of a command that checks an answer."""

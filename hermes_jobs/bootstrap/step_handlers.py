@@ -27,7 +27,6 @@ from hermes_jobs.features.replay.steps.check_answer import CheckAnswer, RunCheck
 from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
 from hermes_jobs.features.replay.steps.verify import ConcludeVerification
 from hermes_jobs.features.reviews.begin_review import BeginCuration, BeginReview
-from hermes_jobs.features.schedules.steps import FireSchedule
 from hermes_jobs.features.titles.session_titles import is_free, next_title
 from hermes_jobs.features.titles.steps import MakeTitle
 from hermes_jobs.features.titles.titles import title_keys
@@ -253,7 +252,6 @@ class StepHandlers:
         memory, context = self._listeners
         return {
             **parts.of_features,
-            "schedule.fire": FireSchedule(self._clock, self._ids),
             "session.title": MakeTitle(
                 retries=self._retries,
                 chosen=self._titler,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.bootstrap.agent_roles import agent_roles
 from hermes_jobs.bootstrap.skills import granted_secrets
 from hermes_jobs.features.compression.tools import RecallCompacted
+from hermes_jobs.features.conditions.api import ConditionCommand, SeenStore
 from hermes_jobs.features.delegation.tools import DelegateTool, DelegationLimits
 from hermes_jobs.features.ensembles.tools import TOOLSET as CONSULT
 from hermes_jobs.features.ensembles.tools import Consult, SharedPrice
@@ -27,6 +28,7 @@ from hermes_jobs.features.web.search.tool import WebSearch
 from hermes_jobs.features.web.tools import Web, WebOptions
 from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.clock_and_ids import day_of
+from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.settings import REHEARSAL_MODEL
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
@@ -162,6 +164,19 @@ def _delegation_limits(settings: Settings) -> DelegationLimits:
 def check_command(settings: Settings, environ: Mapping[str, str], ids: Ids) -> CheckCommand:
     """What runs the commands that check answers."""
     return CheckCommand(_terminal(settings, _paths(settings, environ), environ, None), ids.name)
+
+
+def condition_command(
+    settings: Settings, environ: Mapping[str, str], ids: Ids, rules: Callable[[], tuple[ApprovalRule, ...]]
+) -> ConditionCommand:
+    """What runs the commands of conditions."""
+    return ConditionCommand(
+        _terminal(settings, _paths(settings, environ), environ, None),
+        rules=rules,
+        seen=SeenStore(settings.paths.changed),
+        ids=ids.name,
+        redact=settings.secrets.redact_known,
+    )
 
 
 def _paths(settings: Settings, environ: Mapping[str, str]) -> PathPolicy:

@@ -13,7 +13,7 @@ import msgspec
 from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.deliveries.events import parse_target
+from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
 from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta

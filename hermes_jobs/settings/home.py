@@ -61,6 +61,11 @@ class Paths(Struct, frozen=True):
         return self.home / "views"
 
     @property
+    def changed(self) -> Path:
+        """What conditions have seen of files."""
+        return self.home / "changed"
+
+    @property
     def results(self) -> Path:
         return self.home / "results"
 

@@ -17,6 +17,10 @@ PYTHONPATH = "PYTHONPATH"
 INSIDE_TOOL = "HERMES_JOBS_INSIDE_TOOL"
 """Set in the environment of the agent's commands."""
 
+LOOKS_FOR_CHANGES = "HERMES_JOBS_LOOKS_FOR_CHANGES"
+"""In the environment of a condition's command: the folder with what its caller has seen of files. Only
+`hermes-jobs changed`, which opens no home then, may run in there."""
+
 SUPERVISOR = "hermes-command"
 """The name of the process that supervises a command of the agent."""
 

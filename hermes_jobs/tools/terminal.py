@@ -180,6 +180,18 @@ class Terminal:
         if name is not None:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
+        completed, undone, keys = self.complete(context, cancel, command, seconds)
+        note = keys.note or _agent_note(completed)
+        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
+        return with_undone(ended, undone)
+
+    def complete(
+        self, context: ToolContext, cancel: Cancel, command: str, seconds: float
+    ) -> tuple[Completed, tuple[str, ...], Keys]:
+        """Run a command to its end: how it ended, the files that were moved away, and the keys that it saw.
+
+        Raises `ToolFailed`, `ToolRefused`.
+        """
         reach, keys = self._options.policy.reach(command, context)
         undone = self._check_guards(context)
         found = self._options.sandbox.guarded(context.workdir)
@@ -203,9 +215,7 @@ class Terminal:
                 guard.accept()
             else:
                 undone += guard.restore()
-        note = keys.note or _agent_note(completed)
-        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
-        return with_undone(ended, undone)
+        return completed, undone, keys
 
     def _start(self, command: str, name: str, context: ToolContext, cancel: Cancel) -> ToolOutcome:
         """Start the command in the background; returns the answer after its start or its early end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_jobs.features.conditions.events import Condition
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.usage import Usage
@@ -21,6 +22,7 @@ PLAN = schedules_events.Plan(
     budget_usd=0.25,
     workdir="/srv/work",
     jitter=300.0,
+    condition=Condition(command="test -f mail", folder="/srv", approved=False, asked="reading mail"),
 )
 EXAMPLES: tuple[e.Event, ...] = (
     schedules_events.ScheduleWorded(
@@ -48,7 +50,18 @@ EXAMPLES: tuple[e.Event, ...] = (
         next_due=1_800_086_400.0,
         by="user",
         delay=42.0,
+        seen="d1",
     ),
+    schedules_events.ScheduleChecking(
+        schedule="p1",
+        due=1_800_000_000.0,
+        turn="t1",
+        session="s1",
+        next_due=1_800_086_400.0,
+        delay=42.0,
+    ),
+    schedules_events.ScheduleSkipped(schedule="p1", due=1_800_000_000.0, message="no mail"),
+    schedules_events.ScheduleCheckFailed(schedule="p1", due=1_800_000_000.0, message="exit code 2"),
     schedules_events.ScheduleQueued(schedule="p1", due=1_800_000_000.0, next_due=1_800_086_400.0),
     schedules_events.ScheduleMissed(
         schedule="p1",

@@ -19,6 +19,7 @@ from hermes_jobs.kernel.streams.usage import Reservation, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 from tests.eventlog import (
+    condition_examples,
     consolidation_examples,
     curation_examples,
     delegation_examples,
@@ -68,6 +69,7 @@ DOCUMENT = Attachment(
     characters=1_800,
 )
 EXAMPLES: tuple[e.Event, ...] = (
+    *condition_examples.EXAMPLES,
     *consolidation_examples.EXAMPLES,
     *curation_examples.EXAMPLES,
     *delegation_examples.EXAMPLES,

@@ -12,7 +12,7 @@ from hermes_jobs.features.deliveries.channel import (
     Moved,
     PlaceholderSent,
 )
-from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, stream_of
+from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, parse_target, stream_of
 from hermes_jobs.features.deliveries.rules import Delivery, read, revised
 from hermes_jobs.features.deliveries.tables import (
     DeliveryView,
@@ -38,6 +38,7 @@ __all__ = [
     "find_delivery",
     "mark_as_read",
     "open_questions",
+    "parse_target",
     "revised",
     "unread",
 ]

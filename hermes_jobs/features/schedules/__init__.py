@@ -10,8 +10,9 @@ FEATURE = Feature(
     events="events:ScheduleEvent",
     streams="streams:STREAMS",
     reaction="rules.reaction:react",
-    queues={"schedule.fire": "schedules"},
     finders={"schedule show": "cli.list:find_schedule"},
+    queues={"schedule.fire": "schedules", "schedule.check": "tools"},
+    steps="steps:handlers",
     commands={
         "schedule": Command(
             "cli.commands:schedule", "Add, preview, list, pause and run scheduled prompts.", "Schedule"

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from hermes_jobs.features.conditions.events import Condition
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 
@@ -24,7 +25,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt and the timing of a schedule. `timing` is canonical text, read in `timezone` (an IANA name).
 
     `session`: the lineage that every run continues; None for a new session per run. `deliver`: the targets of
-    the answer. `jitter`: the most seconds by which a run starts after its due time.
+    the answer. `jitter`: the most seconds by which a run starts after its due time. `condition`: decides
+    about each run of the clock.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     workdir: str | None = None
     jitter: float = 0.0
+    condition: Condition | None = None
 
 
 class ScheduleWorded(Event, frozen=True, kw_only=True):
@@ -106,7 +109,8 @@ class ScheduleFired(Event, frozen=True, kw_only=True):
     """The run for `due` was submitted as `turn`. `by`: `clock`, or the author of a request for a run at once.
 
     A requested run is due at the time of the request, and does not move the clock's due time. `delay`: the
-    seconds after `due` at which it was to start, by the plan's jitter.
+    seconds after `due` at which it was to start, by the plan's jitter. `seen`: the digest of what its
+    condition has seen of files.
     """
 
     schedule: str
@@ -116,6 +120,35 @@ class ScheduleFired(Event, frozen=True, kw_only=True):
     next_due: float | None
     by: str = "clock"
     delay: float = 0.0
+    seen: str = ""
+
+
+class ScheduleChecking(Event, frozen=True, kw_only=True):
+    """The condition of the run for `due` is to be checked; the run will be `turn`. `next_due`, `delay`: see
+    `ScheduleFired`."""
+
+    schedule: str
+    due: float
+    turn: str
+    session: str
+    next_due: float | None
+    delay: float = 0.0
+
+
+class ScheduleSkipped(Event, frozen=True, kw_only=True):
+    """No run for `due`: its condition said no. `message`: what it printed, or who withdrew the check."""
+
+    schedule: str
+    due: float
+    message: str
+
+
+class ScheduleCheckFailed(Event, frozen=True, kw_only=True):
+    """No run for `due`: its condition could not be checked."""
+
+    schedule: str
+    due: float
+    message: str
 
 
 class ScheduleQueued(Event, frozen=True, kw_only=True):
@@ -157,6 +190,9 @@ ScheduleEvent = (
     | ScheduleResumed
     | ScheduleRemoved
     | ScheduleFired
+    | ScheduleChecking
+    | ScheduleSkipped
+    | ScheduleCheckFailed
     | ScheduleQueued
     | ScheduleMissed
     | ScheduleRunEnded

@@ -66,6 +66,7 @@ class ScheduleJson(msgspec.Struct, frozen=True, kw_only=True):
     budget_usd: float | None
     workdir: str | None
     jitter_seconds: float
+    condition: str | None
     pause_reason: str
     running: tuple[str, ...]
     queued: tuple[str, ...]
@@ -75,6 +76,7 @@ class ScheduleJson(msgspec.Struct, frozen=True, kw_only=True):
     added_at: str
     num_runs: int
     num_missed: int
+    num_skipped: int
     num_model_calls: int
     usage: UsageJson
     cost_usd: float | None
@@ -103,6 +105,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> ScheduleJson:
         budget_usd=plan.budget_usd,
         workdir=plan.workdir,
         jitter_seconds=plan.jitter,
+        condition=None if plan.condition is None else plan.condition.command,
         pause_reason=schedule.pause_reason,
         running=tuple(schedule.running),
         queued=tuple(moment(rule, due) for due in schedule.queued),
@@ -112,6 +115,7 @@ def schedule_json(schedule: ScheduleView, ahead: int = NEXT) -> ScheduleJson:
         added_at=schedule.added_at,
         num_runs=schedule.num_runs,
         num_missed=schedule.num_missed,
+        num_skipped=schedule.num_skipped,
         num_model_calls=totals.num_model_calls,
         usage=usage_json(totals.usage),
         cost_usd=totals.cost_usd,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from sqlite3 import Connection, Row
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -30,7 +30,8 @@ from hermes_jobs.system.struct_types import described
 class Schedules:
     """Tables `schedules`, the fold of each as JSON, and `runs`, a row for each due time and each run.
 
-    `outcome` is that of a run, or `queued` or `missed`. A run keeps the position of its decision.
+    `outcome` is that of a run, or `checking`, `skipped`, `queued` or `missed`. A run keeps the position of
+    its decision.
     """
 
     name: Final = "schedules"
@@ -106,6 +107,12 @@ def _note_run(connection: Connection, recorded: RecordedEvent, event: e.Schedule
             )
         case e.ScheduleQueued():
             _insert(connection, recorded, event, "queued")
+        case e.ScheduleChecking():
+            _insert(connection, recorded, event, "checking")
+        case e.ScheduleSkipped():
+            _insert(connection, recorded, event, "skipped", reason="condition", message=event.message)
+        case e.ScheduleCheckFailed():
+            _insert(connection, recorded, event, "failed", reason="condition", message=event.message)
         case e.ScheduleMissed():
             _insert(
                 connection,
@@ -125,16 +132,28 @@ def _note_run(connection: Connection, recorded: RecordedEvent, event: e.Schedule
             pass
 
 
+DueEvent: TypeAlias = (
+    e.ScheduleFired
+    | e.ScheduleQueued
+    | e.ScheduleChecking
+    | e.ScheduleSkipped
+    | e.ScheduleCheckFailed
+    | e.ScheduleMissed
+)
+"""What was decided about a due time."""
+
+
 def _insert(
     connection: Connection,
     recorded: RecordedEvent,
-    event: e.ScheduleFired | e.ScheduleQueued | e.ScheduleMissed,
+    event: DueEvent,
     outcome: str,
     **columns: str | float | None,
 ) -> None:
-    """A row for a due time; replaces its `queued` row."""
+    """A row for a due time; replaces the row in which it was `queued` or `checking`."""
     connection.execute(
-        "DELETE FROM runs WHERE schedule = ? AND due = ? AND outcome = 'queued'", (event.schedule, event.due)
+        "DELETE FROM runs WHERE schedule = ? AND due = ? AND outcome IN ('queued', 'checking')",
+        (event.schedule, event.due),
     )
     row = {
         "position": recorded.position,
@@ -151,14 +170,15 @@ def _insert(
     insert(connection, "runs", row)
 
 
-RunOutcome = Literal["running", "completed", "failed", "cancelled", "queued", "missed"]
+RunOutcome = Literal["running", "completed", "failed", "cancelled", "checking", "skipped", "queued", "missed"]
 
 
 class RunView(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a due time: a run, a place in the queue, or none (`missed`, for `count` up to `until`).
 
     `due` and `until` are seconds since the epoch. `by`: `clock`, or who asked for the run. `reason`: why it
-    was missed; `message`: why the run failed. `at` is when that was decided, `ended_at` when the run ended.
+    was missed, or `condition`; `message`: why the run failed or was skipped. `at` is when that was decided,
+    `ended_at` when the run ended.
     """
 
     due: float
@@ -198,6 +218,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     changed_at: str
     num_runs: int
     num_missed: int
+    num_skipped: int
     totals: UsageTotals
     last: RunView | None
 
@@ -249,9 +270,12 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
     state = msgspec.json.decode(row["state"], type=described(Schedule))
     assert state.plan is not None, f"{state.stream} has a row, and so a plan"
     name = row["schedule"]
-    counted = "coalesce(sum(turn IS NOT NULL), 0), coalesce(sum(iif(outcome = 'missed', count, 0)), 0)"
+    counted = (
+        "coalesce(sum(turn IS NOT NULL), 0), coalesce(sum(iif(outcome = 'missed', count, 0)), 0), "
+        "coalesce(sum(outcome = 'skipped'), 0)"
+    )
     query = f"SELECT {counted} FROM runs WHERE schedule = ?"
-    num_runs, num_missed = connection.execute(query, (name,)).fetchone()
+    num_runs, num_missed, num_skipped = connection.execute(query, (name,)).fetchone()
     newest = _run_rows(connection, name, 1)
     folded = ("status", "plan", "next_due", "pause_reason", "running", "queued", "failures")
     return value_of(
@@ -262,6 +286,7 @@ def _schedule(connection: Connection, row: Row) -> ScheduleView:
         starts_at=None if state.next_due is None else start_of(name, state.plan, state.next_due),
         num_runs=num_runs,
         num_missed=num_missed,
+        num_skipped=num_skipped,
         totals=_totals(connection, name),
         last=_run(connection, newest[0]) if newest else None,
     )

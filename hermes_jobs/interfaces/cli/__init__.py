@@ -22,7 +22,7 @@ from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.kernel.feature import Command
 from hermes_jobs.kernel.feature import commands as feature_commands
-from hermes_jobs.system.isolation import refuse_inside_tool
+from hermes_jobs.system.isolation import LOOKS_FOR_CHANGES, refuse_inside_tool
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -133,7 +133,9 @@ def hermes_jobs() -> None:
     Without a command, on a terminal, it opens a chat. `hermes-jobs help TOPIC` explains exit-codes,
     environment, files and json.
     """
-    refuse_inside_tool(os.environ)
+    is_condition = click.get_current_context().invoked_subcommand == "changed"
+    if not (is_condition and os.environ.get(LOOKS_FOR_CHANGES)):
+        refuse_inside_tool(os.environ)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import click
 
 from hermes_jobs.client.submission import TurnRequest, submission
+from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition, submitted_if
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import (
@@ -129,6 +130,7 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
     type=SchemaParam(),
     help="Require JSON that validates against this JSON Schema. One correction round, then exit code 6.",
 )
+@condition_option("--if-changed", "Send only if this command exits with 0; 1 skips.", "if_changed")
 @deliver_option("Also deliver the answer to")
 @permission_options
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
@@ -148,6 +150,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     environment: tuple[str, ...],
     skills: tuple[str, ...],
     schema: str | None,
+    if_changed: str | None,
     deliver: tuple[str, ...],
     permitted: PermissionChoice,
     waiting: WaitOptions,
@@ -159,12 +162,17 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     second is left out, unless `-f -` asks for it. `@PATH` in TEXT attaches a file, `@SERVER:URI` a resource
     of an MCP server. Pictures and PDF documents go beside the message, for models that take them.
 
+    With --if-changed the command decides by its exit status: 0 sends, 1 skips without a model call, any other
+    one is an error. What it prints goes along as untrusted text.
+
     Settings in this environment (HERMES_JOBS_…, OPENAI_BASE_URL) apply to the turn, whichever process runs
     it. Other variables are those of the process that runs the commands, which may have started in another
     shell: pass variables of this shell with --env.
     """
     if source.startswith(SCHEDULE):
         raise click.BadParameter(f"{SCHEDULE}… is for the runs of schedules.", param_hint="--source")
+    if if_changed is not None and key is not None:
+        raise click.UsageError("--key and --if-changed exclude each other: a condition is asked each time.")
     session = resolve_session(context, choice)
     lineage = session.lineage if session else None
     folder = (session.workdir or "") if session else choice.workdir or working_folder()
@@ -205,7 +213,14 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
     asked_for = CONTINUE if choice.newest else lineage or ""
-    submitted = context.application.engine().submit(command, asked_for=asked_for)
+    submitted: Submitted | None
+    if if_changed is None:
+        submitted = context.application.engine().submit(command, asked_for=asked_for)
+    else:
+        condition = new_condition(context, if_changed, folder, "--if-changed", request.approve)
+        submitted = submitted_if(context, command, condition, as_json=waiting.output.form != "text")
+        if submitted is None:
+            return 0
     if waiting.wait:
         if schema:
             waiting = waiting._replace(output=waiting.output.for_document())

@@ -31,7 +31,7 @@ def stored_targets(texts: Sequence[str]) -> tuple[str, ...]:
 
     Raises `Rejected` for an invalid one.
     """
-    from hermes_jobs.features.deliveries.events import parse_target
+    from hermes_jobs.features.deliveries.api import parse_target
 
     return tuple(dict.fromkeys(parse_target(_absolute(text)).text for text in texts))
 

@@ -6,6 +6,7 @@
 | a rule that forbids calls, or asks          | holds at once                              |
 | the mode `full`, an approval, a turn's own settings | is withdrawn                       |
 | a schedule                                  | is paused (`quiesce`), or runs, if resumed |
+| a schedule's condition                      | has to be approved: `schedule edit ID --if`|
 | memory, skills, system prompts              | are used: their texts are scanned          |
 """
 
@@ -14,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.features.schedules import events as schedules_events
+from hermes_jobs.features.schedules.rules.schedule import Schedule
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.streams.approval_rules import (
@@ -78,3 +81,12 @@ def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by:
             if withdrawn(session) == session:
                 continue
             engine.change(append(stream, e.RightsWithdrawn(session=session.id, by=by)), by)
+    for stream, plan in rights.plans.items():
+        if stream in imported and plan.condition is not None and plan.condition.approved:
+            unapproved = replace(plan, condition=replace(plan.condition, approved=False))
+            schedule = engine.state(stream)
+            assert isinstance(schedule, Schedule)
+            edited = schedules_events.ScheduleEdited(
+                schedule=schedule.id, plan=unapproved, by=by, next_due=schedule.next_due
+            )
+            engine.change(append(stream, edited), by)

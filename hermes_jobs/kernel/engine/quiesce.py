@@ -7,6 +7,8 @@
 | a schedule              | it is paused                                  | `schedule resume ID`  |
 | a delivery              | its text goes to the inbox                    | `inbox read`          |
 | events for a listener   | they are skipped                              |                       |
+| a condition of a text   | the text is not sent                          |                       |
+| a trigger's firings     | the trigger is paused                         | `triggers resume`     |
 
 Sub-agents of imported sessions may be imported without their parent or child. A parent whose child was not
 imported gets its end as unknown; an imported child occupies a slot here, or queues for one.
@@ -31,6 +33,7 @@ from hermes_jobs.kernel.events import CompressionFailed, ListenerTold, ToolInter
 from hermes_jobs.kernel.streams import delegation
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, append
 from hermes_jobs.kernel.streams.reactions import with_reactions
+from hermes_jobs.kernel.streams.streams import rest_of
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session, is_session
 
@@ -72,6 +75,8 @@ def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable
                 _end_work(engine, stream, by, report)
             elif stream.startswith(DELIVERIES):
                 _hold_back(engine, stream, by, report)
+            elif events := rest_of(engine.state(stream), by):
+                engine.change(append(stream, *events), by)
         first = ()
         due = [row for row in engine.log.steps() if row.step.stream in among]
     raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")

@@ -40,6 +40,10 @@ def _no_purpose(_stream: str) -> str:
     return ""
 
 
+def _no_rest(_state: Any, _by: str) -> tuple[Event, ...]:
+    return ()
+
+
 def _no_labels(_state: Any) -> Mapping[str, str]:
     return {}
 
@@ -51,7 +55,7 @@ class StreamKind(msgspec.Struct, frozen=True):
 
     `secret` is the one that a process must have for the due steps; None: any process can run them. `labels`
     are what Flower shows of them: ids and names, never texts. `purpose` is what `usage` calls the helper
-    calls of a stream with that name.
+    calls of a stream with that name. `rest` are the events after which nothing of it is due, by that author.
     """
 
     prefix: str
@@ -63,3 +67,4 @@ class StreamKind(msgspec.Struct, frozen=True):
     secret: Callable[[Any], str | None] = _no_secret
     labels: Callable[[Any], Mapping[str, str]] = _no_labels
     purpose: Callable[[str], str] = _no_purpose
+    rest: Callable[[Any, str], tuple[Event, ...]] = _no_rest

@@ -79,6 +79,11 @@ def is_known(stream: str) -> bool:
     return stream.startswith(SESSIONS) or stream.startswith(prefixes())  # noqa: PIE810 - a session's loads no feature
 
 
+def rest_of(state: StreamState, by: str) -> tuple[Event, ...]:
+    """The events after which nothing of the stream is due, as its kind says."""
+    return _kind_of(state.stream).rest(state, by)
+
+
 def initial_state(stream: str) -> StreamState:
     """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)

@@ -99,7 +99,7 @@ def edit_schedule(
     """Change a schedule's task, timing or options.
 
     SENTENCE replaces the timing, and the task if it contains one; the result is shown for confirmation. The
-    value `none` resets --session, --model, --toolsets, --budget, --jitter or --workdir.
+    value `none` resets --session, --model, --toolsets, --budget, --jitter, --if or --workdir.
     """
     application = context.application
     now = application.clock.now()
@@ -121,12 +121,20 @@ def edit_schedule(
         wording=wanted.sentence or "",
     )
     _show(context, act(application.engine().state))
-    if not confirmed("Change it?", "Nothing was changed", yes=yes or wanted.sentence is None):
+    if not confirmed("Change it?", "Nothing was changed", yes=yes or not _is_asked(wanted, before, plan)):
         note("Nothing was changed.")
         return FAILED
     application.engine().change(act, "schedule edit")
     _print_outcome(context, schedule, "is changed", as_json=as_json)
     return 0
+
+
+def _is_asked(wanted: ScheduleInput, before: Plan, plan: Plan) -> bool:
+    """Whether an edit is confirmed first: a sentence may be misunderstood, a command may need approval."""
+    condition = plan.condition
+    return wanted.sentence is not None or (
+        condition is not None and bool(condition.asked) and condition != before.condition
+    )
 
 
 def _interpret(

@@ -33,6 +33,7 @@ REASONS: dict[str, str] = {
     "overlap": "the previous run was still running",
     "edited": "the schedule was changed before it ran",
     "session_ended": "the session that it continues has ended",
+    "condition": "its condition said no",
 }
 """What a `MissedReason` means."""
 
@@ -49,6 +50,10 @@ def print_plan(plan: Plan, dues: Sequence[float], folder: str | None) -> None:
     if plan.jitter:
         lines.append(("spread", f"each run starts up to {plan.jitter:g} s later"))
     lines += [("next" if index == 0 else "", due_time(rule, due)) for index, due in enumerate(dues)]
+    if plan.condition is not None:
+        lines.append(("if", plan.condition.command))
+        if plan.condition.asked:
+            lines.append(("", f"which needs your approval ({plan.condition.asked})"))
     if plan.session is not None:
         lines.append(("in", f"session {plan.session}"))
     else:
@@ -102,6 +107,7 @@ def schedule_fields(context: CliContext, schedule: ScheduleView, count: int) -> 
         ("Jitter", f"up to {plan.jitter:g} s after each due time" if plan.jitter else ""),
         ("Next", ahead[0] if ahead else _no_next_run(schedule)),
         *(("", due) for due in ahead[1:]),
+        ("Condition", "" if plan.condition is None else plan.condition.command),
         ("Session", plan.session or "a fresh one each run"),
         ("Folder", "" if plan.session else short_path(folder_of(context, plan) or "none")),
         ("Delivered to", ", ".join(plan.deliver)),
@@ -131,10 +137,22 @@ def run_line(rule: TimingInZone, run: RunView) -> str:
         return f"missed: {due}{more} ({REASONS[run.reason]})"
     if run.outcome == "queued":
         return f"{due}: waits for the previous run"
+    if run.outcome == "checking":
+        return f"{due}: its condition is being checked"
+    if run.reason == "condition":
+        return f"{due}: {run.outcome}, {why(run)}"
     by = "" if run.by == "clock" else f", asked for by {run.by}"
     failed = f": {run.message}" if run.message else ""
     cost = "cost unknown" if run.cost_usd is None else money(run.cost_usd)
     return f"{due}: {run.outcome}{failed} (turn {run.turn}{by}, {cost})"
+
+
+def why(run: RunView) -> str:
+    """Why a due time had no run, or its run failed."""
+    if run.reason != "condition":
+        return REASONS.get(run.reason, run.message)
+    said = REASONS["condition"] if run.outcome == "skipped" else "its condition failed"
+    return f"{said}: {run.message}" if run.message else said
 
 
 def missed_count(run: RunView) -> str:
@@ -178,4 +196,5 @@ def _no_next_run(schedule: ScheduleView) -> str:
 
 def _counts(schedule: ScheduleView) -> str:
     missed = f", {schedule.num_missed} missed" if schedule.num_missed else ""
-    return f"{schedule.num_runs}{missed}"
+    skipped = f", {schedule.num_skipped} skipped by its condition" if schedule.num_skipped else ""
+    return f"{schedule.num_runs}{missed}{skipped}"

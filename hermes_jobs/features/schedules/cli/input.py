@@ -10,7 +10,9 @@ import click
 import msgspec
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.conditions.api import Condition
 from hermes_jobs.features.schedules.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
+from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.options import model_option, option_group
@@ -45,6 +47,7 @@ class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
     budget: str | None
     workdir: str | None
     jitter: float | None
+    condition: str | None
     no_model: bool
 
     @property
@@ -97,6 +100,7 @@ plan_options = option_group(
         type=TextParam(),
         help="Working folder of its runs.  [default: this one]",
     ),
+    condition_option("--if", "Run only if this command exits with 0; 1 skips the run.", "condition"),
     click.option(
         "--jitter",
         metavar="TIME",
@@ -203,6 +207,7 @@ def changed_plan(
     fields = {name: value for name, value in changes.items() if value is not None}
     before, plan = plan, msgspec.structs.replace(plan, **fields, **_of_runs(context, inputs))
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
+    plan = msgspec.structs.replace(plan, condition=_condition(context, inputs, plan))
     if inputs.budget is not None or inputs.model is not None:
         _check_price(context, plan)
     return plan
@@ -240,6 +245,21 @@ def _folder(inputs: ScheduleInput, before: Plan, plan: Plan) -> str | None:
         return FolderParam().convert(inputs.workdir, None, None)
     except click.BadParameter as error:
         raise click.BadParameter(error.message, param_hint="--workdir") from error
+
+
+def _condition(context: CliContext, inputs: ScheduleInput, plan: Plan) -> Condition | None:
+    """The condition in the folder of the runs, with what has to be approved: again where either is new."""
+    command = inputs.condition or (plan.condition.command if plan.condition else NONE)
+    if command == NONE:
+        return None
+    if plan.session is not None:
+        folder = context.find_session(plan.session).workdir
+    else:
+        folder = plan.workdir or context.settings.agent.workdir
+    known = plan.condition
+    if known is not None and known.approved and (known.command, known.folder) == (command, folder):
+        return known
+    return new_condition(context, command, folder, "--if")
 
 
 def _check_price(context: CliContext, plan: Plan) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.features.schedules.cli.format import (
-    REASONS,
     deliveries_line,
     due_time,
     missed_count,
@@ -15,6 +14,7 @@ from hermes_jobs.features.schedules.cli.format import (
     print_last_answer,
     schedule_fields,
     timing_words,
+    why,
 )
 from hermes_jobs.features.schedules.rules.timing import TimingInZone, rule_of
 from hermes_jobs.features.schedules.schedule_json import NEXT, run_json, schedule_json
@@ -133,7 +133,7 @@ def _runs(rule: TimingInZone) -> Resource[RunView]:
                 "COST", lambda run: money(run.cost_usd) if run.turn is not None else "", rank=2, right=True
             ),
             Column("DELIVERY", deliveries_line, rank=1),
-            Column("WHY", lambda run: REASONS.get(run.reason, run.message), is_main=True),
+            Column("WHY", why, is_main=True),
         ),
         "It has not run yet.",
         lambda run: run_json(rule, run),

@@ -122,7 +122,8 @@ class Pause(ScheduleCommand, frozen=True, kw_only=True):
             )
         if schedule.paused:
             return DecisionResult()
-        return self.changed(e.SchedulePaused(schedule=self.schedule, by=self.by))
+        paused = e.SchedulePaused(schedule=self.schedule, by=self.by)
+        return self.changed(*withdrawn(schedule, f"paused by {self.by}"), paused)
 
 
 class Resume(ScheduleCommand, frozen=True, kw_only=True):
@@ -148,8 +149,9 @@ class Remove(ScheduleCommand, frozen=True, kw_only=True):
     """Remove the schedule: no more runs. Past runs stay in the log; running turns continue."""
 
     def __call__(self, load: StateLoader) -> DecisionResult:
-        self.existing(load)
-        return self.changed(e.ScheduleRemoved(schedule=self.schedule, by=self.by))
+        schedule, _ = self.existing(load)
+        removed = e.ScheduleRemoved(schedule=self.schedule, by=self.by)
+        return self.changed(*withdrawn(schedule, f"removed by {self.by}"), removed)
 
 
 class RunNow(ScheduleCommand, frozen=True, kw_only=True):
@@ -159,6 +161,12 @@ class RunNow(ScheduleCommand, frozen=True, kw_only=True):
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         schedule, plan = self.existing(load)
+        if schedule.checking is not None:
+            raise Rejected(
+                f"The condition of the schedule {self.schedule} is being checked.",
+                kind="busy",
+                hint=f"See what comes of it: hermes-jobs schedule history {self.schedule}",
+            )
         if schedule.running and plan.overlap != "parallel":
             turn = schedule.running[-1]
             raise Rejected(
@@ -187,6 +195,13 @@ def retargeted(schedule: Schedule, old: str, new: str, by: str) -> tuple[e.Sched
     deliver = tuple(dict.fromkeys(new if target == old else target for target in plan.deliver))
     edited = msgspec.structs.replace(plan, deliver=deliver)
     return (e.ScheduleEdited(schedule=schedule.id, plan=edited, by=by, next_due=schedule.next_due),)
+
+
+def withdrawn(schedule: Schedule, why: str) -> tuple[e.ScheduleSkipped, ...]:
+    """The end of an open check: that run is skipped."""
+    if schedule.checking is None:
+        return ()
+    return (e.ScheduleSkipped(schedule=schedule.id, due=schedule.checking.due, message=why),)
 
 
 def checked(plan: e.Plan, load: StateLoader) -> e.Plan:

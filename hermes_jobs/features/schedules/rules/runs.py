@@ -106,13 +106,16 @@ class Fire(msgspec.Struct, frozen=True, kw_only=True):
         fired = next((event for event in events if isinstance(event, schedules_events.ScheduleFired)), None)
         if fired is None:
             return DecisionResult.of(self.stream, *events)
+        key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{due:.0f}", digest=fired.turn)
+        if schedule.plan is not None and schedule.plan.condition is not None:
+            checking = tuple(_checking(event) if event is fired else event for event in events)
+            return DecisionResult(writes=(StreamEvents(self.stream, checking),), keys=(key,))
         try:
             submitted = submission(schedule, fired, load)
         except Rejected as refused:
             return DecisionResult(
-                writes=(StreamEvents(self.stream, tuple(_refused(schedule, events, refused))),)
+                writes=(StreamEvents(self.stream, tuple(refused_events(schedule, events, refused))),)
             )
-        key = UniqueKey(scope=SCOPE, key=f"{schedule.id}@{due:.0f}", digest=fired.turn)
         return DecisionResult(writes=(submitted, StreamEvents(self.stream, events)), keys=(key,))
 
 
@@ -160,10 +163,11 @@ def _decided(
     schedule: Schedule, plan: schedules_events.Plan, due: float, now: float, run: Run, following: float | None
 ) -> schedules_events.ScheduleEvent:
     """The run of a due time, or its place in the queue."""
-    is_busy = bool(schedule.running or schedule.queued)
-    if plan.overlap == "parallel" or not is_busy:
+    is_checking = schedule.checking is not None
+    is_busy = bool(schedule.running or schedule.queued or is_checking)
+    if not is_busy or (plan.overlap == "parallel" and not is_checking):
         return _fired(schedule, due, run, following)
-    waits = plan.overlap == "queue" or (plan.missed == "all" and now - due > ON_TIME)
+    waits = plan.overlap != "skip" or (plan.missed == "all" and now - due > ON_TIME)
     if waits and len(schedule.queued) < MAX_QUEUED:
         return schedules_events.ScheduleQueued(schedule=schedule.id, due=due, next_due=following)
     return schedules_events.ScheduleMissed(
@@ -187,6 +191,12 @@ def _fired(
     )
 
 
+def _checking(fired: schedules_events.ScheduleFired) -> schedules_events.ScheduleChecking:
+    """The check of the condition in the place of the run."""
+    fields = {name: getattr(fired, name) for name in schedules_events.ScheduleChecking.__struct_fields__}
+    return schedules_events.ScheduleChecking(**fields)
+
+
 def _missed(
     schedule: Schedule, due: float, until: float, count: int, following: float | None
 ) -> schedules_events.ScheduleMissed:
@@ -204,8 +214,13 @@ def _after(rule: TimingInZone, due: float) -> float | None:
     return rule.after(due, since=due)
 
 
-def submission(schedule: Schedule, fired: schedules_events.ScheduleFired, load: StateLoader) -> StreamEvents:
-    """The run's turn in its session. Raises `Rejected` where that session accepts no more turns."""
+def submission(
+    schedule: Schedule, fired: schedules_events.ScheduleFired, load: StateLoader, text: str = ""
+) -> StreamEvents:
+    """The run's turn in its session; `text` in the place of the plan's.
+
+    Raises `Rejected` where that session accepts no more turns.
+    """
     plan = schedule.plan
     assert plan is not None, f"{schedule.stream} has no plan"
     stream = sessions.stream_of(fired.session)
@@ -220,7 +235,7 @@ def submission(schedule: Schedule, fired: schedules_events.ScheduleFired, load: 
     command = c.SubmitTurn(
         turn=fired.turn,
         session=fired.session,
-        text=plan.text,
+        text=text or plan.text,
         source=schedules.source_of(schedule.id),
         model=plan.model if continued else None,
         toolsets=plan.toolsets if continued else None,
@@ -232,7 +247,7 @@ def submission(schedule: Schedule, fired: schedules_events.ScheduleFired, load: 
     return StreamEvents(stream, decide(command, load(stream)))
 
 
-def _refused(
+def refused_events(
     schedule: Schedule, events: tuple[schedules_events.ScheduleEvent, ...], refused: Rejected
 ) -> Iterator[schedules_events.ScheduleEvent]:
     """The events where the session that the runs continue accepts no more turns."""

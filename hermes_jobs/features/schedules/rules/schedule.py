@@ -28,7 +28,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """The fold of one schedule's stream at `version`; without a plan it was never added.
 
     `fired` is the latest due time of the clock that had a run. `running` are the turns of runs that have not
-    ended, `queued` the due times that wait for them.
+    ended, `queued` the due times that wait for them. `checking`: the run whose condition is to be checked;
+    `seen`: what the condition of the last run had seen of files; `failed_checks`: in a row.
     """
 
     stream: str
@@ -42,6 +43,9 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     running: tuple[str, ...] = ()
     queued: tuple[float, ...] = ()
     failures: int = 0
+    checking: e.ScheduleChecking | None = None
+    seen: str = ""
+    failed_checks: int = 0
 
     @property
     def id(self) -> str:
@@ -55,7 +59,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             return "removed"
         if self.paused:
             return "paused"
-        return "active" if self.next_due is not None or self.queued else "ended"
+        is_left = self.next_due is not None or self.queued or self.checking is not None
+        return "active" if is_left else "ended"
 
 
 def stream_of(schedule: str) -> str:
@@ -69,11 +74,16 @@ def source_of(schedule: str) -> str:
 
 
 def next_steps(schedule: Schedule) -> tuple[Step, ...]:
-    """The due and future runs: the oldest queued one, and the next one by the clock."""
-    return tuple(
+    """The due and future runs: the oldest queued one, the next one by the clock, and an open check."""
+    steps = [
         Step(id=step_id(schedule.id, due), stream=schedule.stream, kind="schedule.fire", not_before=start)
         for start, due in open_dues(schedule).items()
-    )
+    ]
+    checking = schedule.checking
+    if checking is not None and not (schedule.removed or schedule.paused):
+        step = f"{step_id(schedule.id, checking.due)}-if"
+        steps.append(Step(id=step, stream=schedule.stream, kind="schedule.check"))
+    return tuple(steps)
 
 
 def open_dues(schedule: Schedule) -> dict[float, float]:
@@ -82,7 +92,8 @@ def open_dues(schedule: Schedule) -> dict[float, float]:
     if schedule.plan is None or schedule.removed or schedule.paused:
         return {}
     dues = {}
-    if schedule.queued and not schedule.running:
+    is_parallel = schedule.plan.overlap == "parallel"  # then only a check is waited for
+    if schedule.queued and schedule.checking is None and (is_parallel or not schedule.running):
         dues[schedule.queued[0]] = schedule.queued[0]
     if schedule.next_due is not None and schedule.next_due not in dues:
         dues[start_of(schedule.id, schedule.plan, schedule.next_due)] = schedule.next_due
@@ -107,7 +118,7 @@ def evolve(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:
     return replace(_apply(schedule, event), version=schedule.version + 1)
 
 
-def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR0911 - one case an event
+def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR0911, PLR0912 - one case an event
     match event:
         case e.ScheduleWorded():
             return schedule
@@ -116,14 +127,32 @@ def _apply(schedule: Schedule, event: e.ScheduleEvent) -> Schedule:  # noqa: PLR
         case e.SchedulePaused():
             return replace(schedule, paused=True, pause_reason=event.reason)
         case e.ScheduleResumed():
-            return replace(schedule, paused=False, pause_reason="", failures=0, next_due=event.next_due)
+            return replace(
+                schedule, paused=False, pause_reason="", failures=0, failed_checks=0, next_due=event.next_due
+            )
         case e.ScheduleRemoved():
             return replace(schedule, removed=True, next_due=None, queued=())
         case e.ScheduleFired():
             queued = tuple(due for due in schedule.queued if due != event.due)
             fired = max(event.due, schedule.fired or event.due) if event.by == CLOCK else schedule.fired
-            running = (*schedule.running, event.turn)
-            return replace(schedule, running=running, queued=queued, next_due=event.next_due, fired=fired)
+            after = replace(
+                schedule,
+                running=(*schedule.running, event.turn),
+                queued=queued,
+                next_due=event.next_due,
+                fired=fired,
+            )
+            if event.by != CLOCK:
+                return after
+            return replace(after, checking=None, failed_checks=0, seen=event.seen or schedule.seen)
+        case e.ScheduleChecking():
+            queued = tuple(due for due in schedule.queued if due != event.due)
+            fired = max(event.due, schedule.fired or event.due)
+            return replace(schedule, checking=event, queued=queued, next_due=event.next_due, fired=fired)
+        case e.ScheduleSkipped():
+            return replace(schedule, checking=None, failed_checks=0)
+        case e.ScheduleCheckFailed():
+            return replace(schedule, checking=None, failed_checks=schedule.failed_checks + 1)
         case e.ScheduleQueued():
             return replace(schedule, queued=(*schedule.queued, event.due), next_due=event.next_due)
         case e.ScheduleMissed():
@@ -155,3 +184,13 @@ def run_ended(
         return (ended,)
     reason = f"{after.failures} runs in a row have failed; the last: {message}"
     return (ended, e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=reason))
+
+
+def check_failed(schedule: Schedule, due: float, message: str) -> tuple[e.ScheduleEvent, ...]:
+    """The schedule's events where the condition of a run could not be checked."""
+    failed = e.ScheduleCheckFailed(schedule=schedule.id, due=due, message=message)
+    after = evolve(schedule, failed)
+    if after.failed_checks < MAX_FAILURES or after.paused or after.removed:
+        return (failed,)
+    reason = f"its condition failed {after.failed_checks} times in a row; the last: {message}"
+    return (failed, e.SchedulePaused(schedule=schedule.id, by=ITSELF, reason=reason))

@@ -15,8 +15,8 @@ from hermes_jobs.interfaces.cli.moments import local_moment
 from hermes_jobs.interfaces.cli.options import example, session_argument
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
-from hermes_jobs.interfaces.cli.turns.text import in_fence
 from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.text.fences import in_fence
 from hermes_jobs.text.figures import moment, money, pluralize
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ where there is a text without it, it is read only if something comes soon.
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Sequence
@@ -18,13 +17,13 @@ from typing import BinaryIO
 import click
 
 from hermes_jobs.interfaces.cli.output import note, one_line
+from hermes_jobs.text.fences import in_fence
 from hermes_jobs.text.marks import without_marks
 
 STDIN = "-"
 MAX_BYTES = 1_000_000  # of all files and the piped input of one turn
 PIPED = "standard input"
 PATIENCE = 1.0  # seconds until the first byte of an input that was not asked for
-_LONGEST_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 
 
 def read_text(
@@ -123,14 +122,6 @@ def _decoded(content: bytes, name: str) -> str:
 def fenced(name: str, content: str) -> str:
     """The file under its name, in a fence longer than any in it, and without marks of ours."""
     return f"{_printed(name)}:\n{in_fence(without_marks(content))}"
-
-
-def in_fence(content: str) -> str:
-    """The content in a Markdown fence longer than any in it."""
-    max_fence = max((len(fence) for fence in _LONGEST_FENCE.findall(content)), default=2)
-    fence = "`" * (max_fence + 1)
-    end = "" if content.endswith("\n") or not content else "\n"
-    return f"{fence}\n{content}{end}{fence}"
 
 
 def _printed(name: str) -> str:
