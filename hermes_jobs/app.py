@@ -9,6 +9,7 @@ FEATURES: tuple[str, ...] = (
     "conditions",
     "telegram",
     "schedules",
+    "triggers",
     "gateway",
     "mcp",
     "replay",

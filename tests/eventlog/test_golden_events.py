@@ -33,6 +33,7 @@ from tests.eventlog import (
     replay_examples,
     schedule_examples,
     skill_examples,
+    trigger_examples,
 )
 
 FOLDER = Path(__file__).parent.parent / "golden" / "events"
@@ -83,6 +84,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     *embedding_examples.EXAMPLES,
     *schedule_examples.EXAMPLES,
     *skill_examples.EXAMPLES,
+    *trigger_examples.EXAMPLES,
     e.SessionStarted(
         session="s1",
         kind="review",

@@ -22,6 +22,7 @@ from hermes_jobs.features.schedules.rules.names import (
 )
 from hermes_jobs.features.schedules.rules.schedule import SOURCE, Schedule, evolve
 from hermes_jobs.features.schedules.rules.timing import zone_of
+from hermes_jobs.features.triggers.events import SOURCE as TRIGGERED
 from hermes_jobs.kernel.engine.ports import Clock, Ids, ToolContext, ToolOutcome
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.tools.tool import Tool, ToolFailed, shared_resource, tool
@@ -112,9 +113,9 @@ class ScheduleTool:
         name: str | None,
         timezone: str | None,
     ) -> Decision:
-        if context.source.startswith(SOURCE):  # else a prompt could multiply itself with nobody there
+        if context.source.startswith((SOURCE, TRIGGERED)):  # a prompt could multiply itself, nobody there
             raise ToolFailed(
-                "a scheduled prompt may not add schedules. Tell the user what you would have planned."
+                "a scheduled or triggered prompt may not add schedules. Tell the user what you would plan."
             )
         if not when:
             raise ToolFailed("give `when`, such as `every weekday at 9` or `in 2 hours`.")

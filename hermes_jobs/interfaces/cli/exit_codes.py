@@ -33,6 +33,7 @@ CODES: Final = {
     "unknown_turn": USAGE,
     "unknown_id": USAGE,
     "unknown_schedule": USAGE,
+    "unknown_trigger": USAGE,
     "unknown_session": USAGE,
     "unknown_review": USAGE,
     "unknown_replay": USAGE,

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs
+TRIGGER = "trigger:"  # of those that triggers start
 CONTINUE = "--continue"  # the scope of a key without a named session: the same key, the same turn
 
 
@@ -169,8 +170,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     it. Other variables are those of the process that runs the commands, which may have started in another
     shell: pass variables of this shell with --env.
     """
-    if source.startswith(SCHEDULE):
-        raise click.BadParameter(f"{SCHEDULE}… is for the runs of schedules.", param_hint="--source")
+    if source.startswith((SCHEDULE, TRIGGER)):
+        raise click.BadParameter("that is for the runs of schedules and triggers.", param_hint="--source")
     if if_changed is not None and key is not None:
         raise click.UsageError("--key and --if-changed exclude each other: a condition is asked each time.")
     session = resolve_session(context, choice)

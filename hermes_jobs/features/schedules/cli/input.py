@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.conditions.api import Condition
 from hermes_jobs.features.schedules.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
+from hermes_jobs.interfaces.cli.budgets import check_price, dollars
 from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
@@ -209,7 +210,7 @@ def changed_plan(
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
     plan = msgspec.structs.replace(plan, condition=_condition(context, inputs, plan))
     if inputs.budget is not None or inputs.model is not None:
-        _check_price(context, plan)
+        check_price(context, plan.model, plan.budget_usd)
     return plan
 
 
@@ -224,7 +225,7 @@ def _of_runs(context: CliContext, inputs: ScheduleInput) -> dict[str, Any]:
     if inputs.toolsets is not None:
         changes["toolsets"] = None if inputs.toolsets == NONE else resolve_toolsets(context, inputs.toolsets)
     if inputs.budget is not None:
-        changes["budget_usd"] = None if inputs.budget == NONE else _dollars(inputs.budget)
+        changes["budget_usd"] = None if inputs.budget == NONE else dollars(inputs.budget)
     if inputs.jitter is not None:
         changes["jitter"] = inputs.jitter
     return changes
@@ -260,32 +261,3 @@ def _condition(context: CliContext, inputs: ScheduleInput, plan: Plan) -> Condit
     if known is not None and known.approved and (known.command, known.folder) == (command, folder):
         return known
     return new_condition(context, command, folder, "--if")
-
-
-def _check_price(context: CliContext, plan: Plan) -> None:
-    """Raise a usage error for a budget in money without a known price."""
-    settings = context.settings
-    if plan.budget_usd is None or settings.budgets.turn_tokens is not None:
-        return
-    from hermes_jobs.kernel.streams.usage import Usage
-
-    name = plan.model or settings.model_name
-    prices = context.application.endpoints.by_name
-    if prices.cost_usd(name, Usage(1)) is None:
-        raise click.BadParameter(
-            f"the price of {name!r} is not known: a limit in money alone cannot be enforced. Also set one in "
-            "tokens: hermes-jobs config set budgets.turn_tokens 200000",
-            param_hint="--budget",
-        )
-
-
-def _dollars(text: str) -> float:
-    try:
-        amount = float(text.removeprefix("$"))
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        raise click.BadParameter(
-            f"{text!r} is not an amount of US dollars, such as 0.50.", param_hint="--budget"
-        )
-    return amount

@@ -1,0 +1,1 @@
+"""The aggregate "trigger": its plan, the firings that wait, and the turns that they start."""
