@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from msgspec.structs import replace
 
@@ -18,6 +20,7 @@ from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
 from tests.home import Home
 from tests.planning.world import PLAN
 
+WHEN = MOMENTS if os.environ.get("FAULTS") == "full" else ("within",)
 ONCE = "at 2026-01-01T00:00:00+00:00"
 CHANGED = "hermes-jobs changed mail"
 
@@ -33,7 +36,7 @@ def source_of(application: Application, source: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", WHEN)
 def test_a_schedules_condition_that_sees_a_change_runs_once_for_it(home: Home, moment: Moment) -> None:
     sends, mail = Sends(), home.work / "mail"
     with installed(home) as application:
@@ -72,7 +75,7 @@ def add_due(application: Application, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", WHEN)
 def test_a_text_with_a_condition_is_sent_once_or_not_at_all(home: Home, moment: Moment) -> None:
     sends, mail = Sends(), home.work / "mail"
     with installed(home) as application:
@@ -95,7 +98,7 @@ def test_a_text_with_a_condition_is_sent_once_or_not_at_all(home: Home, moment: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", WHEN)
 def test_debounced_firings_are_one_turn_whatever_dies(home: Home, moment: Moment) -> None:
     sends = Sends()
     with installed(home) as application:
