@@ -45,6 +45,7 @@ maxmemory 256mb
 maxmemory-policy noeviction
 loglevel warning
 logfile ""
+hz 1
 """
 
 

@@ -13,7 +13,7 @@ from celery import bootsteps
 from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
-FLUSH_EVERY = 0.25  # seconds
+FLUSH_EVERY = 0.5  # seconds
 MAX_BUFFERED = 1000  # events of tasks that are buffered for that time
 
 

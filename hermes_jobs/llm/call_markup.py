@@ -32,6 +32,7 @@ from hermes_jobs.llm.written_calls import (
     named,
     with_bare_keys,
 )
+from hermes_jobs.text.patterns import compile_later
 
 Reader = Callable[[str, int], ParsedCalls | None]
 """`(text, start)`: the call that begins exactly there; None if there is none."""
@@ -55,7 +56,7 @@ def read_json(text: str, start: int) -> ParsedCalls | None:
     return None if call is None else ParsedCalls(end, (call,))
 
 
-_NAMED_JSON = re.compile(
+_NAMED_JSON = compile_later(
     rf"(?:functions\.)?(?P<name>{_NAME}?)(?::\d+)?\s*"
     r"(?:\[CALL_ID\]\s*[\w-]*\s*)?(?:\[ARGS\]|<\|tool_call_argument_begin\|>|<｜tool▁sep｜>)?"
     r"\s*(?:```(?:json)?\s*)?(?=\{)"
@@ -75,7 +76,7 @@ def read_named_json(text: str, start: int) -> ParsedCalls | None:
     return ParsedCalls(end, (WrittenCall(opening["name"], body),))
 
 
-_UNFINISHED_NAME = re.compile(rf"(?:functions\.)?(?P<name>{_NAME})?(?::\d+)?(?:\s*[\[<][^{{]{{0,60}})?\Z")
+_UNFINISHED_NAME = compile_later(rf"(?:functions\.)?(?P<name>{_NAME})?(?::\d+)?(?:\s*[\[<][^{{]{{0,60}})?\Z")
 
 
 def _cut_name(text: str, start: int) -> ParsedCalls | None:
@@ -83,19 +84,19 @@ def _cut_name(text: str, start: int) -> ParsedCalls | None:
     return _cut(text, start, match["name"] or "") if match and start < len(text) else None
 
 
-_FUNCTION = re.compile(rf"<function=\"?(?P<name>{_NAME})\"?\s*>\s*")
-_INVOKE = re.compile(rf"<(?:[\w-]+:|｜DSML｜)?invoke\s+name=\"(?P<name>{_NAME})\"\s*>\s*")
-_PARAMETER = re.compile(
+_FUNCTION = compile_later(rf"<function=\"?(?P<name>{_NAME})\"?\s*>\s*")
+_INVOKE = compile_later(rf"<(?:[\w-]+:|｜DSML｜)?invoke\s+name=\"(?P<name>{_NAME})\"\s*>\s*")
+_PARAMETER = compile_later(
     r"\s*<(?:[\w-]+:|｜DSML｜)?parameter(?:=\"?(?P<equal>[\w.-]+)\"?|\s+name=\"(?P<name>[^\"<>]+)\")"
     r"(?:\s+string=\"(?P<string>true|false)\")?[^<>]*>"
 )
-_UNFINISHED_TAG = re.compile(r"<[^<>\n]{0,120}\Z")
-_END = re.compile(r"\s*</(?:[\w-]+:|｜DSML｜)?(?:function|invoke)>")
-_VALUE_END = re.compile(
+_UNFINISHED_TAG = compile_later(r"<[^<>\n]{0,120}\Z")
+_END = compile_later(r"\s*</(?:[\w-]+:|｜DSML｜)?(?:function|invoke)>")
+_VALUE_END = compile_later(
     r"</(?:[\w-]+:|｜DSML｜)?parameter>(?=\s*</?(?:[\w-]+:|｜DSML｜)?(?:parameter|function|invoke)\b)"
 )
 """The next value, or the call's end, follows it: a value may hold such tags itself."""
-_NEXT = re.compile(r"\n<(?:[\w-]+:|｜DSML｜)?parameter[= ]")
+_NEXT = compile_later(r"\n<(?:[\w-]+:|｜DSML｜)?parameter[= ]")
 
 
 def read_elements(text: str, start: int) -> ParsedCalls | None:
@@ -139,12 +140,14 @@ def _object_in_element(text: str, start: int, at: int, name: str) -> ParsedCalls
     return ParsedCalls(closing.end() if closing else end, (call,))
 
 
-_KEYED = re.compile(rf"(?P<name>{_NAME})\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>)")
-_KEYED_END = re.compile(r"\s*</(?:longcat_)?tool_call>")
-_PAIR = re.compile(
+_KEYED = compile_later(rf"(?P<name>{_NAME})\s*(?=<(?:longcat_)?arg_key>|</(?:longcat_)?tool_call>)")
+_KEYED_END = compile_later(r"\s*</(?:longcat_)?tool_call>")
+_PAIR = compile_later(
     r"\s*<(?:longcat_)?arg_key>(?P<key>[^<]{1,200})</(?:longcat_)?arg_key>\s*<(?:longcat_)?arg_value>"
 )
-_PAIR_END = re.compile(r"</(?:longcat_)?arg_value>(?=\s*<(?:/(?:longcat_)?tool_call>|(?:longcat_)?arg_key>))")
+_PAIR_END = compile_later(
+    r"</(?:longcat_)?arg_value>(?=\s*<(?:/(?:longcat_)?tool_call>|(?:longcat_)?arg_key>))"
+)
 
 
 def read_keyed(text: str, start: int) -> ParsedCalls | None:
@@ -167,8 +170,8 @@ def read_keyed(text: str, start: int) -> ParsedCalls | None:
     return ParsedCalls(closing.end(), (call,))
 
 
-_PYTHON = re.compile(rf"\[?\s*(?P<name>{_NAME})\(")
-_PYTHON_PARTS = re.compile(r"""[([{]|[)\]}]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""", re.DOTALL)
+_PYTHON = compile_later(rf"\[?\s*(?P<name>{_NAME})\(")
+_PYTHON_PARTS = compile_later(r"""[([{]|[)\]}]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""", re.DOTALL)
 _LONGEST_PYTHON = 200_000  # characters: Python's parser is not made for more
 
 
@@ -210,7 +213,7 @@ def _python_call(node: ast.expr) -> WrittenCall:
         raise ValueError("no JSON") from None
 
 
-_BARE_KEYS = re.compile(rf"call:(?P<name>{_NAME})(?=\{{)")
+_BARE_KEYS = compile_later(rf"call:(?P<name>{_NAME})(?=\{{)")
 
 
 def read_call_colon(text: str, start: int) -> ParsedCalls | None:
@@ -339,7 +342,7 @@ def _marks(form: Format) -> re.Pattern[str]:
     # An opening that is itself the beginning of an element belongs to its reader.
     dropped = [re.escape(word) for word in marks if not word.endswith("=")]
     words = "|".join(sorted(dropped, key=len, reverse=True))
-    return re.compile(rf"(?:{words}|[\s;,\]]|\[(?!Tool Result|TOOL_RESULTS)|```(?:json\b)?)+")
+    return compile_later(rf"(?:{words}|[\s;,\]]|\[(?!Tool Result|TOOL_RESULTS)|```(?:json\b)?)+")
 
 
 _MARKS = {form.name: _marks(form) for form in FORMATS}

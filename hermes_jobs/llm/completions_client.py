@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeVar
 
 import httpx2
 import msgspec
-import openai
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
@@ -20,6 +19,7 @@ from hermes_jobs.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.llm.client_options import ClientOptions
 from hermes_jobs.llm.dialect import Dialect, Payloads, adapt, concerns_payloads, first_dialect, is_missing_api
 from hermes_jobs.llm.errors import ApiRefusal, is_failed_generation, shortened
+from hermes_jobs.llm.openai_sdk import openai
 from hermes_jobs.llm.refusals import refused_features, without_features
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.reply_builder import ReplyBuilder, builder_for

@@ -79,9 +79,8 @@ class EmbeddingsEndpoint:
             take_back()
 
     async def _ask(self, texts: Sequence[str], seconds: float) -> Vectors:
-        import openai
-
         from hermes_jobs.llm.client_errors import ErrorMapper
+        from hermes_jobs.llm.openai_sdk import openai
 
         failing = ErrorMapper(
             openai, base_url=self._url, key=self._key, idle_timeout=seconds, timeout=seconds

@@ -20,6 +20,7 @@ from hermes_jobs.llm.limits import find_limit
 from hermes_jobs.llm.redaction import redact_request
 from hermes_jobs.llm.retry import RETRYABLE, is_wait_too_long, retry_after
 from hermes_jobs.text.clip import one_line
+from hermes_jobs.text.patterns import compile_later
 
 _LONGEST_MESSAGE = 600
 _READ = 8000  # characters of a message that are searched
@@ -58,7 +59,7 @@ def _any(*patterns: str) -> str:
 
 
 def _rule(kind: str, words: str = "", statuses: Iterable[int] = ()) -> _Rule:
-    return _Rule(kind, frozenset(statuses), re.compile(words) if words else None)
+    return _Rule(kind, frozenset(statuses), compile_later(words) if words else None)
 
 
 _USAGE_LIMIT = _any(
@@ -209,19 +210,19 @@ _RESETS = ("resets_in_seconds", "resets_at", "retry_after")
 """Fields of an error's body with a limit's reset time: ChatGPT's subscriptions, Azure."""
 _WRITTEN_WRONG_HINT = "The model writes calls that its endpoint refuses: try again, or with another model."
 _TEXT_CALLS_HINT = "This model takes no tools in the request: set model.tool_calling to `text`."
-_FAILED_GENERATION = re.compile(
+_FAILED_GENERATION = compile_later(
     r"tool_use_failed|output_parse_failed|json_validate_failed|failed to call a function"
     r"|tool call validation failed|error parsing tool call|failed to parse (?:the )?tool call"
 )
 """Groq (https://console.groq.com/docs/tool-use) and Ollama: about one generation, not about the request."""
-_QUOTED_NAMES = re.compile(
+_QUOTED_NAMES = compile_later(
     r"`[^`]{0,200}`|'/?[\w.\[\]/-]{1,60}'|(?<![\w.:/])/\w[\w/]*|\b(?:parameter|field) \w+"
 )
 """Names of parameters in refusals of a request: they are no words about the refusal."""
 
 _REFUSED = frozenset({400, 413, 422})
 """Statuses of a well-formed request that is rejected."""
-_EXPLAINED = re.compile(
+_EXPLAINED = compile_later(
     r"schema|tool_calls?\b|tool_call_id|tool use|thought_?signature|reasoning_content|unsupported|support"
     r"|unrecognized|unknown (?:parameter|field)|must alternate|roles? |image|field required"
 )

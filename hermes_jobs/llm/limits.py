@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_jobs.kernel.engine.budget_guard import SHORTEST_ANSWER as LEAST_ANSWER
 from hermes_jobs.kernel.streams.context_windows import LEAST_WINDOW
+from hermes_jobs.text.patterns import compile_later
 
 LimitKind = Literal["context_overflow", "output_limit"]
 
@@ -30,7 +31,7 @@ class NamedLimit(msgspec.Struct, frozen=True):
 
 
 _N = r"\d[\d,]{0,14}(?:\.\d+)?\s?k?\b"
-_NUMBER = re.compile(rf"(?<![\w-])(?<!\w\.){_N}(?!\.\d)", re.ASCII)  # so that `共2600个` holds a number
+_NUMBER = compile_later(rf"(?<![\w-])(?<!\w\.){_N}(?!\.\d)", re.ASCII)  # so that `共2600个` holds a number
 _ANSWER = (
     r"(?:max[_ ]?(?:(?:completion|output|new)[_ ]?)?tokens(?:_to_sample)?"
     r"|max(?:imum)? (?:output|completion) length)"
@@ -42,7 +43,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     """`{name}` is a number with a group, `{_}` one without, `{ANSWER}` the parameter's name."""
     text = text.replace("{ANSWER}", _ANSWER).replace("{_}", f"(?:{_N})")
     text = re.sub(r"\{([a-z]+)\}", lambda name: f"(?P<{name[1]}>{_N})", text)
-    return re.compile(text, re.DOTALL | re.ASCII)
+    return compile_later(text, re.DOTALL | re.ASCII)
 
 
 _SHARES = tuple(
@@ -137,7 +138,7 @@ _WINDOWS = tuple(
         r"context (?:length|window|size|limit)(?: of(?: only)?| is(?: only)?|:)? ?\(?{window}",
     )
 )
-_WINDOW_WORDS = re.compile(
+_WINDOW_WORDS = compile_later(
     r"context_length_exceeded|context length exceeded|exceed_context_size|context(?: the)? overflow"
     r"|model_context_window_exceeded|max_prompt_tokens_exceeded|max_model_len|model token limit"
     r"|maximum (?:context|prompt|input|model) length|maximum context size|max(?:imum)? context length"
@@ -162,7 +163,7 @@ _WINDOW_WORDS = re.compile(
 )
 
 
-_LOOSELY = re.compile(
+_LOOSELY = compile_later(
     r"(?:prompt|inputs?|messages?|conversation|context|history)\b.{0,60}?"
     r"(?:exceed|too (?:long|large|big)|(?:longer|larger|greater|more) than|over the (?:limit|maximum))"
     r"(?=.{0,200}(?:token|context))|(?:prompt|input) length.{0,30}exceed|token limit exceeded"

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from hermes_jobs.llm import git_week
+from hermes_jobs.text.patterns import compile_later
 
 HELLO = """\
 Hello! No language model is connected: I answer from a small script. \
@@ -52,9 +53,9 @@ NEWEST_FILES = "ls -t | head -8"
 _MOST_LINES = 20
 _READ = 2000  # characters of a text that are searched
 _REVIEW_TOOLS = frozenset({"memory", "skill_manage", "skills_list", "skill_view"})
-_REMEMBER = re.compile(r"\A\s*+remember that\s++(?P<what>.+[^?\s])\s*+\Z", re.IGNORECASE | re.DOTALL)
+_REMEMBER = compile_later(r"\A\s*+remember that\s++(?P<what>.+[^?\s])\s*+\Z", re.IGNORECASE | re.DOTALL)
 """A statement; a question that begins like this is excluded."""
-_ABOUT_THE_USER = re.compile(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
+_ABOUT_THE_USER = compile_later(r"\b(?:i|my|me|i'm)\b", re.IGNORECASE)
 
 
 class ScriptedResponse(msgspec.Struct, frozen=True):
@@ -153,7 +154,7 @@ _LOOK_AROUND: tuple[Call, ...] = (("terminal", {"command": "ls"}), ("session_sea
 
 
 def _pattern(words: str) -> re.Pattern[str]:
-    return re.compile(words, re.IGNORECASE | re.DOTALL)
+    return compile_later(words, re.IGNORECASE | re.DOTALL)
 
 
 _TABLE: tuple[tuple[re.Pattern[str], Speaker], ...] = (

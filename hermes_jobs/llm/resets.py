@@ -11,6 +11,8 @@ import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from hermes_jobs.text.patterns import compile_later
+
 GRACE_SECONDS = 600.0
 """A time of day that has just passed is today's: the provider's clock may be behind ours."""
 RETRY_SOON_SECONDS = 60.0
@@ -24,19 +26,19 @@ _CLOCK = (
     r"|(?P<hour24>\d{1,2}):(?P<minute24>\d\d)(?::\d\d)?(?!\d)|midnight|noon)"
 )
 _ZONE = r"(?:\s*\(?(?P<zone>[A-Za-z]+/[A-Za-z_/+-]+|UTC|GMT|P[SD]?T|E[SD]?T|pacific|eastern)\b)?"
-_ISO = re.compile(
+_ISO = compile_later(
     _TRIGGER + r"(?<!\d)(?P<day>\d{4}-\d\d-\d\d)"
     r"(?:(?:[T ]|,? at )(?P<clock>\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)\d*\s?"
     r"(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
-_NAMED_DAY = re.compile(
+_NAMED_DAY = compile_later(
     _TRIGGER + rf"\b(?P<month>{'|'.join(_MONTHS)})[a-z]*\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
     rf"(?:,? (?P<year>\d{{4}}))?(?:(?:,| at|, at)? {_CLOCK})?{_ZONE}",
     re.IGNORECASE,
 )
-_TIME_OF_DAY = re.compile(_TRIGGER + rf"(?<![\w:.-]){_CLOCK}{_ZONE}", re.IGNORECASE)
-_EPOCH = re.compile(
+_TIME_OF_DAY = compile_later(_TRIGGER + rf"(?<![\w:.-]){_CLOCK}{_ZONE}", re.IGNORECASE)
+_EPOCH = compile_later(
     r"(?:reset\w{0,10}|limit reached|until)\W{1,6}(?P<epoch>\d{10}|\d{13})(?!\d)", re.IGNORECASE
 )
 _ABBREVIATIONS = {"utc": "UTC", "gmt": "UTC", "z": "UTC", "p": "America/Los_Angeles", "e": "America/New_York"}

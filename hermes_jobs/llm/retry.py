@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from hermes_jobs.llm.resets import from_epoch, named_reset
+from hermes_jobs.text.patterns import compile_later
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_PIECE = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s{0,20}(ms|[smhdw])", re.IGNORECASE)
+_PIECE = compile_later(r"(\d{1,20}(?:\.\d{1,20})?)\s{0,20}(ms|[smhdw])", re.IGNORECASE)
 _DURATION = r"((?:\d+(?:\.\d+)?\s*(?:ms|[smhdw])(?![a-z])(?:,? and |[\s,]*))+)"
 _WORDS = {
     **dict.fromkeys(("millisecond", "msec"), "ms"),
@@ -29,13 +30,13 @@ _WORDS = {
     "day": "d",
     "week": "w",
 }
-_LONG_UNIT = re.compile(rf"\b(\d+(?:\.\d+)?|an?)[\s-]*({'|'.join(_WORDS)})s?\b", re.IGNORECASE)
-_IN_MESSAGE = re.compile(
+_LONG_UNIT = compile_later(rf"\b(\d+(?:\.\d+)?|an?)[\s-]*({'|'.join(_WORDS)})s?\b", re.IGNORECASE)
+_IN_MESSAGE = compile_later(
     rf"(?:try again|retry|wait|available|reset\w{{0,10}})[^.\d]{{0,30}}?{_DURATION}(?![a-z])"
     rf"|retry_?delay\W{{1,6}}{_DURATION}",
     re.IGNORECASE,
 )
-_IN_SECONDS = re.compile(
+_IN_SECONDS = compile_later(
     r"(?:resets?_?in_?seconds|retry_?after(?:_?seconds)?)\W{1,6}(\d+(?:\.\d+)?)", re.IGNORECASE
 )
 _ALLOWED = frozenset({"allowed", "allowed_warning"})

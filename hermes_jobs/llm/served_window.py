@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import logging
 
-import openai
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelRequest, Reply
 from hermes_jobs.kernel.turns.messages import AssistantMessage
 from hermes_jobs.llm.client_options import ClientOptions
 from hermes_jobs.llm.errors import model_error
+from hermes_jobs.llm.openai_sdk import openai
 from hermes_jobs.llm.providers import PROVIDERS, provider_named
 from hermes_jobs.llm.server_windows import ServerWindows, is_near
 from hermes_jobs.llm.windows import estimated_tokens

@@ -24,15 +24,12 @@ from hermes_jobs.kernel.turns.commands import EndWait
 from hermes_jobs.kernel.turns.session import is_session
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
-from hermes_jobs.runtime.relay import Relay, Sender, is_elected
+from hermes_jobs.runtime.relay import POLL_SECONDS, Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning
 from hermes_jobs.runtime.worker_lease import WorkerLease
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
-MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
-MAX_POLL_SECONDS = 1.0  # seconds
 PROBE_EVERY = 10.0  # seconds between probes of the broker
 PROBE_AWAY_EVERY = 2.0  # seconds between them while it is unreachable
 OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
@@ -71,6 +68,7 @@ class MaintenanceThread:
         self._without_broker: frozenset[str] = frozenset()
         self._observed_at = float("-inf")
         self._poll_at = float("-inf")
+        self._relays = False
         self._hurried_at = float("-inf")
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
@@ -102,17 +100,19 @@ class MaintenanceThread:
             if self._place is not None:
                 self._place.adjust()
         self._broker.follow()
-        if not self._is_elected():
+        self._relays = self._is_elected()
+        if not self._relays:
             self._relay.remember(self._unsent(news))
             return
         self._relay.send_now(self._unsent(news))
         if now - self._corrected_at >= CORRECT_EVERY:
             self._corrected_at = now
             self._fast_clocks.end()
+        if news:
+            self._poll_at = min(self._poll_at, now + POLL_SECONDS)
         if now >= self._poll_at:
             self._relay.poll()
-            took = self._engine.clock.monotonic() - now
-            self._poll_at = now + max(POLL_SECONDS, min(took / MAX_POLL_SHARE, MAX_POLL_SECONDS))
+            self._poll_at = now + self._relay.rest(self._engine.clock.monotonic() - now)
 
     def reclaim(self) -> None:
         """Reclaim the steps of dead workers; store the list of running ones."""
@@ -141,13 +141,20 @@ class MaintenanceThread:
             self._stopping.wait(max(0.0, self._hurried_at + BREATH - now))
             self._hurried_at = now
 
+    def _rest(self) -> float:
+        """Seconds until a round has something to do other than what is recorded meanwhile."""
+        at = self._observed_at + OBSERVE_EVERY
+        if self._relays:
+            at = min(at, self._poll_at)
+        return max(0.0, at - self._engine.clock.monotonic())
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
                 self.tick()
                 self._throttle()
                 if not self._stopping.is_set():
-                    self._engine.log.wait(self._follower.position, POLL_SECONDS)
+                    self._engine.log.wait(self._follower.position, self._rest())
                 self._outage.ends()
             except LogUnavailable as error:
                 self._outage.begins(error)

@@ -16,6 +16,10 @@ from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.log.log import EventLog, WorkerRow
 from hermes_jobs.kernel.turns.steps import Queue, Step
 
+POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
+MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
+MAX_POLL_SECONDS = 1.0  # seconds; also between them while nothing is due
+MIN_POLL_SECONDS = 0.02  # seconds before a timer that has expired meanwhile
 PATIENCE = 1.0  # seconds until an unclaimed step is sent again
 LONGEST = 30.0  # longest interval in seconds between two messages for the same step
 FEW = 4  # streams; for more, one query of all due steps is cheaper than one per stream
@@ -117,6 +121,14 @@ class Relay:
             seen.at, seen.wait = now + seen.wait, min(seen.wait * 2, LONGEST)
             seen.sent = seen.again = True
         return len(late)
+
+    def rest(self, took: float) -> float:
+        """Seconds until the next poll, after one that took so many seconds and without news of the log."""
+        if self._seen:
+            return max(POLL_SECONDS, min(took / MAX_POLL_SHARE, MAX_POLL_SECONDS))
+        timer = self._log.next_due_at()
+        until = MAX_POLL_SECONDS if timer is None else timer - self._clock.now()
+        return max(MIN_POLL_SECONDS, min(until, MAX_POLL_SECONDS))
 
     def _due_in(self, streams: Collection[str]) -> list[Step]:
         now = self._clock.now()

@@ -14,8 +14,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from hermes_jobs.text.patterns import compile_later
+
 DEPTH = 8
-_MARKS = re.compile(r"[\\%&]")
+_MARKS = compile_later(r"[\\%&]")
 
 # One code point each. A byte that is no UTF-8 is read as Latin-1: JavaScript's `escape` writes those.
 _HEX = "[0-9a-fA-F]"
@@ -38,10 +40,10 @@ _URL = (
 )
 _HTML = r"&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});"
 
-_ALL = re.compile(f"{_LATIN_1}|{_URL}|{_HTML}")
-_ALL_BYTES = re.compile(f"{_UTF_8}|{_URL}|{_HTML}")
-_JSON_ALONE = re.compile(f"{_LATIN_1}")
-_BYTES = re.compile(rf"\\(?:x[c-fC-F]{_HEX}\\x[89abAB]|[0-3][0-7]{{2}})")
+_ALL = compile_later(f"{_LATIN_1}|{_URL}|{_HTML}")
+_ALL_BYTES = compile_later(f"{_UTF_8}|{_URL}|{_HTML}")
+_JSON_ALONE = compile_later(f"{_LATIN_1}")
+_BYTES = compile_later(rf"\\(?:x[c-fC-F]{_HEX}\\x[89abAB]|[0-3][0-7]{{2}})")
 _LETTERS = dict(zip("abefnrtv0", "\a\b\x1b\f\n\r\t\v\0", strict=True))
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
+from hermes_jobs.text.patterns import compile_later
+
 _NAMES = ("memory-context", "persisted-output", "context-summary", "open-todos", "tool_call", "tool_response")
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"
 _BLANK = rf"[\s{_INVISIBLE}]{{0,8}}"
 _BESIDE = rf"[\s*_{_INVISIBLE}-]{{0,8}}"
 _TOOL, _RESULT = (rf"[{_INVISIBLE}]{{0,2}}".join(word) for word in ("tool", "result"))
-_MARK = re.compile(
+_MARK = compile_later(
     rf"(?P<angle>[<＜]){_BLANK}(?=/?{_BLANK}(?:{'|'.join(re.escape(name) for name in _NAMES)})\b)"
     rf"|(?P<square>[\[［])(?={_BLANK}{_TOOL}{_BLANK}{_RESULT}\b|{_BESIDE}{_TOOL}{_BESIDE}{_RESULT}\**:\s"
     rf"|{_BLANK}(?-i:SYSTEM)\b|{_BLANK}system\s(?:message|note|notice|prompt|override|update)\b)",

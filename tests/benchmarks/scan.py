@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 
 DATA = Path(__file__).parent / "data"
 

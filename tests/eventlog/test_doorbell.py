@@ -105,10 +105,35 @@ def test_a_log_that_rarely_polls_is_woken_by_another_writer(
 ) -> None:
     url = sqlite_url(tmp_path / "events.db")
     waiting, writing = (open_log(url, notifier_folder=folder) for _ in range(2))
-    monkeypatch.setattr(waiting._database, "poll_seconds", 3 * PATIENCE)
+    monkeypatch.setattr(waiting._database, "rung_poll_seconds", 3 * PATIENCE)
     with ThreadPoolExecutor(1) as pool:
         news = pool.submit(waiting.wait, 0, 2 * PATIENCE)
         wait_until(lambda: any(folder.glob("[!.]*")), "somebody listens")
+        writing.append(append(write("session-a", "one")))
+        assert news.result(PATIENCE)
+    waiting.close()
+    writing.close()
+
+
+def test_a_writer_that_does_not_ring_is_noticed_all_the_same(tmp_path: Path, folder: Path) -> None:
+    url = sqlite_url(tmp_path / "events.db")
+    waiting, killed_before_it_rings = open_log(url, notifier_folder=folder), open_log(url)
+    with ThreadPoolExecutor(1) as pool:
+        news = pool.submit(waiting.wait, 0, 2 * PATIENCE)
+        wait_until(lambda: any(folder.glob("[!.]*")), "somebody listens")
+        killed_before_it_rings.append(append(write("session-a", "one")))
+        assert news.result(PATIENCE)
+    waiting.close()
+    killed_before_it_rings.close()
+
+
+def test_a_log_without_a_pipe_polls_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    url = sqlite_url(tmp_path / "events.db")
+    waiting, writing = open_log(url, notifier_folder=tmp_path / "file"), open_log(url)
+    monkeypatch.setattr(waiting._database, "rung_poll_seconds", 3 * PATIENCE)
+    with ThreadPoolExecutor(1) as pool:
+        news = pool.submit(waiting.wait, 0, 2 * PATIENCE)
         writing.append(append(write("session-a", "one")))
         assert news.result(PATIENCE)
     waiting.close()

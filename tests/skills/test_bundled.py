@@ -13,7 +13,7 @@ from hermes_jobs.features.skills.catalog import SkillCatalog
 from hermes_jobs.features.skills.guard import examine
 from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.kernel.log.log import EventLog
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 from hermes_jobs.text.tokens import tokens
 from tests.skills.hosts import Host
 

@@ -11,7 +11,17 @@ from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.steps import Step
-from hermes_jobs.runtime.relay import FEW, LONGEST, MOST_DUE, MOST_OUT, REMEMBERED_SECONDS, Relay, is_elected
+from hermes_jobs.runtime.relay import (
+    FEW,
+    LONGEST,
+    MAX_POLL_SECONDS,
+    MOST_DUE,
+    MOST_OUT,
+    POLL_SECONDS,
+    REMEMBERED_SECONDS,
+    Relay,
+    is_elected,
+)
 from tests.engine.simulation import (
     CountedIds,
     Gates,
@@ -64,6 +74,11 @@ class Scene:
 @pytest.fixture
 def scene(log: EventLog) -> Scene:
     return Scene(log)
+
+
+def finish_the_first_turn(scene: Scene) -> None:
+    for step in ("t1-prefetch", "t1-1", "t1-record"):
+        scene.engine.run("session-s1", step)
 
 
 def test_steps_of_a_process_without_a_broker_are_sent_at_once(scene: Scene) -> None:
@@ -192,9 +207,7 @@ def test_a_step_that_a_later_one_has_overtaken_is_sent_again_however_busy_the_la
 
 
 def test_a_claimed_step_is_not_sent(scene: Scene) -> None:
-    scene.engine.run("session-s1", "t1-prefetch")
-    scene.engine.run("session-s1", "t1-1")
-    scene.engine.run("session-s1", "t1-record")
+    finish_the_first_turn(scene)
     scene.time += 100
     assert scene.relay.poll() == 0
 
@@ -215,6 +228,10 @@ def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scen
     write = StreamWrite(stream="session-s9", events=(said,), expected=0, due=(timer,))
     log.append(Append(meta=EventMeta(worker="w"), recorded_at=iso(1_000.0), writes=(write,)))
     assert scene.relay.poll() == 0
+    finish_the_first_turn(scene)
+    scene.relay.poll()
+    scene.time = 1_004.5
+    assert scene.relay.rest(0.0) == pytest.approx(0.5)
     scene.time = 1_005.0
     scene.relay.poll()
     assert "t9-1" in scene.broker.again
@@ -222,6 +239,14 @@ def test_a_timer_is_sent_as_soon_as_its_time_has_come(log: EventLog, scene: Scen
 
 def worker(name: str, *queues: str) -> WorkerRow:
     return WorkerRow(id=name, name=name, locks="l", queues=queues, beats=0, build_level=1)
+
+
+def test_while_nothing_is_due_it_polls_rarely(scene: Scene) -> None:
+    scene.relay.poll()
+    assert scene.relay.rest(0.0) == POLL_SECONDS
+    finish_the_first_turn(scene)
+    scene.relay.poll()
+    assert scene.relay.rest(0.0) == MAX_POLL_SECONDS
 
 
 def test_one_of_the_workers_that_consume_queues_is_elected() -> None:

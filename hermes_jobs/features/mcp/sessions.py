@@ -45,7 +45,7 @@ from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, Clock, ToolContex
 from hermes_jobs.kernel.events import SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
-from hermes_jobs.text.scan import redact_findings
+from hermes_jobs.text.scan.scanner import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 from hermes_jobs.tools.tool import Tool
 from hermes_jobs.tools.toolbox import Toolbox

@@ -15,7 +15,7 @@ from hermes_jobs.kernel.engine.ports import Recalled
 from hermes_jobs.kernel.events import RecalledItem, RecallTrack
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.text.entities import names_it
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 from hermes_jobs.text.search.function_words import function_roots
 from hermes_jobs.text.search.fusion import Fused, fused
 from hermes_jobs.text.search.question import is_unspaced, roots

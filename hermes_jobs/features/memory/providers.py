@@ -17,7 +17,7 @@ from hermes_jobs.kernel.engine.repository import EventsOf
 from hermes_jobs.kernel.engine.session_info import kind_of, session_info
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.text.scan import redact_findings
+from hermes_jobs.text.scan.scanner import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, head, token_weight
 
 logger = logging.getLogger(__name__)

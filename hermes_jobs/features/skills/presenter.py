@@ -14,7 +14,7 @@ from hermes_jobs.features.skills.rules.skill import MAIN_FILE
 from hermes_jobs.features.skills.write_request import SkillWriteRequest
 from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 
 INDEX_CHARACTERS = 30_000  # a larger index has only names
 GENERAL = "general"  # the heading of skills without a category

@@ -180,7 +180,7 @@ def _text(file: Path) -> str:
 
 
 def _suspected(what: str, text: str) -> Iterator[Brought]:
-    from hermes_jobs.text.scan import scan
+    from hermes_jobs.text.scan.scanner import scan
 
     for finding in scan(text):
         detail = f"{finding.rule}: {finding.excerpt}"

@@ -6,7 +6,6 @@ import math
 import os
 import re
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +52,8 @@ class FolderParam(TextParam):
     name = "folder"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from pathlib import Path
+
         text = super().convert(value, param, ctx)
         try:
             path = Path(text).expanduser().resolve()
@@ -78,6 +79,8 @@ class SchemaParam(TextParam):
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from pathlib import Path
+
         from hermes_jobs.text.json_schema import compact, schema_fault
 
         text = super().convert(value, param, ctx)

@@ -69,6 +69,9 @@ class Database(Protocol):
     poll_seconds: float
     """How long a change by another process may stay unnoticed by a waiting one."""
 
+    rung_poll_seconds: float
+    """The same for one that has a doorbell: how long if the bell was not heard, or not rung."""
+
     durable_always: bool
     """Whether processes may continue after a crash of the database's machine. If so, no event is visible to a
     reader before it is on disk."""

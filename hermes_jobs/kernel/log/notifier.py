@@ -32,22 +32,23 @@ class ProcessNotifier:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def subscribe(self, on_notification: Callable[[], None]) -> None:
-        """Call `on_notification` in a thread whenever another process notifies.
+    def subscribe(self, on_notification: Callable[[], None]) -> bool:
+        """Call `on_notification` in a thread whenever another process notifies; whether that can be.
 
         Has no effect on a second call, or if no pipe can be made.
         """
         with self._lock:
             if self._thread is not None or self._closing.is_set():
-                return
+                return bool(self._own)
             self._thread = threading.Thread(
                 target=self._run, args=(on_notification,), name="notifier", daemon=True
             )
             try:
                 self._create_pipe()
             except OSError:
-                return
+                return False
             self._thread.start()
+            return True
 
     def notify(self) -> None:
         """Notify all other processes. Never blocks or raises; removes the pipes of dead processes."""

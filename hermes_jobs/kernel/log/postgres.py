@@ -83,7 +83,7 @@ _STATUS = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
 class PostgresDatabase:
     """One schema of one server."""
 
-    poll_seconds = 0.05
+    poll_seconds = rung_poll_seconds = 0.05  # those of other hosts do not ring here
     durable_always = True
 
     def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:

@@ -133,8 +133,9 @@ class SqlEventLog:
         return position
 
     def wait(self, after: int, seconds: float) -> bool:
-        if self._notifier is not None:
-            self._notifier.subscribe(self._on_notification)
+        has_doorbell = self._notifier is not None and self._notifier.subscribe(self._on_notification)
+        database = self._database
+        poll_seconds = database.rung_poll_seconds if has_doorbell else database.poll_seconds
         deadline = time.monotonic() + seconds
         while True:
             written, pulse = self._written, self._change_counter()
@@ -144,7 +145,7 @@ class SqlEventLog:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
                     return False
-                self._wait_for_write(written, min(remaining, self._database.poll_seconds))
+                self._wait_for_write(written, min(remaining, poll_seconds))
 
     def wait_for_others(self, seconds: float) -> bool:
         rung = self._notified.wait(seconds)

@@ -39,7 +39,7 @@ class TransactionLog(SqlEventLog):
 class _OpenTransaction:
     """The `Database` inside a transaction: one connection for everything."""
 
-    poll_seconds = 0.0
+    poll_seconds = rung_poll_seconds = 0.0
     durable_always = False
 
     def __init__(self, connection: Connection) -> None:

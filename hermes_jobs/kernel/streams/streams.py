@@ -158,7 +158,9 @@ def purpose_of(stream: str) -> str:
 
 
 def _kind_of(stream: str) -> StreamKind:
-    for kind in kinds():
-        if stream.startswith(kind.prefix):
-            return kind
+    # A feature's modules are imported for its streams only.
+    for known in (lambda: _KINDS, kinds):
+        for kind in known():
+            if stream.startswith(kind.prefix):
+                return kind
     raise Corrupt(f"{stream!r} is not a stream of a known kind.")

@@ -3,8 +3,3 @@
 A pattern is no proof: the scan keeps known tricks out and reports them, and nothing else relies on it. Rules
 ask for combinations, so that ordinary text about security, prompts and shells passes.
 """
-
-from __future__ import annotations
-
-from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, Severity
-from hermes_jobs.text.scan.scanner import redact_findings, scan, scan_skill_file

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 from tests.tables import each_row
 
 ENTRIES = (Path(__file__).parent / "innocent.txt").read_text("utf-8").splitlines()

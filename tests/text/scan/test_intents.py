@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.scan import redact_findings, scan
 from hermes_jobs.text.scan.acts import acts
 from hermes_jobs.text.scan.lexicon import lexicon
+from hermes_jobs.text.scan.scanner import redact_findings, scan
 
 HERE = Path(__file__).parent
 INTENTS = [line.split("\t", 1) for line in (HERE / "intents.txt").read_text("utf-8").splitlines()]

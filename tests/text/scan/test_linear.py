@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hermes_jobs.text.scan import scan
 from hermes_jobs.text.scan.rules import MOST_REPEATS, bounded, scan_rules, skill_rules
+from hermes_jobs.text.scan.scanner import scan
 from tests.tables import each_row
 
 SHAPES = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 from tests.tables import each_row
 
 TRICKS = [

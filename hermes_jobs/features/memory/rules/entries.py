@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.features.memory import events as e
 from hermes_jobs.features.memory.rules.memory import OBSERVATION, SEPARATOR, TARGETS, Limits, Memory
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 
 USUAL: Mapping[e.MemoryTarget, e.MemoryClass] = {"user": "identity", "memory": "episodic"}
 CONFIRMATION = 20  # a confirmation moves an entry up as if it had been written so many writes later

@@ -21,7 +21,7 @@ from hermes_jobs.features.memory.rules.memory import OBSERVATION, STREAM, TARGET
 from hermes_jobs.features.memory.rules.supersession import Slots, named
 from hermes_jobs.features.memory.rules.writes import checked
 from hermes_jobs.kernel.streams.decision import StateLoader, StreamEvents
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 
 MOST = 20  # observations of one answer
 LONGEST = 300  # characters of one

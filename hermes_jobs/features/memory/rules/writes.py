@@ -29,7 +29,7 @@ from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, Str
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import pluralize
-from hermes_jobs.text.scan import scan
+from hermes_jobs.text.scan.scanner import scan
 
 MemoryAction = Literal["add", "replace", "remove"]
 
