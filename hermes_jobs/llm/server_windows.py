@@ -18,8 +18,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-import openai
-
+from hermes_jobs.llm.openai_sdk import openai
 from hermes_jobs.llm.transport import Address
 
 SECONDS = 5.0
