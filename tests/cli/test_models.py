@@ -116,7 +116,7 @@ def test_doctor_tries_the_model_and_shows_the_cost(home: Home, model_server: Mod
     found = {check["check"]: check for check in told.json["checks"] if check["check"].startswith("live.")}
     assert told.code == 0
     assert [name.removeprefix("live.") for name in found] == [
-        *("call", "streaming", "tools", "reasoning", "caching", "usage", "price", "cost")
+        *("window", "call", "streaming", "tools", "reasoning", "caching", "usage", "price", "cost")
     ]
     assert all(check["status"] == "ok" for check in found.values()), found
     assert found["live.cost"]["message"].startswith("this check took 3 calls, ")

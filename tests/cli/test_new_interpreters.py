@@ -74,6 +74,14 @@ DETERMINISTIC = """
     skills show none
     skills undo none
     tools --json
+    changed .
+    trigger none
+    triggers add ci --task Look
+    triggers list --json
+    triggers show none
+    triggers pause none
+    triggers resume none
+    triggers remove none
     turns approve t1
     turns answer t1 --decline
     turns cancel t1

@@ -15,6 +15,7 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 BEFORE, AFTER = "before.json", "after.json"
 MAX_FILES = 50_000
@@ -139,6 +140,6 @@ class SeenStore:
 def decode(state: bytes) -> dict[str, Seen]:
     """What was seen under each key; nothing where it cannot be read."""
     try:
-        return msgspec.json.decode(state, type=dict[str, Seen]) if state else {}
+        return msgspec.json.decode(state, type=described(dict[str, Seen])) if state else {}
     except msgspec.DecodeError:
         return {}

@@ -14,6 +14,7 @@ from hermes_jobs.features.triggers.rules.trigger import TriggerStatus
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
+from hermes_jobs.system.struct_types import described
 
 
 class Triggers:
@@ -129,7 +130,7 @@ def select_trigger(connection: Connection, name: str) -> TriggerView:
     return value_of(
         TriggerView,
         rows[0],
-        plan=msgspec.json.decode(rows[0]["plan"], type=e.TriggerPlan),
+        plan=msgspec.json.decode(rows[0]["plan"], type=described(e.TriggerPlan)),
         num_turns=count,
         last=newest[0] if newest else None,
     )

@@ -78,6 +78,7 @@ FIRST = tuple(name for name in _DAY_ONE if name in COMMANDS)
 
 _ORDER = {
     "Talk": (),
+    "Schedule": ("triggers", "trigger", "changed"),
     "Inspect": ("show", "sessions", "experiments", "usage", "report", "reviews", "queues"),
     "Knowledge": ("skills", "agents"),
     "Permissions": ("approvals", "processes"),

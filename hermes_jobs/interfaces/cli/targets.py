@@ -31,6 +31,8 @@ def stored_targets(texts: Sequence[str]) -> tuple[str, ...]:
 
     Raises `Rejected` for an invalid one.
     """
+    if not texts:
+        return ()
     from hermes_jobs.features.deliveries.api import parse_target
 
     return tuple(dict.fromkeys(parse_target(_absolute(text)).text for text in texts))
@@ -46,6 +48,8 @@ def _absolute(text: str) -> str:
 def warn_of_undeliverable(context: CliContext, targets: Sequence[str]) -> None:
     """Warn if answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
     required secret."""
+    if not targets:
+        return
     from hermes_jobs.bootstrap.workers import statuses
     from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
     from hermes_jobs.features.deliveries.api import WEBHOOK_SECRET as SECRET
