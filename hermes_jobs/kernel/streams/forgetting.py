@@ -59,7 +59,7 @@ NAMES = frozenset({
     "results", "review", "role", "root", "rule", "rules", "said_at",
     "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
     "stopped_by", "stream", "task",
-    "timezone", "timing", "tool_call", "toolsets", "turn", "withheld", "worker",
+    "timezone", "timing", "tool_call", "toolsets", "trigger", "turn", "withheld", "worker",
 })
 # fmt: on
 """Fields that hold names in every type."""
@@ -68,7 +68,14 @@ _TEXTS = frozenset(
 )
 """Fields that hold texts although they are called like names."""
 _MORE_NAMES = frozenset(
-    {("SessionEnded", "reason"), ("CallPattern", "tool"), ("Attachment", "sent"), ("Attachment", "text")}
+    {
+        ("SessionEnded", "reason"),
+        ("CallPattern", "tool"),
+        ("Attachment", "sent"),
+        ("Attachment", "text"),
+        ("ConditionEnded", "seen"),
+        ("ScheduleFired", "seen"),
+    }
 )
 _ARGUMENTS = frozenset(
     {
