@@ -1,12 +1,6 @@
 """Commands of a developer's day, none of which may stop to ask."""
 
 EVERYDAY = r"""
-python3 -m http.server --bind 127.0.0.1 8000
-php -S localhost:8080
-uvicorn app:app --host 127.0.0.1 --reload
-python manage.py runserver
-curl -s http://0.0.0.0:8000/health
-grep -rn '0.0.0.0' src
 git status
 git status --short --branch
 git diff
