@@ -213,9 +213,10 @@ RATED_CONVERSATION = {**CONVERSATION, "ratings": list}
 IMPORTED = {"num_events": int, "streams": list, "known": list, "rested": dict}
 VIEWS = {"last_position": int, "generations": list, "stopped": MAYBE_TEXT}
 VERIFIED = {
-    **dict.fromkeys(("num_events", "num_streams", "num_steps", "num_forgotten"), int),
+    **dict.fromkeys(("num_events", "num_streams", "num_steps", "num_forgotten", "num_blobs"), int),
     "findings": [],
     "unread": list,
+    "opaque": list,
 }
 FORGOTTEN = {
     "forgetting": MAYBE_TEXT,
