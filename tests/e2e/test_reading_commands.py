@@ -40,6 +40,7 @@ READS = """
     export --format sharegpt -
     help files
     inbox list --all
+    inbox show {delivery}
     mcp list
     mcp resources
     mcp show test
@@ -76,6 +77,7 @@ READS = """
     sessions search tea
     sessions show {session}
     sessions summary {session}
+    show {turn}
     service install --print
     service status
     skills list
@@ -85,6 +87,9 @@ READS = """
     skills show brew --json
     skills show pour
     skills why brew
+    tools
+    triggers list
+    triggers show release
     turns diff {turn}
     turns follow {turn}
     turns list --all
@@ -100,7 +105,7 @@ READS = """
 """
 WRITES = """
     approvals accept, approvals add, approvals remove
-    backup, chat, config edit, config set, config unset, down, export
+    backup, changed, chat, config edit, config set, config unset, down, export
     experiments cancel, experiments new, experiments run
     import, inbox read
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
@@ -111,6 +116,7 @@ WRITES = """
     send, service remove
     sessions compress, sessions consolidate, sessions end, sessions fork, sessions rename
     setup, skills approve, skills deny, skills install, skills undo, skills update
+    trigger, triggers add, triggers pause, triggers remove, triggers resume
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
     turns replay, turns retry, up
     log views rebuild, restore, run beat, run flower, run gateway telegram, run worker
@@ -162,12 +168,14 @@ def names(home: Home, model_server: ModelServer) -> dict[str, str]:
     for line in (
         "memory add 'Likes tea'",
         "experiments new first --turns newest:1 --variants variants.yaml",
-        "send -q 'Hello.'",
+        "send -q --deliver cli 'Hello.'",
         "mcp test test",
+        "triggers add release --task 'Make a release.'",
     ):
         ran = home.run(*shlex.split(line))
         assert ran.code == 0, ran
     schedule = home.run("schedule", "add", "--yes", "--json", "every day at 9 say hello").json
+    (delivered,) = home.run("inbox", "list", "--all", "--json").json
     curated = home.run("reviews", "curate", "--json", "--wait")
     assert curated.code == 0, curated
     (home.path / "memories" / "MEMORY.md").write_text("Likes coffee\n")
@@ -180,6 +188,7 @@ def names(home: Home, model_server: ModelServer) -> dict[str, str]:
         "session": turn["session"],
         "schedule": schedule["schedule"],
         "review": curated.json["review"],
+        "delivery": delivered["delivery"],
     }
 
 

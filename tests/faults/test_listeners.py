@@ -115,11 +115,11 @@ def test_a_context_engine_has_the_same_state_and_tools_in_every_worker(
     model_server.follow(asks_its_engine)
     crew.start_one(0)
     session = home.send("question 0")["session"]
-    home.send("-s", session, "question 1 " + "word " * 30)
+    home.send("-s", session, "question 1 " + "word " * 90)
     crew.kill(0)
     crew.start_one(1)
     for number in range(2, 5):
-        home.send("-s", session, f"question {number} " + "word " * 30)
+        home.send("-s", session, f"question {number} " + "word " * 90)
     assert home.run("sessions", "end", session).code == 0
     crew.finish()
 

@@ -74,8 +74,9 @@ def attached_lines(attachments: Iterable[Attachment]) -> Iterator[str]:
 
 
 def text_of(text: str, attachments: Iterable[Attachment]) -> str:
-    """The message's text; the names where it has none."""
-    return text or f"[{', '.join(attachment.file_name for attachment in attachments)}]"
+    """The message's text; the names of what goes beside it where it has none."""
+    names = ", ".join(attachment.file_name for attachment in attachments)
+    return text or (f"[{names}]" if names else "")
 
 
 @contextmanager
