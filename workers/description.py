@@ -65,12 +65,16 @@ def root_of(step: Step, state: StreamState | None) -> str:
     return place.payers[0].turn if place is not None else turn
 
 
-def waiting_for(state: StreamState | None, step_id: str) -> str:
-    """The command that answers what calls of the step ask a person; empty where nobody is asked."""
+def came_of(state: StreamState | None, step_id: str) -> str:
+    """What came of a step that is done: the command that answers what its calls ask a person, or that its
+    tool has reported an error. Empty for anything else.
+    """
     turn = state.current if isinstance(state, Session) else None
     if turn is None or turn.cancelled_by is not None:
         return ""
     for call in turn.calls:
+        if call.id == step_id and call.failed:
+            return "done: the tool reported an error, which the model reads"
         if call.waits_for_person and (call.id == step_id or call.id.startswith(f"{step_id}-")):
             asks, verb = ("an answer", "answer") if call.waits_for_input else ("approval", "approve")
             return f"waits for {asks}: hermes-jobs turns {verb} {turn.id}"

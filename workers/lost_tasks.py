@@ -15,7 +15,7 @@ from celery.events.state import State, Task
 from kombu.utils.encoding import safe_repr
 
 from hermes_jobs.errors import LogUnavailable
-from workers.tasks import RESULTS
+from workers.tasks import RESULTS, Abandoned
 
 CHECK_SECONDS = 2.0
 NOT_RUN = safe_repr(RESULTS["not_due"])
@@ -107,8 +107,9 @@ def following_task(task: Task, steps: Mapping[str, list[Task]]) -> Task | None:
 
 def reason(task: Task, following: Task | None) -> str:
     """What Flower shows as the task's exception."""
-    gone = f"WorkerLost: {worker_of(task)} is gone"
-    return gone if following is None else f"{gone}; taken over by task {following.uuid}"
+    gone = f"{worker_of(task)} is gone"
+    text = gone if following is None else f"{gone}; taken over by task {following.uuid}"
+    return repr(Abandoned(text))
 
 
 def _is_open(task: Task) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Celery, Task
+from celery.exceptions import Retry
 
 from hermes_jobs.kernel.engine.claims import StepResult
 from hermes_jobs.kernel.engine.engine import Engine
@@ -15,7 +16,7 @@ from hermes_jobs.kernel.turns.session import is_session
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND, Step, StepKind
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from workers.description import command_for, failure_of, waiting_for
+from workers.description import came_of, command_for, failure_of
 from workers.dispatch import CeleryDispatcher
 
 RESERVED_THREADS = 8  # threads that model calls and tools cannot take
@@ -64,14 +65,23 @@ RESULTS: dict[StepResult, str] = {
     "not_yet": "not due yet",
     "other_worker": "left to a process that has a key or an address which this worker lacks",
     "held_up": "waits for budget that other calls have reserved",
-    "abandoned": "given back: this worker stops",
-    "discarded": "too late: another worker has taken over",
 }
 """What Flower shows as a task's result."""
 
 
 class StepFailed(Exception):
     """An attempt of a step has failed: Flower shows that state, with the error's kind and its first line."""
+
+
+class Discarded(Exception):
+    """An attempt has come to its end after another worker had taken its step over: FAILURE in Flower."""
+
+
+class Abandoned(Retry):
+    """An attempt has ended without an outcome: RETRY in Flower, or FAILURE if its worker was killed."""
+
+    def __repr__(self) -> str:
+        return f"Abandoned({self.message!r})"
 
 
 class TaskRunner:
@@ -99,17 +109,28 @@ class TaskRunner:
     def run(self, task: Task, step_id: str) -> str:
         """Run a step if it is due, unclaimed and within its kind's limit; else end the task's chain.
 
-        Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure.
+        Returns what came of it, in words. Raises `StepFailed` if its recorded outcome is a failure,
+        `Discarded` if its outcome came too late, `Abandoned` if it has none.
         """
         stream = self._stream_of(step_id) if self.open and self._lease.is_valid else None
         step = Step(id=step_id, stream=stream or "", kind=task.name)
         performed: StepResult = "not_due" if stream is None else self._run_step(task, step)
         if performed != "done":
             task.request.chain = None
-        if performed == "failed":
-            raise StepFailed(self._failure(step))
-        asked = waiting_for(self.engine.sessions.cached(step.stream), step_id) if performed == "done" else ""
-        return asked or RESULTS[performed]
+        match performed:
+            case "failed":
+                raise StepFailed(self._failure(step))
+            case "discarded":
+                command = command_for(self.engine, step.stream, step.id)
+                raise Discarded(
+                    f"too late: another worker has taken over, or the step was changed ({command})"
+                )
+            case "abandoned":
+                raise Abandoned("given back: another task does the step")
+            case "done":
+                state = self.engine.sessions.cached(step.stream)
+                return came_of(state, step_id) or RESULTS[performed]
+        return RESULTS[performed]
 
     def _failure(self, step: Step) -> str:
         text = failure_of(self.engine, step.stream, step.id, self._redact)
@@ -161,6 +182,6 @@ def register(app: Celery, runner: TaskRunner) -> None:
 
 
 def _register_step(app: Celery, kind: str, runner: TaskRunner) -> None:
-    @app.task(name=kind, bind=True, throws=(StepFailed,))
+    @app.task(name=kind, bind=True, throws=(StepFailed, Discarded))
     def step(self: Any, step_id: str) -> str:
         return runner.run(self, step_id)

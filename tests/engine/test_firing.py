@@ -187,7 +187,7 @@ def test_an_edit_between_claim_and_append_wins_and_the_old_time_has_no_run(offic
     engine = office.engine()
     engine._parts = StepParts(handlers={"schedule.fire": _Late(engine, lambda: other.change(edit, "test"))})
 
-    assert engine.run(row.step.stream, row.step.id) == "not_due"
+    assert engine.run(row.step.stream, row.step.id) == "discarded"
     assert office.of(schedules_events.ScheduleFired) == []
     assert office.schedule.next_due == MONDAY + 9 * HOUR
     assert [step.step.not_before for step in office.log.steps(stream_of("p1"))] == [MONDAY + 9 * HOUR]

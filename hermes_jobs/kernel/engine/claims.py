@@ -23,7 +23,8 @@ StepResult = Literal[
 ]
 """The result of running a step. `not_due`: it is not due, or claimed by another worker. `failed`: for good,
 without an automatic retry. `other_worker`: another live process has a secret or an address that this one
-lacks, and runs it. `held_up`: it waits for budget that other calls have reserved."""
+lacks, and runs it. `held_up`: it waits for budget that other calls have reserved. `abandoned`: it has no
+outcome, and is due again. `discarded`: its outcome came after the claim was lost."""
 
 
 class StepClaims:

@@ -282,7 +282,7 @@ class Engine:
         try:
             return self._outcomes.apply(decision, row, turns_on)
         except StepLost:
-            return "not_due"
+            return "discarded"
         except LogUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - as above
