@@ -52,6 +52,7 @@ def run(
 
     from workers.app import make_app
     from workers.flower_hosts import GuardedFlower, Hosts
+    from workers.flower_queues import add_page, templates
 
     for name, value in DEFAULTS.items():
         setattr(default_options, name, value)
@@ -63,7 +64,9 @@ def run(
     extract_settings()
     setup_logging()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
-    flower = GuardedFlower(Hosts(address, hosts), capp=app, options=default_options, **settings)
+    extended = {**settings, "template_loader": templates()}
+    flower = GuardedFlower(Hosts(address, hosts), capp=app, options=default_options, **extended)
+    add_page(flower, application, default_options.url_prefix)
     _end_lost_tasks(flower, application)
     try:
         flower.start_http_server()

@@ -7,7 +7,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import stream_of
 from tests.model_script import Action, Answer, Hold, Refuse, Seen
-from tests.reviews.talker import CHECKPOINT, is_flush, is_review, is_summary
+from tests.reviews.talker import CHECKPOINT, is_flush, is_review, is_summary, saving
 from tests.tools.support import wait_until
 
 CONCURRENCY = 3
@@ -20,6 +20,7 @@ ENVIRON = {
 }
 LONG = "blah " * 400
 NOTHING = Answer(text="Nothing to save.")
+FACT = "Prefers pears."
 SHOWN = {
     ("review.memory", "SUCCESS"),
     ("review.memory", "FAILURE"),
@@ -32,7 +33,7 @@ SHOWN = {
 
 
 def scene(seen: Seen) -> Action:
-    """What is sad fails, what is slow is held until the server's release."""
+    """What is sad fails, what is slow is held until the server's release, of what is glad a fact is kept."""
     said = str(seen.messages)
     if is_flush(seen):
         return NOTHING
@@ -41,7 +42,9 @@ def scene(seen: Seen) -> Action:
     if is_review(seen):
         if "sad" in said:
             return Refuse(status=400, message="no such model")
-        return Hold(answer=NOTHING) if "slow" in said else NOTHING
+        if "slow" in said:
+            return Hold(answer=NOTHING)
+        return saving(FACT) if seen.rounds == 0 else NOTHING
     return Answer(text=f"Yes. {LONG}")
 
 

@@ -136,10 +136,10 @@ def _queue_load(
 
 
 def _due_since(log: EventLog, step: Step) -> float | None:
-    """When the step became due: its own time, else that of the last event of its turn that can have caused
-    it.
+    """When the step became due: its own time, else that of the event that can have caused it.
 
-    A step's row has no time. For tool calls and members, events of their siblings are ignored.
+    A step's row has no time. The cause is the last event of its turn, but not of siblings of tool calls and
+    members; for a compression its request or its flush; for anything else the last event of its stream.
     """
     from hermes_jobs.kernel import events as e
 
@@ -154,11 +154,15 @@ def _due_since(log: EventLog, step: Step) -> float | None:
         siblings = (e.ToolStarted, e.ToolFinished, e.ToolInterrupted)
     elif step.kind == "turn.reference":
         siblings = (e.ReferenceStarted, e.ReferenceReplied, e.ReferenceFailed)
-    for recorded in reversed(log.read(step.stream, after=max(0, head.version - LOOK_BACK))):
-        event = recorded.event
-        if getattr(event, "turn", None) == turn and not isinstance(event, (e.OutcomeDiscarded, *siblings)):
-            return datetime.fromisoformat(recorded.recorded_at).timestamp()
-    return None
+
+    def caused(event: e.Event) -> bool:
+        if step.kind in {"compression.flush", "compression.compress"}:
+            return isinstance(event, (e.CompressionRequested, e.ContextFlushed))
+        return getattr(event, "turn", None) == turn and not isinstance(event, (e.OutcomeDiscarded, *siblings))
+
+    newest_first = log.read(step.stream, after=max(0, head.version - LOOK_BACK))[::-1]
+    cause = next((recorded for recorded in newest_first if caused(recorded.event)), newest_first[0])
+    return datetime.fromisoformat(cause.recorded_at).timestamp()
 
 
 def queues_of(worker: LiveWorker) -> str:

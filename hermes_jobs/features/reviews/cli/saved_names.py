@@ -1,4 +1,4 @@
-"""What reviews have saved, by name: the texts of memory entries, and the names of skills."""
+"""What reviews have saved, by name: memory entries by their texts or numbers, and the names of skills."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ class _Named(msgspec.Struct):
     name: str = ""
 
 
-def saved_names(log: EventLog, reviews: Collection[str]) -> Mapping[str, str]:
-    """The names for each of the reviews that has saved something. Raises `LogUnavailable`."""
+def saved_names(log: EventLog, reviews: Collection[str], *, texts: bool = True) -> Mapping[str, str]:
+    """The names for each of the reviews that has saved something. Raises `LogUnavailable`.
+
+    Without `texts` a memory entry is named by its number in `memory log`.
+    """
     names: defaultdict[str, list[str]] = defaultdict(list)
     for recorded in log.read(STREAM) if reviews else ():
         event = recorded.event
         if isinstance(event, memory_events.MemoryAdded | memory_events.MemoryReplaced):
             writer = event.review or (event.evidence.session if event.evidence is not None else "")
             if writer in reviews:
-                names[writer].append(f"“{_short(event.content)}”")
+                entry = f"“{_short(event.content)}”" if texts else f"memory write {recorded.version}"
+                names[writer].append(entry)
     for review in reviews:
         names[review] += [f"skill {name}" for name in dict.fromkeys(_skills(log, review))]
     return {review: ", ".join(found) for review, found in names.items() if found}
