@@ -35,6 +35,7 @@ from hermes_jobs.llm.price import FREE, OwnPrices
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 
 if TYPE_CHECKING:
+    from hermes_jobs.kernel.turns.rhythm import CacheTtl
     from hermes_jobs.llm.cache_support import PromptCaching
     from hermes_jobs.llm.catalogue import DiagnosingModel, Listing
     from hermes_jobs.llm.client import AnthropicModel, EndpointModel, OpenAIModel
@@ -350,7 +351,17 @@ def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
     """How the model's endpoint caches prompts."""
     from hermes_jobs.llm.cache_support import prompt_caching
 
-    return prompt_caching(choice.provider, choice.base_url, choice.model, api_options(settings, choice))
+    found = prompt_caching(choice.provider, choice.base_url, choice.model, api_options(settings, choice))
+    return replace(found, ttl="auto") if found.ttl and settings.model.cache_ttl == "auto" else found
+
+
+def cache_ttl_of(settings: Settings, model: str) -> CacheTtl | None:
+    """How long the model's endpoint keeps a prompt, as far as that is known; None: it does not."""
+    choice = settings.choice(model)
+    found = None if choice.rehearsal else caching_of(settings, choice)
+    if found is None or found.kind in {"off", "none"}:
+        return None
+    return "1h" if found.ttl == "1h" else "5m"
 
 
 def api_options(settings: Settings, choice: Choice) -> ApiOptions:
@@ -365,7 +376,7 @@ def api_options(settings: Settings, choice: Choice) -> ApiOptions:
         reasoning_effort=model.reasoning_effort,
         tool_calling=model.tool_calling,
         prompt_cache=model.prompt_cache,
-        cache_ttl=model.cache_ttl,
+        cache_ttl="5m" if model.cache_ttl == "auto" else model.cache_ttl,
         sees=settings.attachments.sees,
     )
 

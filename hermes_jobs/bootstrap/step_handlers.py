@@ -8,6 +8,7 @@ from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hermes_jobs.bootstrap.endpoints import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
@@ -16,6 +17,7 @@ from hermes_jobs.features.compression.engine_host import PluginContextEngines
 from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.features.compression.steps.flush import Flush
+from hermes_jobs.features.compression.steps.idle import IdleCompression
 from hermes_jobs.features.consolidation.rules import PURPOSE
 from hermes_jobs.features.consolidation.steps import Consolidate
 from hermes_jobs.features.ensembles.steps.ask_member import AskMember
@@ -194,6 +196,7 @@ class StepHandlers:
                 recall=parts.providers.recall,
                 toolsets_on=parts.toolbox.toolsets_on,
                 ensemble_of=partial(ensemble_of, self._settings),
+                follows_rhythm=self._settings.model.cache_ttl == "auto",
                 clock=self._clock,
                 ids=self._ids,
             ),
@@ -217,8 +220,22 @@ class StepHandlers:
             "turn.run_tool": RunTool(
                 parts.toolbox, save_result=parts.on_result, rules=self._rules, on_delta=parts.on_delta
             ),
-            "turn.record_usage": RecordUsage(),
+            "turn.record_usage": RecordUsage(self._idle().finish),
         }
+
+    def _idle(self) -> IdleCompression:
+        settings, models = self._settings, self._models
+        return IdleCompression(
+            sizing=self._sizing,
+            helpers=self._by_purpose.summarisers,
+            flush=models.flush,
+            pricing=models.turn.pricing,
+            ttl_of=partial(cache_ttl_of, settings),
+            clock=self._clock,
+            least=settings.compression.idle_tokens if settings.compression.enabled else None,
+            stays=settings.compression.threshold * settings.compression.target_ratio,
+            always_rests=settings.model.cache_ttl == "auto",
+        )
 
     def _of_compressions(self) -> Mapping[StepKind, StepHandler]:
         parts = self._parts
@@ -230,6 +247,7 @@ class StepHandlers:
                 flusher.pricing,
                 self._sizing,
                 flusher.window_of,
+                self._clock,
                 flusher.name,
                 before=parts.providers.before_compression,
             ),

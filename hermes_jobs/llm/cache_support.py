@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from hermes_jobs.llm.dialect import OPENAI_URL, ApiOptions, CacheTtl, first_dialect
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
+from hermes_jobs.llm.dialect import OPENAI_URL, ApiOptions, first_dialect
 from hermes_jobs.llm.providers import PROVIDERS, ProviderName
 
 Kind = Literal["marks", "automatic", "off", "none"]
@@ -18,7 +19,7 @@ class PromptCaching(msgspec.Struct, frozen=True):
     """
 
     kind: Kind
-    ttl: CacheTtl | None = None
+    ttl: CacheTtl | Literal["auto"] | None = None
     note: str = ""
 
     @property
@@ -26,7 +27,8 @@ class PromptCaching(msgspec.Struct, frozen=True):
         """A short description for users."""
         match self.kind:
             case "marks":
-                return f"marked, kept for {self.ttl}"
+                kept = "5m or 1h, by the session's rests" if self.ttl == "auto" else self.ttl
+                return f"marked, kept for {kept}"
             case "automatic":
                 return "automatic"
             case "off":

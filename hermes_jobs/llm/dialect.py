@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.llm.attachments import Takes, without_attachments
 from hermes_jobs.llm.families import (
     DEFAULT_FAMILY,
@@ -45,7 +46,6 @@ def uses_text_tool_calls(model: str) -> ToolCalling:
 
 OPENAI_URL = "https://api.openai.com/v1"
 
-CacheTtl = Literal["5m", "1h"]
 Payloads = Literal["send", "again", "replace", "omit"]
 
 

@@ -39,7 +39,9 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
     """The whole request in the endpoint's dialect."""
     messages = render(request, dialect)
     if dialect.cache is not None:
-        messages = mark_for_caching(messages, ttl=dialect.cache, tools=dialect.marks_tools)
+        messages = mark_for_caching(
+            messages, ttl=request.cache_ttl or dialect.cache, tools=dialect.marks_tools
+        )
     body: Json = {"model": request.model, "messages": messages}
     if request.offered and dialect.tool_calls == "structured":
         body["tools"] = [_tool(spec) for spec in request.offered]

@@ -83,7 +83,12 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     prompt_cache: Annotated[Literal["auto", "on", "off"], about("Cache marks; auto: for Claude models.")] = (
         "auto"
     )
-    cache_ttl: Annotated[Literal["5m", "1h"], about("How long the provider keeps a marked prefix.")] = "5m"
+    cache_ttl: Annotated[
+        Literal["5m", "1h", "auto"],
+        about(
+            "How long the provider keeps a marked prefix; auto: by how long the session has rested before."
+        ),
+    ] = "5m"
     tool_calling: Annotated[
         Literal["auto", "structured", "text"], about("How the model calls tools; auto: by the model's name.")
     ] = "auto"
@@ -216,6 +221,13 @@ class CompressionSettings(Section, frozen=True, kw_only=True):
         float, Meta(ge=0.10, le=0.80, description="Share of the threshold for the uncompressed tail.")
     ] = 0.20
     protect_last_n: Annotated[CountFromZero, about("Newest messages that are never compressed.")] = 20
+    idle_tokens: Annotated[
+        Count | None,
+        about(
+            "Tokens from which on a resting session is compressed before its cache ends, if that is likely "
+            "to save money; null: never."
+        ),
+    ] = 30_000
     summary_model: Annotated[
         Text | None, about("Model of the summary; null: auxiliary.compression.model.")
     ] = None

@@ -22,7 +22,13 @@ EXAMPLES: tuple[e.Event, ...] = (
         turn="t1", tokens=55_000, threshold=64_000, window=128_000, high=False, advice="Fewer tools."
     ),
     e.CompressionRequested(
-        turn="t1", reason="manual", tokens=70_000, window=128_000, focus="Rome", refusal="400: no"
+        turn="t1",
+        reason="manual",
+        tokens=70_000,
+        window=128_000,
+        focus="Rome",
+        refusal="400: no",
+        not_before=1.5,
     ),
     e.CompressionStarted(
         turn="t1",

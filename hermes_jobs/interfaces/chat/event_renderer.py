@@ -118,7 +118,7 @@ class EventRenderer:
                 self._end_turn(event.turn, f"{click.style('Error:', fg='red')} {printable(text)}")
             case e.TurnCancelled():
                 self._end_turn(event.turn, "Cancelled." if event.by != "interrupt" else "Interrupted.")
-            case e.CompressionRequested():
+            case e.CompressionRequested() if event.reason != "idle":
                 self._dim("· compressing the older part of the conversation")
             case e.TurnMerged():
                 self._dim("· it was merged into another turn")

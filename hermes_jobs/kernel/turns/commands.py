@@ -199,7 +199,7 @@ class RequestCompression(Command, frozen=True, kw_only=True):
     summary's main subject; `refusal` is the model's message where the reason is `refused`.
 
     `number` is the compression's number in the lineage, for a request based on a certain version of the
-    history: it is not requested twice. None: the next one.
+    history: it is not requested twice. None: the next one. `not_before`: see `CompressionRequested`.
     """
 
     reason: CompressionReason
@@ -208,6 +208,7 @@ class RequestCompression(Command, frozen=True, kw_only=True):
     focus: str = ""
     refusal: str = ""
     number: int | None = None
+    not_before: float = 0.0
 
 
 class CancelReview(Command, frozen=True, kw_only=True):
@@ -428,9 +429,12 @@ class FinishCompression(Command, frozen=True, kw_only=True):
 
 
 class FinishTurn(Command, frozen=True, kw_only=True):
-    """Complete the turn: all its steps are done."""
+    """Complete the turn: all its steps are done. `rested_at` and `compress`: if nothing waits, the session
+    rests from then on, in seconds since the epoch, and is compressed if it still rests later."""
 
     step: str
+    rested_at: float | None = None
+    compress: RequestCompression | None = None
 
 
 class FailTurn(Command, frozen=True, kw_only=True):

@@ -45,6 +45,11 @@ class Compression(StepState, frozen=True, kw_only=True):
     phase: Phase = "flush"
 
     @property
+    def waits_for_idleness(self) -> bool:
+        """Whether it begins only if the session still rests then."""
+        return self.reason == "idle" and self.phase == "flush" and not self.running
+
+    @property
     def step_id(self) -> str:
         """The id of its due step."""
         return f"{self.owner}-{self.phase}-{self.number}"
@@ -61,6 +66,7 @@ def requested(event: e.CompressionRequested, *, session: str, number: int) -> Co
         window=event.window,
         focus=event.focus,
         refusal=event.refusal,
+        retry_at=event.not_before,
     )
 
 

@@ -15,6 +15,9 @@ from hermes_jobs.kernel.turns import compression as compressions
 from hermes_jobs.kernel.turns import turn as turns
 from hermes_jobs.kernel.turns.session import Session, compression_of
 
+_APART: frozenset[e.CompressionReason] = frozenset({"manual", "idle"})
+"""Reasons of compressions between turns: how they end says nothing about those that a turn needs."""
+
 
 def is_at_rest(session: Session) -> bool:
     """Whether the session is between two model calls, or between two turns.
@@ -57,8 +60,8 @@ def _requested(session: Session, event: e.CompressionRequested) -> Session:
 def _failed(session: Session, job: compressions.Compression, event: e.CompressionFailed) -> Session:
     after = compressions.failed(job, event)
     session = replace(session, compression=after)
-    if after is not None or job.reason == "manual":
-        return session  # what a user asked for says nothing about automatic ones
+    if after is not None or job.reason in _APART:
+        return session
     # Not again before the next turn, unless the model refuses the prompt: that cannot wait.
     session = replace(session, compression_paused=True)
     if event.kind in compressions.NO_EFFECT:
@@ -124,6 +127,12 @@ def abandoned(session: Session, event: e.StepAbandoned) -> Session:
     return replace(session, compression=None, compression_paused=True)
 
 
+def no_longer_idle(session: Session) -> Session:
+    """The session without a compression that has waited for its idleness."""
+    job = session.compression
+    return replace(session, compression=None) if job is not None and job.waits_for_idleness else session
+
+
 def turn_ended(session: Session) -> Session:
     """The effect of the turn's end: only a compression that a user requested continues."""
     job = session.compression
@@ -136,7 +145,8 @@ def turn_ended(session: Session) -> Session:
 
 def request(command: c.RequestCompression, session: Session) -> Iterator[e.SessionEvent]:
     """Request a compression. Raises `Rejected` where there is nothing to compress."""
-    if session.compression is not None or command.number not in {None, session.compressions_requested + 1}:
+    pending, next_number = no_longer_idle(session).compression, session.compressions_requested + 1
+    if pending is not None or command.number not in {None, next_number}:
         return
     if session.ended_because is not None or session.started is None or not session.messages:
         raise Rejected(
@@ -152,6 +162,7 @@ def request(command: c.RequestCompression, session: Session) -> Iterator[e.Sessi
         window=command.window,
         focus=command.focus,
         refusal=command.refusal,
+        not_before=command.not_before,
     )
 
 

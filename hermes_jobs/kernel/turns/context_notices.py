@@ -72,6 +72,8 @@ def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
             return (warning_sentence(event),)
         case ContextCompressed():
             return _compressed(event)
+        case CompressionFailed(kind="late"):
+            return ()
         case CompressionFailed(retry_at=None):
             return (
                 f"the conversation was not compressed: {event.message}",

@@ -70,6 +70,8 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return replace(session, ended_because=event.reason)
         case e.SessionUndone():
             return replace(session, undone_into=event.into, title=None, named=None)
+        case e.SessionRested():
+            return replace(session, rested_at=event.at)
         case e.ModelChanged():
             return replace(session, model=event.model)
         case e.ModeChanged():

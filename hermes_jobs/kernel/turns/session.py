@@ -86,7 +86,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     last text. `mode` and `approved`: what the agent may do without approval; `plan_mode_noted`: the model
     knows that it may only plan; `unplanned` is the mode before that. `children` are those that have not
     ended. `titling` is the title that a model has to make; `title_given_up`: it failed for good. `labels` are
-    those of turns.
+    those of turns. It rests since `rested_at`, in seconds since the epoch, 0 if that is not measured; `rests`
+    are its earlier ones, in seconds.
     """
 
     stream: str
@@ -129,6 +130,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     titling: Titling | None = None
     title_given_up: bool = False
     labels: Mapping[str, tuple[str, ...]] = {}
+    rested_at: float = 0.0
+    rests: tuple[float, ...] = ()
 
     @property
     def id(self) -> str:

@@ -64,7 +64,7 @@ def decide(command: c.StepCommand, session: Session) -> Iterator[e.SessionEvent]
         case c.PollServerTask():
             yield from server_tasks.polled(command, session)
         case c.FinishTurn():
-            yield from _finish(command.step, session)
+            yield from _finish(command, session)
         case c.FailTurn():
             _, turn = require_due(session, command.step)
             yield usage_recorded(session, turn)
@@ -162,8 +162,8 @@ def _referred(
     return replace(outcome, alone=all(reference.text is None for reference in turn.references))
 
 
-def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = require_due(session, step_id)
+def _finish(command: c.FinishTurn, session: Session) -> Iterator[e.SessionEvent]:
+    _, turn = require_due(session, command.step)
     yield usage_recorded(session, turn)
     stopped_by = turn.stopped_by or (REFUSED if turn.was_refused else None)
     yield e.TurnCompleted(turn=turn.id, answer=answer_schema.final_answer(turn), stopped_by=stopped_by)
@@ -175,6 +175,10 @@ def _finish(step_id: str, session: Session) -> Iterator[e.SessionEvent]:
             reason=reviews.reason(session.review_counters, kind),
             turn=turn.id,
         )
+    if command.rested_at is not None and not session.waiting and session.ended_because is None:
+        yield e.SessionRested(turn=turn.id, at=command.rested_at)
+        if command.compress is not None:
+            yield from compression_rules.request(command.compress, replace(session, current=None))
 
 
 def _abandon(command: c.AbandonStep, session: Session) -> Iterator[e.SessionEvent]:

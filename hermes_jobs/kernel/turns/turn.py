@@ -26,6 +26,7 @@ from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import RepeatedCall
 from hermes_jobs.kernel.turns.references import Reference, resumed
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.kernel.turns.step_state import StepState
 from hermes_jobs.kernel.turns.usage_tally import EMPTY, UsageTally
 
@@ -101,6 +102,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     go_on: str = ""
     prompt_text: str = ""
     recalled: str = ""
+    cache_ttl: CacheTtl | None = None
     max_iterations: int = 0
     max_refusals: int = 0
     result_chars: int = 0

@@ -9,6 +9,7 @@ from hermes_jobs.kernel.streams import subscriptions
 from hermes_jobs.kernel.turns import compression_rules, references, reviews, title_step
 from hermes_jobs.kernel.turns import turn as turns
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
+from hermes_jobs.kernel.turns.rhythm import remembered
 from hermes_jobs.kernel.turns.session import EndedTurn, EndStatus, Session, replace_turn, running_turn
 from hermes_jobs.kernel.turns.stops import stopped_by
 from hermes_jobs.kernel.turns.synthetic_messages import (
@@ -61,7 +62,7 @@ def evolve(session: Session, event: e.TurnEvent) -> Session:  # noqa: PLR0911, P
 
 
 def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
-    turn = turns.submitted(event)
+    turn, session = turns.submitted(event), compression_rules.no_longer_idle(session)
     if event.opening is not None:  # a fork has its parent's, until it gets its own
         session = replace(session, opening=event.opening, mode=event.opening.mode or session.mode)
     if session.current is None:
@@ -85,7 +86,11 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         max_refusals=event.max_refusals,
         prompt_text=running_turn(session).go_on or "\n\n".join(running_turn(session).texts),
         recalled=event.recalled,
+        cache_ttl=event.cache_ttl,
     )
+    if event.at and session.rested_at:
+        rests = remembered(session.rests, event.at - session.rested_at)
+        session = replace(session, rests=rests, rested_at=0.0)
     session = replace(
         session,
         review_counters=reviews.turn_begun(
@@ -139,6 +144,7 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
 
 
 def _resumed(session: Session, event: e.TurnResumed) -> Session:
+    session = compression_rules.no_longer_idle(session)
     ended = session.ended[event.turn]
     past = ended.turn
     assert past is not None, f"{event.turn} cannot be resumed"

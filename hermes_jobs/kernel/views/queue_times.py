@@ -162,7 +162,7 @@ class DueTracker(msgspec.Struct, kw_only=True):
     def compression(self, event: e.Event, at: float) -> QueueWait | None:
         match event:
             case e.CompressionRequested():
-                self.due[COMPRESSION] = DueStep(turn=event.turn or "", since=at)
+                self.due[COMPRESSION] = DueStep(turn=event.turn or "", since=max(at, event.not_before))
             case e.CompressionStarted():
                 kind: StepKind = "compression.flush" if "-flush-" in event.step else "compression.compress"
                 return self._started(COMPRESSION, event.step, kind, at)

@@ -31,6 +31,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.turns.messages import Payload
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.llm.answer_format import output_format
 from hermes_jobs.llm.anthropic.abilities import Abilities, abilities
 from hermes_jobs.llm.anthropic.render import (
@@ -42,7 +43,6 @@ from hermes_jobs.llm.anthropic.render import (
     tool_name,
 )
 from hermes_jobs.llm.attachments import Takes, without_attachments
-from hermes_jobs.llm.dialect import CacheTtl
 from hermes_jobs.llm.families import Effort
 
 MAX_MARKS = 4
@@ -111,7 +111,7 @@ def request_body(
         "messages": messages,
         "stream": True,
     }
-    return body if conduct.marks is None else mark_for_caching(body, conduct.marks)
+    return body if conduct.marks is None else mark_for_caching(body, request.cache_ttl or conduct.marks)
 
 
 def without(conduct: RequestOptions, refusal: str) -> RequestOptions | None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.llm.anthropic.abilities import abilities
 from hermes_jobs.llm.anthropic.request import RequestOptions, request_body, without
-from hermes_jobs.llm.dialect import CacheTtl
 from hermes_jobs.llm.families import Effort
 from tests.llm.anthropic.histories import TOOLS, asked, everything, histories
 from tests.providers.anthropic_rules import violations

@@ -8,12 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
+from hermes_jobs.features.compression.steps.idle import MARGIN
 from hermes_jobs.kernel.engine.budget_guard import FLUSH_ANSWER
 from hermes_jobs.kernel.engine.handlers.summariser import Summariser
 from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
+    Clock,
     Model,
     ModelError,
     Pricing,
@@ -25,6 +27,7 @@ from hermes_jobs.kernel.events import CompressionFailed
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.streams import combine
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.compression import Compression
 from hermes_jobs.kernel.turns.messages import Message, ToolCall, UserMessage
 from hermes_jobs.kernel.turns.session import Session, compression_of
 from hermes_jobs.kernel.turns.steps import Step
@@ -44,9 +47,9 @@ itself.]"""
 class Flush(msgspec.Struct, frozen=True, eq=False):
     """`compression.flush`: one call with the memory tool alone; what it saves is saved with the outcome.
 
-    A requested compression that would save next to nothing ends here, before anything is paid.
-    `name` is the model that is called; None: the session's own. `before(session)` is called after that, when
-    the history is complete for the last time.
+    A requested compression that would save next to nothing, and one of a resting session that comes too late,
+    end here, before anything is paid. `name` is the model that is called; None: the session's own.
+    `before(session)` is called after that, when the history is complete for the last time.
     """
 
     model: Model
@@ -54,20 +57,16 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
     pricing: Pricing
     sizing: CompressionPolicy
     window_of: Callable[[str], int]
+    clock: Clock
     name: str | None = None
     before: Callable[[Session], None] | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         job = compression_of(session)
+        if job.reason == "idle" and self.clock.now() > job.retry_at + MARGIN:
+            return _refused(job, step, "late", "The cached prompt has ended.")
         if job.reason == "manual" and not self.sizing.is_worthwhile(session):
-            refusal = CompressionFailed(
-                turn=job.turn,
-                step=step.id,
-                attempt=step.attempt,
-                kind="nothing_to_compress",
-                message=TOO_LITTLE,
-            )
-            return c.FinishCompression(step=step.id, outcome=refusal)
+            return _refused(job, step, "nothing_to_compress", TOO_LITTLE)
         outcome = self._flushed(session, step, cancel)
         if self.before is not None:
             self.before(session)
@@ -126,3 +125,8 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
             lineage=session.lineage,
         )
         return self.toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change
+
+
+def _refused(job: Compression, step: Step, kind: str, message: str) -> c.FinishCompression:
+    failed = CompressionFailed(turn=job.turn, step=step.id, attempt=step.attempt, kind=kind, message=message)
+    return c.FinishCompression(step=step.id, outcome=failed)

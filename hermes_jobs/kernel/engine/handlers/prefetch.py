@@ -23,6 +23,7 @@ from hermes_jobs.kernel.engine.ports import (
 from hermes_jobs.kernel.events import ContextPrefetched, ResponseBooked, SessionKind, SessionStarted
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.loop_guard import MAX_REFUSALS
+from hermes_jobs.kernel.turns.rhythm import CacheTtl, cache_ttl, remembered
 from hermes_jobs.kernel.turns.session import Session, running_turn
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.synthetic_messages import mode_note
@@ -46,7 +47,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
 
     `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A review
     is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble of that
-    name, if it is one.
+    name, if it is one. `follows_rhythm`: how long the provider keeps prompts depends on the session's rests.
     """
 
     prompt: PromptBuilder
@@ -57,6 +58,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
     recall: Recall | None = None
     toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING
     ensemble_of: Callable[[str], Ensemble | None] = lambda model: None
+    follows_rhythm: bool = False
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
@@ -109,7 +111,15 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             ensemble=ensemble.name if ensemble is not None and kind != "review" else "",
             members=ensemble.members if ensemble is not None and asks else (),
             note=mode_note(plans=mode_of(session, turn) == "plan", noted=session.plan_mode_noted),
+            at=(now := self.clock.now() if session.rested_at else 0.0),
+            cache_ttl=self._cache_ttl(session, now),
         )
+
+    def _cache_ttl(self, session: Session, now: float) -> CacheTtl | None:
+        if not self.follows_rhythm:
+            return None
+        rests = session.rests
+        return cache_ttl(remembered(rests, now - session.rested_at) if session.rested_at else rests)
 
     def _postpone(self, turn: Turn, step: Step, away: NotYet) -> c.PostponeTurn | c.FailTurn:
         """Postpone the turn; it fails once it has waited for the longest time allowed."""

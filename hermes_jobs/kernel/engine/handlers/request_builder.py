@@ -67,6 +67,7 @@ class RequestBuilder(msgspec.Struct, frozen=True, eq=False):
             tool_choice="auto" if turn.may_call_tools else "none",
             max_tokens=turn.reserved.max_tokens if turn.reserved else self._answer_tokens(turn, model),
             session=session.lineage,
+            cache_ttl=turn.cache_ttl,
             answer_schema=turn.answer_schema if _is_constrained(session, turn) else "",
         )
 

@@ -12,6 +12,7 @@ from hermes_jobs.kernel.engine.ports.toolbox import ToolSpec
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import Message, Payload, ToolCall
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED
 
@@ -22,7 +23,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     `session` is the same for all calls of a lineage, so that providers can route them to one prompt cache.
     `tool_choice` `none`: the tools are known, and none may be called. `answer_schema`: the JSON Schema, as
     JSON text, that the answer should be constrained to where the endpoint can; empty for none. The messages
-    contain it, too. `contents`: the bytes of attachments by digest, which the client adds.
+    contain it, too. `cache_ttl`: how long the provider is to keep the prompt; None: as configured.
+    `contents`: the bytes of attachments by digest, which the client adds.
     """
 
     model: str
@@ -34,6 +36,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     tool_choice: Literal["auto", "none"] = "auto"
     answer_schema: str = ""
+    cache_ttl: CacheTtl | None = None
     contents: Mapping[str, bytes] = {}
 
     @property

@@ -23,6 +23,7 @@ SessionEvent = (
     | HelperCallEvent
     | SessionEnded
     | SessionUndone
+    | SessionRested
     | ModelChanged
     | ModeChanged
     | RightsWithdrawn

@@ -8,7 +8,7 @@ from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.messages import Message
 
-CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manual"]
+CompressionReason = Literal["hygiene", "threshold", "overflow", "refused", "manual", "idle"]
 
 
 class ContextPressure(Event, frozen=True, kw_only=True):
@@ -29,7 +29,9 @@ class ContextPressure(Event, frozen=True, kw_only=True):
 class CompressionRequested(Event, frozen=True, kw_only=True):
     """A compression before the next model call was requested. `tokens` estimates the history's size, in a
     window of `window`; `focus` is the summary's main subject. Reason `refused`: the model refused, without
-    naming a limit, a request larger than the last one it accepted; `refusal` is its message.
+    naming a limit, a request larger than the last one it accepted; `refusal` is its message. Reason `idle`:
+    it saves money if the session still rests at `not_before` (seconds since the epoch), shortly before its
+    cached prompt ends; the next text drops it.
     """
 
     turn: str | None
@@ -38,6 +40,7 @@ class CompressionRequested(Event, frozen=True, kw_only=True):
     window: int = 0
     focus: str = ""
     refusal: str = ""
+    not_before: float = 0.0
 
 
 class CompressionStarted(Event, frozen=True, kw_only=True):

@@ -73,6 +73,15 @@ class SessionEnded(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class SessionRested(Event, frozen=True, kw_only=True):
+    """The session has nothing to do from `at` on, in seconds since the epoch: recorded after `turn`, if the
+    lifetime of its cached prompt or its compression depends on how long it rests.
+    """
+
+    turn: str
+    at: float
+
+
 class SessionUndone(Event, frozen=True, kw_only=True):
     """The session's last turn was undone: the user continues in `into`, to which the title belongs now."""
 

@@ -13,6 +13,7 @@ from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.session import Opening
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.rhythm import CacheTtl
 
 BusyPolicy = Literal["queue", "collect", "steer", "interrupt", "reject"]
 Rating = Literal["up", "down", "none"]
@@ -78,7 +79,9 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     the user's text. `members` are the models of the `ensemble` that are called before the first call of
     `model`, which combines their answers. `memories`: the memory's entries in `recalled`, by the versions of
     the writes that made them; `recall`: the items in `recalled`, with the tracks that found them;
-    `recall_failed`: why a track was left out.
+    `recall_failed`: why a track was left out. `at`: when the session's rest ended, in seconds since the
+    epoch, 0 if it is not measured. `cache_ttl`: how long the provider is to keep the prompts of the turn;
+    None: as configured.
     """
 
     turn: str
@@ -98,6 +101,8 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     memories: tuple[int, ...] = ()
     recall: tuple[RecalledItem, ...] = ()
     recall_failed: str = ""
+    at: float = 0.0
+    cache_ttl: CacheTtl | None = None
 
 
 class TurnPostponed(Event, frozen=True, kw_only=True):
