@@ -15,6 +15,10 @@ from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN, ShellRedirect
 from hermes_jobs.tools.tables import load, words
 
+PUSHING = "pushing to a shared repository"
+SHARED = (PUSHING, "publishing or sending", "changing what a service holds", "changing a database")
+"""Questions about what others share: they are for docs/approvals.md."""
+
 CONFINED = frozenset({"deleting folders or many files", "changing the rights of many files"})
 """Questions that a pattern answers only for paths in its folder."""
 
@@ -42,6 +46,7 @@ OFFERED = frozenset(
         "another host",
         "containers and clusters",
         "installing or removing software",
+        PUSHING,
         "publishing or sending",
         "services and timers",
     }
@@ -136,8 +141,12 @@ class CommandLine:
         """Whether the pattern matches one of its parts."""
         return any(part.is_named_by(calls) for part in self.parts)
 
-    def allowed_by(self, patterns: Sequence[CallPattern]) -> tuple[CallPattern, ...]:
-        """The patterns that together allow the line; none if a part is neither allowed nor read-only."""
+    def allowed_by(
+        self, patterns: Sequence[CallPattern], *, everyday_runs: bool = False
+    ) -> tuple[CallPattern, ...]:
+        """The patterns that together allow the line; none if a part is neither allowed nor read-only.
+
+        `everyday_runs`: a command without a question runs by itself, so beside a push it needs no pattern."""
         if not self._is_known:
             return ()
         used: list[CallPattern] = []
@@ -147,7 +156,7 @@ class CommandLine:
             )
             if covers is not None:
                 used.append(covers)
-            elif not part.only_reads():
+            elif not (part.only_reads() or (everyday_runs and self._push is not None and not part.asks)):
                 return ()
         return tuple(dict.fromkeys(used))
 
@@ -171,20 +180,27 @@ class CommandLine:
             and not self.shows_keys
         )
 
-    def offer(self, command: str, folder: str) -> CallPattern | None:
-        """The rule to offer with an approval: the exact command, or for some a pattern of it."""
+    @property
+    def _push(self) -> CommandPart | None:
+        """The one part with a question, if that is about a push alone."""
+        asking = [part for part in self.parts if part.asks]
+        return asking[0] if len(asking) == 1 and asking[0].asks == (PUSHING,) else None
+
+    def offer(self, command: str, folder: str, *, everyday_runs: bool = False) -> CallPattern | None:
+        """The rule to offer with an approval: the exact command, or for some a pattern of it.
+
+        `everyday_runs`: see `allowed_by`."""
         if self.shows_keys:
             return None
-        pattern = self._pattern()
-        if not pattern:
+        only = self.parts[0] if len(self.parts) == 1 else self._push if everyday_runs else None
+        pattern = self._pattern(only) if only is not None and self._is_known else ""
+        if only is None or not pattern:
             return CallPattern(tool="terminal", pattern=command.strip(), exact=True, folder=folder)
-        return CallPattern(tool="terminal", pattern=pattern, folder=folder, answers=self.parts[0].asks)
+        return CallPattern(tool="terminal", pattern=pattern, folder=folder, answers=only.asks)
 
-    def _pattern(self) -> str:
-        """A pattern for a line of one plain command; empty for others."""
-        if len(self.parts) != 1 or not self._is_known:
-            return ""
-        (part,) = self.parts
+    @staticmethod
+    def _pattern(part: CommandPart) -> str:
+        """A pattern for a plain command; empty for others."""
         begins = _beginning(part.invocation.words)
         return f"{begins} *" if begins and part.is_plain and OFFERED.issuperset(part.asks) else ""
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
 from hermes_jobs.text.clip import clip
-from hermes_jobs.tools.command_line import CommandLine, CommandPart
+from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.tools.command_rules.git import pushes_elsewhere
@@ -64,6 +64,8 @@ class CommandPolicy:
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
         dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
+        if self.allow:  # each command matches one of its patterns
+            dangers = [danger for danger in dangers if danger != PUSHING]
         if question := self._keys(invocations, where, approved=bool(dangers)).question:
             dangers.append(question)
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW

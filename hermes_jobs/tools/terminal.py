@@ -100,7 +100,7 @@ class CommandRules(CallRules):
         others = [pattern for pattern in patterns if not pattern.exact]
         if exactly or not others:
             return exactly
-        return line.allowed_by(others)
+        return line.allowed_by(others, everyday_runs=_everyday_runs(context))
 
     def asks_unattended(self, arguments: Arguments, context: ToolContext) -> str:
         """See `CallRules.asks_unattended`."""
@@ -113,7 +113,13 @@ class CommandRules(CallRules):
     def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
         """See `CallRules.offer`."""
         command: str = arguments["command"]
-        return self._policy.line(command, context).offer(command, context.workdir)
+        line = self._policy.line(command, context)
+        return line.offer(command, context.workdir, everyday_runs=_everyday_runs(context))
+
+
+def _everyday_runs(context: ToolContext) -> bool:
+    """Whether commands without a question run by themselves."""
+    return context.attended and context.permissions.mode == "ask"
 
 
 def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:

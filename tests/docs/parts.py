@@ -31,6 +31,8 @@ from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
 from hermes_jobs.settings.sections import Configuration, Toolsets
+from hermes_jobs.tools.command_line import OFFERED, SHARED
+from hermes_jobs.tools.command_rules.rules import rule_set
 from hermes_jobs.tools.sandbox_overview import BACKENDS, overview
 from hermes_jobs.tools.toolbox import ALWAYS
 from tests.docs.pages import ROOT
@@ -293,6 +295,23 @@ def tools() -> str:
     return table(("tool", "toolset", "", "what it does"), rows)
 
 
+def shared() -> str:
+    """Each question about what others share, and the programs that raise it."""
+    programs: dict[str, list[str]] = {name: [] for name in SHARED}
+    for rule in rule_set("ask").rules:
+        if rule.name in programs:
+            programs[rule.name] += rule.programs.split()
+    rows = [
+        (
+            name,
+            ", ".join(map(code, sorted({*named}))),
+            "all such calls of the program and its verb" if name in OFFERED else "exactly that command",
+        )
+        for name, named in programs.items()
+    ]
+    return table(("question", "programs", "`s` and `a` remember"), rows)
+
+
 def search_providers() -> str:
     """Every search provider: what to set, and what one should know of it."""
     rows = [
@@ -340,6 +359,7 @@ def sandbox() -> str:
 
 PARTS: Mapping[str, Callable[[], Any]] = {
     "chat_commands": chat_commands,
+    "shared": shared,
     "tools": tools,
     "sandbox": sandbox,
     "help_exit_codes": topic("exit-codes"),

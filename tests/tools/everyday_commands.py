@@ -1,4 +1,6 @@
-"""Commands of a developer's day, none of which may stop to ask."""
+"""Commands of a developer's day, none of which may stop to ask; pushes ask once in a folder."""
+
+PUSHES = ("git push", "git push -u origin HEAD", "git push origin main --tags", "git push --follow-tags")
 
 EVERYDAY = r"""
 git status
@@ -34,9 +36,6 @@ git stash pop
 git stash list
 git fetch --all --prune
 git pull --rebase
-git push
-git push -u origin HEAD
-git push origin main --tags
 git remote -v
 git remote add upstream https://github.com/a/b.git
 git tag v1.0.0

@@ -15,7 +15,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome, Verdict
+from hermes_jobs.kernel.events import CallPattern
+from hermes_jobs.kernel.streams.approval_rules import ApprovalRule, Permissions
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.credentials import Credentials
 from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.files import Files
@@ -196,15 +199,11 @@ class Person:
         self, *, attended: bool = True, approved: bool = False, approved_rule: str = ""
     ) -> ToolContext:
         """The context of a call in the project."""
-        return replace(
-            context_in(self.work, attended=attended, approved=approved), approved_rule=approved_rule
-        )
+        return replace(self._in_work(attended=attended, approved=approved), approved_rule=approved_rule)
 
     def verdict(self, command: str, *, attended: bool = True) -> Verdict:
         """The verdict on a command."""
-        return self.tools.verdict(
-            self._call("terminal", command=command), context_in(self.work, attended=attended)
-        )
+        return self.tools.verdict(self._call("terminal", command=command), self._in_work(attended=attended))
 
     def run(self, command: str, *, attended: bool = True, approved: bool = False) -> ToolOutcome:
         """Run a command as the engine does: refused, or run; a question is answered with `approved`."""
@@ -215,12 +214,20 @@ class Person:
     ) -> ToolOutcome:
         """Call any tool, as `run` does."""
         call = self._call(tool, **arguments)
-        context = context_in(self.work, attended=attended)
+        context = self._in_work(attended=attended)
         verdict = self.tools.verdict(call, context)
         if verdict.decision == "deny" or (verdict.decision == "ask" and not approved):
             return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
         rule = verdict.rule if verdict.decision == "ask" else ""
         return self.tools.run(call, replace(context, approved_rule=rule), None, Switch())
+
+    def _in_work(self, *, attended: bool, approved: bool = False) -> ToolContext:
+        """The context of somebody who has allowed pushes of the project; in unattended turns nothing is
+        allowed."""
+        context = context_in(self.work, attended=attended, approved=approved)
+        pushes = CallPattern(tool="terminal", pattern="git push *", folder=str(self.work), answers=(PUSHING,))
+        rule = ApprovalRule(number=1, ruling="allow", calls=pushes, by="user")
+        return replace(context, permissions=Permissions(rules=(rule,))) if attended else context
 
     def _call(self, tool: str, **arguments: object) -> ToolCall:
         return ToolCall("x", tool, json.dumps(arguments))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from hermes_jobs.tools import sandbox
+from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.sandbox import Layer
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from tests.tables import slow
@@ -434,13 +435,16 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
         "git config user.name X; git config pull.rebase true; git remote add u git@server:r.git; git fetch u",
     ],
 )
-def test_git_reaches_its_server_by_ssh_without_a_question(
+def test_git_reaches_its_server_by_ssh_without_a_question_but_for_pushes_when_nobody_is_there(
     tmp_path: Path, people: Callable[..., Person], layer: str, command: str, attended: bool
 ) -> None:
     person = people(tmp_path.resolve())
     person.repository()
     done = person.run(command, attended=attended)
-    assert done.ok, done.content
+    if "git push" in command and not attended:
+        assert done.rule == f"{PUSHING}, and nobody can be asked in this turn"
+    else:
+        assert done.ok, done.content
 
 
 def test_a_hidden_key_is_named_in_the_result_of_a_command_that_failed(

@@ -25,6 +25,7 @@ from hermes_jobs.kernel.streams.approval_rules import (
     permissions,
 )
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.sandbox import Sandbox
@@ -32,7 +33,7 @@ from hermes_jobs.tools.terminal import TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
 from .dangerous_commands import dangerous
-from .everyday_commands import everyday
+from .everyday_commands import PUSHES, everyday
 from .support import context_in
 
 WORK = "/home/ann/project"
@@ -146,11 +147,37 @@ def test_a_rule_allows_no_more_than_it_says(pattern: str, command: str) -> None:
 
 def test_a_pattern_that_was_offered_answers_the_one_question_that_was_asked() -> None:
     asked = of_command("git push origin main", mode="edits")
-    assert asked.offer == CallPattern(tool="terminal", pattern="git push *", folder=WORK, answers=())
+    assert asked.offer == CallPattern(tool="terminal", pattern="git push *", folder=WORK, answers=(PUSHING,))
     approved = Permissions(mode="edits", session=(asked.offer,))
     assert judged("terminal", approved, command="git push origin dev").decision == "allow"
     forced = judged("terminal", approved, command="git push --force origin main")
     assert (forced.decision, forced.rule) == ("ask", "rewriting git history or discarding changes")
+
+
+@pytest.mark.parametrize("command", PUSHES)
+def test_a_push_asks_once_in_a_folder(command: str) -> None:
+    asked = of_command(command)
+    assert (asked.decision, asked.rule) == ("ask", PUSHING)
+    assert asked.offer is not None
+    always = ApprovalRule(number=1, ruling="allow", calls=asked.offer, by="user")
+
+    def later(command: str, mode: Mode = "ask") -> str:
+        return judged("terminal", Permissions(mode=mode, rules=(always,)), command=command).decision
+
+    assert {later(other) for other in PUSHES} == {"allow"}
+    assert later("make test && git commit -am 'Fix' && git push") == "allow"
+    assert later("make test && git commit -am 'Fix' && git push", "edits") == "ask"
+    assert later("rm -r build && git push") == later("git push --force") == "ask"
+    assert later("git push https://example.com/x.git main") == later("sudo git push") == "ask"
+
+
+def test_a_push_at_the_end_of_a_line_is_offered_as_a_push() -> None:
+    offer = of_command("git commit -am 'Fix' && git push").offer
+    assert offer is not None
+    assert (offer.pattern, offer.answers) == ("git push *", (PUSHING,))
+    whole = of_command("rm -r build && git push").offer
+    assert whole is not None
+    assert whole.exact
 
 
 def test_a_pattern_is_offered_for_few_verbs_and_else_the_exact_command() -> None:

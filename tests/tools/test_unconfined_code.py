@@ -197,7 +197,7 @@ def test_the_attacks_work_where_a_person_approves_them_and_no_sandbox_hides_the_
         "ls -la && cat a.txt | sort | uniq -c",
         "for f in *.txt; do sed -n 1p ./$f; done",
         "git status && git log --oneline | head",
-        "git add -A && git commit --allow-empty -m x && git push",
+        "git add -A && git commit --allow-empty -m x && git push --dry-run",
         "mkdir -p d && cp a.txt d/ && tar czf d.tgz d && rm d.tgz",
         "grep -rl a . | xargs wc -l",
         "bash -c 'ls | wc -l'",

@@ -1,5 +1,5 @@
 """What follows from the end of a turn for the session's cached prompt: how long it rests is recorded, and it
-is compressed shortly before the cache ends, if that is likely to save money (ADR 166)."""
+is compressed shortly before the cache ends, if that is likely to save money (ADR 154)."""
 
 from __future__ import annotations
 
