@@ -389,7 +389,7 @@ def test_a_person_is_asked_with_the_code_named_and_it_then_sees_the_keys_of_that
     person.thief(".git/hooks/pre-push")
     verdict = person.verdict("git push origin HEAD:new")
     assert verdict.decision == "ask"
-    assert verdict.rule == "showing ~/.ssh, $SSH_AUTH_SOCK to .git/hooks/pre-push"
+    assert verdict.rule == f"{PUSHING}; showing ~/.ssh, $SSH_AUTH_SOCK to .git/hooks/pre-push"
     assert verdict.offer is None
     assert person.run("git push origin HEAD:new", approved=True).ok
     assert recorder.keys == ["ssh", "agent"]
