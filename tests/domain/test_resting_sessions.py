@@ -24,7 +24,7 @@ from hermes_jobs.kernel.turns.rhythm import (
     remembered,
     return_probability,
 )
-from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.session import Session, running_turn
 from hermes_jobs.llm.price import OwnPrices, Price
 from tests.domain.world import World
 from tests.engine.simulation import Gates, NoPrices, ShiftedClock, SimulatedModel, SimulatedToolbox
@@ -101,8 +101,7 @@ def test_the_next_text_drops_the_compression_and_is_not_delayed(world: World) ->
         )
     )
     assert world.session.rests == (100,)
-    assert world.session.current is not None
-    assert world.session.current.cache_ttl == "1h"
+    assert running_turn(world.session).cache_ttl == "1h"
     assert [step.kind for step in world.due] == ["turn.call_model"]
 
 
