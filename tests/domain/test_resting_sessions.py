@@ -100,7 +100,7 @@ def test_the_next_text_drops_the_compression_and_is_not_delayed(world: World) ->
             ),
         )
     )
-    assert world.session.rests == (100,)
+    assert [*world.session.rests] == [100.0]
     assert running_turn(world.session).cache_ttl == "1h"
     assert [step.kind for step in world.due] == ["turn.call_model"]
 
