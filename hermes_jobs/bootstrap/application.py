@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.tracing.tracing import Tracing
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
+    from hermes_jobs.kernel.engine.model_calls import ModelCalls
     from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, StepHandler
     from hermes_jobs.kernel.engine.step_parts import StepParts
     from hermes_jobs.kernel.events import Event
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.tools.background import BackgroundProcesses
     from hermes_jobs.tools.own_functions import OwnTools
+    from hermes_jobs.tools.path_policy import PathPolicy
     from hermes_jobs.tools.toolbox import Toolbox
 
 logger = logging.getLogger(__name__)
@@ -423,20 +425,23 @@ class Application:
             curator=self.curator,
             views=self.views,
             mcp=self.mcp,
-            of_features=self._handlers_of_features(),
+            of_features=self._handlers_of_features,
             tracing=self.tracing,
             asking=self._asking,
             check=self._check,
             on_result=self.results.save,
-            embedded_texts=self.embedding_plans.texts,
-            consolidations=self.consolidations,
             on_delta=on_delta,
             days=self._days,
         )
         return StepHandlers(self.settings, parts)
 
-    def _handlers_of_features(self) -> Mapping[StepKind, StepHandler]:
-        return {kind: handler for handlers in parts("steps") for kind, handler in handlers(self).items()}
+    def _handlers_of_features(self, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+        made: dict[StepKind, StepHandler] = {}
+        for make in parts("steps"):
+            made |= make(self)
+        for make in parts("model_steps"):
+            made |= make(self, calls)
+        return made
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
         """The request of the turn's next model call, or of its reference with that id, with the tools as they
@@ -603,24 +608,20 @@ class Application:
             self.settings,
             self.environ,
             of_features=of_features,
-            log=self.log,
-            views=self.views,
-            clock=self.clock,
-            ids=self.ids,
-            timezone=self.timezone,
             result_file=self.results.file_of,
             snapshots=self.snapshots,
             processes=self.processes,
-            memory=self.memory,
-            limits=self.memory_limits,
-            skills=self.skills,
-            curator=self.curator,
-            endpoints=self.endpoints,
             providers=self.providers,
             contexts=self.contexts,
-            check_model=self._check_child_model,
             mcp=self.mcp,
         )
+
+    @property
+    def path_policy(self) -> PathPolicy:
+        """Which files tools may read and write."""
+        from hermes_jobs.bootstrap.toolbox import path_policy
+
+        return path_policy(self.settings, self.environ)
 
     def agent_roles(self, workdir: str) -> Mapping[str, AgentRole]:
         """The kinds of sub-agents for work in that folder, by name."""
@@ -628,7 +629,7 @@ class Application:
 
         return agent_roles(self.settings, workdir)
 
-    def _check_child_model(self, name: str) -> None:
+    def check_child_model(self, name: str) -> None:
         """Raise where a sub-agent with that model could not run."""
         from hermes_jobs.bootstrap.validation import check_choice
 
@@ -656,9 +657,9 @@ class Application:
         return CheckResult(*check_command(self.settings, self.environ, self.ids)(command, answer, cancel))
 
     def _asking(self, call: ToolCall) -> Asking | None:
-        from hermes_jobs.bootstrap.toolbox import asking
-
-        return asking(self.settings, self.endpoints, call)
+        """The model calls that a tool call makes, at most; None where it makes none."""
+        asked = (asking(self, call) for asking in parts("asking"))
+        return next((each for each in asked if each is not None), None)
 
     @cached_property
     def timezone(self) -> str:

@@ -48,18 +48,26 @@ def _closure(owner: type, part: str, inside: frozenset[str]) -> frozenset[str]:
     names = {
         *_names(made.__code__),
         *(name for module in _modules(made.__code__) for name in _in_module(module)),
-        *(name for module in _of_features(made.__code__) for name in _in_module(module)),
     }
-    own = set(names)
-    for name in names:
+    by_features = {name for module in _of_features(made.__code__) for name in _in_module(module)}
+    for name in by_features:
+        names.update(each for code in _codes_of(_property(owner, name)) for each in _names(code))
+    own = names | by_features
+    for name in tuple(own):
         own |= _of_settings(name)
     parts = {
         name
-        for name in _names(made.__code__)
+        for name in {*_names(made.__code__), *by_features}
         if isinstance(owner.__dict__.get(name), cached_property) and name not in {part, *inside}
     }
     others = (_closure(owner, other, inside | {part}) for other in sorted(parts))
     return frozenset(own & FIELDS).union(*others)
+
+
+def _property(owner: type, name: str) -> object:
+    """The property of that name, where the class has one."""
+    found = owner.__dict__.get(name)
+    return found if isinstance(found, property) else None
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hermes_jobs.bootstrap.endpoints import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
@@ -18,20 +18,13 @@ from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.features.compression.steps.flush import Flush
 from hermes_jobs.features.compression.steps.idle import IdleCompression
-from hermes_jobs.features.consolidation.rules import PURPOSE
-from hermes_jobs.features.consolidation.steps import Consolidate
-from hermes_jobs.features.ensembles.steps.ask_member import AskMember
-from hermes_jobs.features.ensembles.steps.member_request import MemberRequests
 from hermes_jobs.features.memory.steps import MemoryWriteListener, NotifyMemoryProvider
-from hermes_jobs.features.recall.steps import Embed
-from hermes_jobs.features.recall.steps import Texts as EmbeddedTexts
+from hermes_jobs.features.replay.rules.replay import limits_of as limits_of_replay
 from hermes_jobs.features.replay.steps.check_answer import CheckAnswer, RunCheck
 from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
 from hermes_jobs.features.replay.steps.verify import ConcludeVerification
 from hermes_jobs.features.reviews.begin_review import BeginCuration, BeginReview
-from hermes_jobs.features.titles.session_titles import is_free, next_title
-from hermes_jobs.features.titles.steps import MakeTitle
-from hermes_jobs.features.titles.titles import title_keys
+from hermes_jobs.features.titles.session_titles import next_title
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.handlers import (
     CallModel,
@@ -44,6 +37,7 @@ from hermes_jobs.kernel.engine.handlers import (
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
 from hermes_jobs.kernel.engine.live import OnDelta
+from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
 from hermes_jobs.kernel.engine.ports import (
     ConfiguredModel,
     Ensemble,
@@ -64,31 +58,35 @@ from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.features.compression.engine_host import BuiltIn
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.features.replay.rules.replay import Replay
     from hermes_jobs.features.skills.catalog import SkillCatalog
     from hermes_jobs.features.skills.curator import Curator
     from hermes_jobs.features.tracing.tracing import Tracing
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import ModelRequest
+    from hermes_jobs.kernel.engine.ports import ModelRequest, SpendingApproval
     from hermes_jobs.kernel.turns.messages import ToolCall
+    from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
     from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
     from hermes_jobs.tools.toolbox import Toolbox
 
+REFERENCE: StepKind = "turn.reference"
+OPERATIONS: frozenset[StepKind] = frozenset({REFERENCE})
+"""The operations of turns that features have."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes, `check` runs the
-    command of a check, `on_result(call, text)` stores a large result as a file, `embedded_texts` gives the
-    texts of a plan of embeddings, `consolidations` what a consolidation reads, `of_features` are those of the
-    features, `on_delta` is called with answers as they are written. `days` is the zone in which the days of
-    budgets begin; None: the machine's."""
+    command of a check, `on_result(call, text)` stores a large result as a file, `of_features` makes the
+    handlers of the features, `on_delta` is called with answers as they are written. `days` is the zone in
+    which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -99,13 +97,11 @@ class Parts:
     curator: Curator
     views: Views
     mcp: McpSessions
-    of_features: Mapping[StepKind, StepHandler]
+    of_features: Callable[[ModelCalls], Mapping[StepKind, StepHandler]]
     tracing: Tracing | None
     asking: Callable[[ToolCall], Asking | None]
     check: RunCheck
     on_result: Callable[[str, str], None]
-    embedded_texts: EmbeddedTexts
-    consolidations: ConsolidationPlans
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -136,7 +132,6 @@ class StepHandlers:
             review=helpers.set_apart("review") or main,
             flush=helpers.set_apart("compression", "flush") or main,
         )
-        self._titler = helpers.set_apart("title") or main
         self._contexts = parts.contexts
         self._sizing = CompressionPolicy(
             self._contexts,
@@ -148,14 +143,25 @@ class StepHandlers:
         self._requests = RequestBuilder(
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
-        self._member_requests = MemberRequests(self._requests, self._limits, main.window_of, estimated_tokens)
         self.budget_guard = self._create_budget_guard(main)
+        self._of_features = parts.of_features(
+            ModelCalls(
+                models=self._models,
+                set_apart=helpers.set_apart,
+                own_model=helpers.model_of,
+                requests=self._requests,
+                limits=self._limits,
+                retries=self._retries,
+                guard=self.budget_guard,
+                engine=parts.engine,
+            )
+        )
 
     def _create_budget_guard(self, main: ConfiguredModel) -> BudgetGuard:
         flusher = self._models.flush
         return BudgetGuard(
             request=self._requests.build,
-            reference=self._member_requests.build,
+            reference=self._member_request,
             estimate=estimated_tokens,
             pricing=main.pricing,
             budgets=_budgets(self._settings),
@@ -171,20 +177,27 @@ class StepHandlers:
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
         """The request of the turn's next model call, or of its reference with that id."""
         member = turn.reference(step)
-        return (
-            self._requests.build(session, turn)
-            if member is None
-            else self._member_requests.build(session, turn, member)
-        )
+        if member is None:
+            return self._requests.build(session, turn)
+        return self._member_request(session, turn, member)
+
+    def _member_request(self, session: Session, turn: Turn, member: Reference) -> ModelRequest:
+        asks: AsksMember = cast("AsksMember", self._of_features[REFERENCE])
+        return asks.request(session, turn, member)
+
+    def _ensemble_of(self, model: str) -> Ensemble | None:
+        return ensemble_of(self._settings, model) if REFERENCE in self._of_features else None
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
         tracing = self._parts.tracing
         operations = {**self._of_turns(), **self._of_compressions()}
+        others = {**self._of_features, **self._others()}
+        operations |= {kind: others.pop(kind) for kind in OPERATIONS & others.keys()}
         if tracing is None:
-            return {**operations, **self._others()}
+            return {**operations, **others}
         traced = {kind: tracing.traced(handler) for kind, handler in operations.items()}
-        return {**traced, **self._others()}
+        return {**traced, **others}
 
     def _of_turns(self) -> Mapping[StepKind, StepHandler]:
         parts = self._parts
@@ -195,15 +208,10 @@ class StepHandlers:
                 window_of=self._models.window_of,
                 recall=parts.providers.recall,
                 toolsets_on=parts.toolbox.toolsets_on,
-                ensemble_of=partial(ensemble_of, self._settings),
+                ensemble_of=self._ensemble_of,
                 follows_rhythm=self._settings.model.cache_ttl == "auto",
                 clock=self._clock,
                 ids=self._ids,
-            ),
-            "turn.reference": AskMember(
-                models=self._models,
-                requests=self._member_requests,
-                retries=self._retries,
             ),
             "turn.call_model": CallModel(
                 models=self._models,
@@ -269,18 +277,10 @@ class StepHandlers:
         )
         memory, context = self._listeners
         return {
-            **parts.of_features,
-            "session.title": MakeTitle(
-                retries=self._retries,
-                chosen=self._titler,
-                reserve_for=self.budget_guard.approve_title,
-                is_free=partial(is_free, parts.engine),
-                keys_of=partial(title_keys, parts.engine.log),
-            ),
             "replay.call": AskAgain(
                 requests=replayed_requests(parts.engine.sessions, self.build_request),
                 chosen=self._models.turn,
-                reserve_for=self.budget_guard.approve_replay,
+                reserve_for=self._approve_replay,
                 read=ReadTools(parts.toolbox, lambda call: parts.asking(call) is not None, self._rules),
                 retries=self._retries,
                 clock=self._clock,
@@ -288,8 +288,6 @@ class StepHandlers:
             "experiment.check": CheckAnswer(parts.check),
             "verification.plan": plan_verification(self._settings, parts.engine, parts.views),
             "verification.conclude": ConcludeVerification(),
-            "memory.embed": self._embed(),
-            "review.consolidate": self._consolidate(main=self._models.turn),
             "listener.memory": NotifyMemoryProvider(memory, parts.engine.log, self._clock, self._ids),
             "listener.context": NotifyListener(context, self._clock, self._ids),
             "review.memory": begin,
@@ -300,29 +298,8 @@ class StepHandlers:
             ),
         }
 
-    def _embed(self) -> Embed:
-        embedder = self._parts.endpoints.embedder
-        cost_usd = embedder.cost_usd if embedder is not None else lambda usage: None
-        return Embed(
-            embedder=embedder,
-            texts=self._parts.embedded_texts,
-            reserve_for=lambda state, sent: self.budget_guard.approve_embedding(state, sent, cost_usd),
-            retries=self._retries,
-        )
-
-    def _consolidate(self, main: ConfiguredModel) -> Consolidate:
-        parts, settings = self._parts, self._settings.memory
-        chosen = self._by_purpose.set_apart("consolidation", PURPOSE) or main
-        return Consolidate(
-            chosen=chosen,
-            own_model=self._by_purpose.model_of,
-            turns=parts.consolidations.turns,
-            known_entries=parts.consolidations.known_entries,
-            reserve_for=lambda request: self.budget_guard.approve_consolidation(request, chosen.pricing),
-            limit=settings.memory_chars,
-            by_clock=settings.consolidate,
-            retries=self._retries,
-        )
+    def _approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
+        return self.budget_guard.approve_within(partial(limits_of_replay, replay), request)
 
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""

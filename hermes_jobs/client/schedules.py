@@ -54,14 +54,12 @@ class Schedules:
     ) -> ScheduleJson:
         """Add a prompt that is sent once or repeatedly: `when` is `every weekday at 9`, `in 2 hours`, or five
         fields of cron. Raises `Rejected` where that is not understood."""
-        from hermes_jobs.bootstrap.toolbox import schedule_tool
         from hermes_jobs.errors import Rejected
+        from hermes_jobs.features.schedules.tools import schedule_tool
         from hermes_jobs.tools.tool import ToolFailed
 
         application = self._application
-        tool = schedule_tool(
-            application.settings, application.timezone, application.log, application.clock, application.ids
-        )
+        tool = schedule_tool(application)
         folder = "" if workdir is None else str(Path(workdir).expanduser().absolute())
         caller = ToolContext(session="", turn=USER, call="", workdir=folder, attended=False, deliver=deliver)
         before = {view.id for view in application.views.read(select_schedules, removed=True)}

@@ -13,7 +13,19 @@ from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
-    "events", "streams", "reaction", "steps", "tables", "built", "tools", "checks", "gateway", "tracing"
+    "events",
+    "streams",
+    "reaction",
+    "steps",
+    "model_steps",
+    "tables",
+    "built",
+    "tools",
+    "asking",
+    "checks",
+    "setup",
+    "gateway",
+    "tracing",
 ]
 """The kinds of parts of which a feature has at most one, named like the fields of `Feature`."""
 
@@ -46,16 +58,23 @@ class Feature(NamedTuple):
     """The queue of each of its kinds of steps, which are Celery tasks."""
     steps: str = ""
     """A function from an `Application` to the handlers of those steps."""
+    model_steps: str = ""
+    """A function from an `Application` and its `ModelCalls` to the handlers of steps that call a model."""
     channels: Mapping[str, str] = {}
     """The `DeliveryChannel` of each of its kinds of targets: a function of the settings returns it."""
     tools: str = ""
     """A function from an `Application` to its tools; their toolsets are added to the others."""
+    asking: str = ""
+    """A function from an `Application` and a tool call to the model calls that its tools make in it, an
+    `Asking`; None for the calls of other tools."""
     tables: str = ""
     """A function from `ViewSources` to its `Projection`s: the rows that follow from events."""
     built: str = ""
     """A function of a connection that finishes its tables after a rebuild, before the first read."""
     checks: str = ""
     """A function from an `Application`, and whether `--live` is set, to its findings in `doctor`."""
+    setup: str = ""
+    """A step of `setup`: made of a `CliContext` and its `Questions`, run with the values of its options."""
     gateway: str = ""
     """A function of the settings: whether `up` runs the gateway for it."""
     tracing: str = ""

@@ -81,6 +81,8 @@ def test_a_feature_uses_another_one_only_through_its_api_or_events():
 REMOVABLE = {
     "telegram": ("features.gateway.cli",),
     "tracing": (),
+    "ensembles": (),
+    "web": (),
 }
 """Features that nothing needs, and the modules that name one where it is asked for by its name."""
 

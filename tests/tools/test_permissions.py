@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_jobs.bootstrap.toolbox import default_tools
+from hermes_jobs.features.web.tools import Web, WebOptions
 from hermes_jobs.kernel.engine.ports import Verdict
 from hermes_jobs.kernel.events import CallPattern, Mode, Ruling
 from hermes_jobs.kernel.streams.approval_rules import (
@@ -41,7 +42,7 @@ PATHS = PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann")
 OPTIONS = TerminalOptions(
     policy=CommandPolicy(paths=PATHS), sandbox=Sandbox(paths=PATHS, mode="off"), environ={}
 )
-TOOLS = Toolbox(default_tools(OPTIONS, PATHS), enabled=("coding", "web"))
+TOOLS = Toolbox((*default_tools(OPTIONS, PATHS), *Web(WebOptions()).tools), enabled=("coding", "web"))
 WHOLE = "rm -r build"
 INSTALLING = "installing or removing software"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from hermes_jobs.features.search.tools import line_of
 from hermes_jobs.kernel.engine.ports import ToolContext
@@ -11,6 +11,9 @@ from hermes_jobs.kernel.engine.ports.conversation_search import TranscriptMessag
 from hermes_jobs.text.search import Matcher, Term, best_window, parse, positive_terms
 from hermes_jobs.text.search.folding import normal
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 EXCERPT_CHARS = 12_000
 COMMON = 5  # a word that is so many times as frequent as the rarest one is ignored
@@ -66,3 +69,8 @@ def distinctive_terms(terms: Sequence[Term], text: str) -> tuple[Term, ...]:
     places = {term: len(Matcher((term,)).spans(text)) for term in terms}
     fewest = min((count for count in places.values() if count), default=0)
     return tuple(term for term, count in places.items() if 0 < count <= COMMON * fewest)
+
+
+def compression_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, over the views."""
+    return RecallCompacted(application.views).tools

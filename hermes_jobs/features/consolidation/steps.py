@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 
@@ -16,6 +16,12 @@ from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.text.json_objects import json_objects
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.model_calls import ModelCalls
+    from hermes_jobs.kernel.engine.ports import StepHandler
+    from hermes_jobs.kernel.turns.steps import StepKind
 
 CONSOLIDATION_PROMPT = f"""\
 You read a finished part of a conversation between a person and their assistant, and extract observations that
@@ -148,3 +154,20 @@ class Consolidate(TextCalls[Consolidation], frozen=True, kw_only=True, eq=False)
 
 def _end(call: HelperCall, model: str) -> e.ConsolidationEnded:
     return e.ConsolidationEnded(review=review_of(call.id), step=call.id, attempt=call.attempt, model=model)
+
+
+def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+    """The handler of each kind of step."""
+    settings, plans = application.settings.memory, application.consolidations
+    chosen = calls.set_apart("consolidation", PURPOSE) or calls.models.turn
+    consolidate = Consolidate(
+        chosen=chosen,
+        own_model=calls.own_model,
+        turns=plans.turns,
+        known_entries=plans.known_entries,
+        reserve_for=lambda request: calls.guard.approve_consolidation(request, chosen.pricing),
+        limit=settings.memory_chars,
+        by_clock=settings.consolidate,
+        retries=calls.retries,
+    )
+    return {"review.consolidate": consolidate}

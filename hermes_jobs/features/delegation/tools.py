@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +21,9 @@ from hermes_jobs.text.json_schema import has_patterns, schema_fault
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool
 from hermes_jobs.tools.toolbox import ALWAYS, Toolbox
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 TOOLSET = "delegate"
 MAX_TASKS = 10
@@ -315,3 +318,24 @@ def _check_fork(task: Task, place: str) -> None:
         raise ToolFailed(
             f"{place}: with `fork` it is as you are, so that the provider's cache holds: leave out `{other}`."
         )
+
+
+def delegation_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    settings = application.settings
+    limits = DelegationLimits(
+        per_root=settings.delegation.per_root,
+        per_home=settings.delegation.per_home,
+        depth=settings.delegation.depth,
+        turn_usd=settings.budgets.turn_usd,
+        turn_tokens=settings.budgets.turn_tokens,
+    )
+    return DelegateTool(
+        limits=limits,
+        roles=application.agent_roles,
+        toolbox=lambda: application.toolbox,
+        check_model=application.check_child_model,
+        is_priced=application.endpoints.by_name.is_priced,
+        paths=application.path_policy,
+        ids=application.ids,
+    ).tools

@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from hermes_jobs.kernel.feature import Feature
 
-FEATURE = Feature(__name__)
+FEATURE = Feature(
+    __name__,
+    model_steps="steps:handlers",
+    tools="tools:consult_tools",
+    asking="tools:asking",
+)

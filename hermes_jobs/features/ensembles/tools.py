@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
+from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, Pricing, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import ResponseBooked
 from hermes_jobs.kernel.streams.usage import Usage
@@ -16,6 +17,9 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.tools.summaries import Summary, SummaryModel, ask_in_parallel
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 TOOLSET = "consult"
 PURPOSE = "reference"
@@ -121,7 +125,7 @@ class Consult:
     def asking(self, call: ToolCall) -> tuple[tuple[str, ...], int, int] | None:
         """The models of a call, and the most tokens of each request and answer; None for a call without
         models."""
-        if call.name != "consult":
+        if call.name != TOOLSET:
             return None
         try:
             arguments = msgspec.json.decode(call.arguments, type=described(_Arguments))
@@ -178,3 +182,29 @@ def _answer(names: Sequence[str], summaries: Sequence[Summary]) -> str:
         for name, summary in zip(names, summaries, strict=True)
     ]
     return "\n\n".join(parts)
+
+
+def consult_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    return _consult(application).tools
+
+
+def asking(application: Application, call: ToolCall) -> Asking | None:
+    """The model calls that a call of `consult` makes, at most; None for another call."""
+    consulted = _consult(application).asking(call)
+    if consulted is None:
+        return None
+    names, sent, answered = consulted
+    price = SharedPrice(names, application.endpoints.by_name)
+    models, part = ", ".join(dict.fromkeys(names)), len(names)
+    return Asking(models, price, sent * part, answered * part, limited=True)
+
+
+def _consult(application: Application) -> Consult:
+    ensembles, by_name = application.settings.models.ensembles, application.endpoints.by_name
+    return Consult(
+        ensembles={name: ensemble.members for name, ensemble in ensembles.items()},
+        others=tuple(ensemble.aggregator for ensemble in ensembles.values()),
+        model=by_name,
+        pricing=by_name,
+    )

@@ -6,6 +6,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
+    tools="tools:memory_tools",
     tables="tables:projections",
     events="events:MemoryEvent",
     streams="streams:STREAMS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,9 @@ from hermes_jobs.features.memory.rules.memory import Limits
 from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.tools.tool import Tool, ToolFailed, evidence_of, shared_resource, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 MAX_OPERATIONS = 50
 MAX_TAGS, MAX_TAG = 8, 40
@@ -126,3 +129,8 @@ def _operation(
         raise ToolFailed("give `target`: `user` for who the user is, `memory` for everything else.")
     words = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     return Operation(action=action, target=target, content=content, old_text=old_text, kind=kind, tags=words)
+
+
+def memory_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    return MemoryTools(application.memory_limits, application.memory.sync).tools

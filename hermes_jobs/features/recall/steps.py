@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import Embedding, embedded
@@ -15,6 +16,12 @@ from hermes_jobs.kernel.helper_calls import HelperCall
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.text.tokens import tokens
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.model_calls import ModelCalls
+    from hermes_jobs.kernel.engine.ports import StepHandler
+    from hermes_jobs.kernel.turns.steps import StepKind
 
 Texts = Callable[[Sequence[recall_events.EmbeddedText]], Mapping[str, str]]
 """Loads texts by their digests, as far as they are still in the log."""
@@ -80,3 +87,15 @@ class Embed(HelperCalls[Embedding, Sequence[str], Vectors], frozen=True, kw_only
 def _plan(state: Embedding) -> recall_events.EmbeddingPlanned:
     assert state.plan is not None, f"{state.stream} has a step and no plan"
     return state.plan
+
+
+def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+    """The handler of each kind of step."""
+    embedder = application.endpoints.embedder
+    cost_usd = embedder.cost_usd if embedder is not None else lambda usage: None
+
+    def reserve(state: Embedding, sent: int) -> SpendingApproval:
+        return calls.guard.approve_embedding(_plan(state).model, sent, cost_usd)
+
+    texts = application.embedding_plans.texts
+    return {"memory.embed": Embed(embedder=embedder, texts=texts, reserve_for=reserve, retries=calls.retries)}

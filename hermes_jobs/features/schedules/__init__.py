@@ -6,6 +6,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
+    tools="tools:schedule_tools",
     tables="tables:projections",
     events="events:ScheduleEvent",
     streams="streams:STREAMS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from hermes_jobs.features.schedules.rules.names import (
     name_from,
     unused,
 )
-from hermes_jobs.features.schedules.rules.schedule import SOURCE, Schedule, evolve
+from hermes_jobs.features.schedules.rules.schedule import PREFIX, SOURCE, Schedule, evolve
 from hermes_jobs.features.schedules.rules.timing import zone_of
 from hermes_jobs.features.triggers.events import SOURCE as TRIGGERED
 from hermes_jobs.kernel.engine.ports import Clock, Ids, ToolContext, ToolOutcome
@@ -28,6 +28,9 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateL
 from hermes_jobs.tools.tool import Tool, ToolFailed, shared_resource, tool
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import kind_of, written
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 Action: TypeAlias = Literal["add", "list", "pause", "resume", "remove"]
 Streams: TypeAlias = Callable[[], Sequence[str]]
@@ -180,3 +183,17 @@ def _answered(act: ScheduleCommand, load: StateLoader, outcome: str) -> Decision
     )
     folder_note = f" {NO_FOLDER}" if isinstance(act, Add) and plan is not None and not plan.workdir else ""
     return replace(changed, answer=f"{outcome}: {title}{rest}{goes}.{folder_note}")
+
+
+def schedule_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    return schedule_tool(application).tools
+
+
+def schedule_tool(application: Application) -> ScheduleTool:
+    """The tool over the log's schedules, as configured."""
+    settings, log = application.settings.schedules, application.log
+    defaults = Defaults(timezone=application.timezone, missed=settings.missed, overlap=settings.overlap)
+    return ScheduleTool(
+        lambda: [head.stream for head in log.streams(PREFIX)], defaults, application.clock, application.ids
+    )

@@ -6,6 +6,8 @@ from hermes_jobs.kernel.feature import Feature
 
 FEATURE = Feature(
     __name__,
+    tools="tools:search_tools",
+    asking="tools:asking",
     tables="tables:projections",
     built="tables.search_index:in_one_piece",
 )

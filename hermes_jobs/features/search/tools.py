@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Annotated, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from hermes_jobs.features.search.conversations import Conversations
+from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.kernel.engine.ports.conversation_search import (
     ConversationSearch,
@@ -23,6 +25,7 @@ from hermes_jobs.kernel.engine.ports.conversation_search import (
 )
 from hermes_jobs.kernel.events import ResponseBooked
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.settings import REHEARSAL_MODEL
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.search import Matcher, best_window, fold, parse, positive_terms
@@ -43,6 +46,9 @@ from hermes_jobs.tools.summaries import (
     summaries,
 )
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 PURPOSE = "session_search"
 HITS = 50
@@ -301,3 +307,31 @@ def _shown(passage: Passage) -> str:
     passages = (neighbour for neighbour in (passage.before, itself, passage.after) if neighbour is not None)
     lines = (f"  {neighbour.role}: {' '.join(neighbour.text.split())}" for neighbour in passages)
     return "\n".join([f"- session {hit.session}, {hit.at[:10]}", *lines])
+
+
+def search_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    settings = application.settings
+    return SessionSearch(
+        Conversations(application.views),
+        lambda: _summariser(application),
+        zone=settings.zone,
+        expand=settings.search.expand,
+    ).tools
+
+
+def _summariser(application: Application) -> SummaryModel | None:
+    """The model that summarises found conversations; None where only the rehearsal is configured."""
+    choice, endpoints = application.settings.auxiliary_model(PURPOSE), application.endpoints
+    if choice.model == REHEARSAL_MODEL:
+        return None
+    return SummaryModel(endpoints.model(choice), choice.model, endpoints.prices(choice.base_url))
+
+
+def asking(application: Application, call: ToolCall) -> Asking | None:
+    """The model calls of a search's summaries, at most; None for another call."""
+    tokens = summary_tokens(call)
+    summariser = _summariser(application) if tokens is not None else None
+    if tokens is None or summariser is None:
+        return None
+    return Asking(summariser.name, summariser.pricing, *tokens)

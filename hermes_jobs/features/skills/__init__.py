@@ -11,6 +11,7 @@ BUNDLED = Path(__file__).parent / "bundled"
 
 FEATURE = Feature(
     __name__,
+    tools="tools:tools",
     tables="tables:projections",
     events="events:StreamEvents",
     streams="streams:STREAMS",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from msgspec import Meta
 
 from hermes_jobs.features.skills.events import SkillRequest
+from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.reviews import CURATED
 from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 Action = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
 
@@ -248,3 +252,8 @@ def _review(context: ToolContext) -> str:
     if context.source != CURATED:
         raise ToolFailed("proposals are made in a review of all skills only.")
     return context.lineage
+
+
+def tools(application: Application) -> tuple[Tool, ...]:
+    """All of them, as configured."""
+    return (*skill_tools(SkillPresenter(application.skills)), *curator_tools(application.curator))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.titles.titles import title_request
+from hermes_jobs.features.titles.session_titles import is_free
+from hermes_jobs.features.titles.titles import title_keys, title_request
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
 from hermes_jobs.kernel.engine.ports import ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
@@ -15,6 +17,12 @@ from hermes_jobs.kernel.streams.decision import Decision, UniqueKey
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.title_step import MAX_ATTEMPTS, give
 from hermes_jobs.kernel.turns.titles import clean_title, numbered
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.model_calls import ModelCalls
+    from hermes_jobs.kernel.engine.ports import StepHandler
+    from hermes_jobs.kernel.turns.steps import StepKind
 
 LONGEST = 60
 """Characters of a title; a longer one is cut at a word."""
@@ -82,3 +90,15 @@ def _cut(words: str) -> str:
         return words
     head = words[:LONGEST]
     return head.rpartition(" ")[0].rstrip(" ,;:-–") or head
+
+
+def handlers(_application: Application, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+    """The handler of each kind of step."""
+    make = MakeTitle(
+        retries=calls.retries,
+        chosen=calls.set_apart("title") or calls.models.turn,
+        reserve_for=calls.guard.approve_title,
+        is_free=partial(is_free, calls.engine),
+        keys_of=partial(title_keys, calls.engine.log),
+    )
+    return {"session.title": make}

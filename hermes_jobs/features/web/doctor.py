@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.toolbox import create_web_searcher
 from hermes_jobs.features.web.search.query import SearchFailed, SearchQuery
+from hermes_jobs.features.web.tools import create_web_searcher
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings

@@ -15,9 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import OutOfBudget, Rejected
-from hermes_jobs.features.recall.rules import Embedding
-from hermes_jobs.features.replay.rules.replay import Replay
-from hermes_jobs.features.replay.rules.replay import limits_of as limits_of_replay
 from hermes_jobs.kernel.engine.clock_and_ids import day_end, day_of
 from hermes_jobs.kernel.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.kernel.log.log import EventLog
@@ -166,21 +163,22 @@ class BudgetGuard:
         """The approval for a title, which no turn is charged for. Raises `Rejected` as `approve` does."""
         return replace(self._terms(session, None, request, pricing), fixed=True)
 
-    def approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
-        """The approval for repeating a recorded call. Raises `Rejected` as `approve` does."""
-        day = self.today()
-        limits = limits_of_replay(replay, self._budgets, DAY + day)
+    def approve_within(
+        self, limits_of: Callable[[Budgets, str], tuple[Limit, ...]], request: ModelRequest
+    ) -> SpendingApproval:
+        """The approval for a call under other limits, which follow from the budgets and the day's account.
+        Raises `Rejected` as `approve` does."""
+        limits = limits_of(self._budgets, DAY + self.today())
         terms = self._reserve(request, limits, self._pricing)
         if terms.reservation.cost_usd is None and all(limit.tokens is None for limit in limits):
             _refuse_unpriced(limits, request.model)
         return terms
 
     def approve_embedding(
-        self, embedding: Embedding, sent: int, cost_usd: Callable[[Usage], float | None]
+        self, model: str, sent: int, cost_usd: Callable[[Usage], float | None]
     ) -> SpendingApproval:
         """The approval for embedding texts of `sent` tokens. Raises `Rejected` as `approve` does."""
-        assert embedding.plan is not None, f"{embedding.stream} has no plan"
-        day, model = self.today(), embedding.plan.model
+        day = self.today()
         reservation = Reservation(
             model=model, input_tokens=sent, output_tokens=0, day=day, cost_usd=cost_usd(Usage(sent))
         )

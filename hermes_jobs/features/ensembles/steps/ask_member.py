@@ -46,7 +46,7 @@ class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         turn, at = running_turn(session), self.models.of(session)
         reference = turn.reference(step.id)
         assert reference is not None, f"{step.id} is not a reference of {turn.id}"
-        request = self.requests.build(session, turn, reference)
+        request = self.request(session, turn, reference)
         if not self.requests.fits(request):
             message = "the conversation does not fit its window"
             return c.FinishReference(step=step.id, outcome=_failure(turn, step, reference, OVERFLOW, message))
@@ -62,6 +62,10 @@ class AskMember(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             change = at.learn(request.model, failed.window) if failed.window else None
             return c.FinishReference(step=step.id, outcome=failed, change=change)
         return c.FinishReference(step=step.id, outcome=_outcome(at, turn, step, reference, request, reply))
+
+    def request(self, session: Session, turn: Turn, reference: Reference) -> ModelRequest:
+        """The member's request; see `MemberRequests.build`."""
+        return self.requests.build(session, turn, reference)
 
     def _failed(
         self,

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from hermes_jobs.bootstrap.toolbox import schedule_tool
 from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.serve import forms
@@ -19,7 +18,7 @@ from hermes_jobs.features.schedules.cli.format import timing_words
 from hermes_jobs.features.schedules.rules.commands import USER
 from hermes_jobs.features.schedules.schedule_json import schedule_json
 from hermes_jobs.features.schedules.tables import select_schedules
-from hermes_jobs.features.schedules.tools import Action
+from hermes_jobs.features.schedules.tools import Action, schedule_tool
 from hermes_jobs.features.search.cli import hit_json
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.interfaces.cli.context import CliContext
@@ -228,9 +227,7 @@ class Requests:
     ) -> SendReply:
         """Add, pause, resume or remove a schedule. Raises `Rejected`, `ToolFailed`."""
         application = self._application
-        tool = schedule_tool(
-            self._context.settings, application.timezone, application.log, application.clock, application.ids
-        )
+        tool = schedule_tool(application)
         caller = ToolContext(
             session="", turn=USER, call="", workdir=self._new.workdir, attended=False, source=SOURCE
         )

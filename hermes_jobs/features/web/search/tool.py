@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
+from hermes_jobs.features.web.caution import CAUTION
 from hermes_jobs.features.web.search.query import (
     Age,
     Hit,
@@ -19,7 +20,6 @@ from hermes_jobs.features.web.search.query import (
     WebSearcher,
     one_line,
 )
-from hermes_jobs.features.web.tools import CAUTION
 from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted, ToolOutcome
 from hermes_jobs.tools.tool import Tool, ToolFailed, tool
 

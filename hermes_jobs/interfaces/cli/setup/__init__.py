@@ -52,7 +52,7 @@ def setup(
     from hermes_jobs.interfaces.cli.setup.choice import print_next_steps
     from hermes_jobs.interfaces.cli.setup.questions import Questions
     from hermes_jobs.interfaces.cli.setup.steps import ModelDialog
-    from hermes_jobs.interfaces.cli.setup.web_search import WebSearchSetup
+    from hermes_jobs.kernel.feature import parts
 
     questions = Questions(can_ask=sys.stdin.isatty() and sys.stdout.isatty())
     if search_url is not None and search is None:
@@ -64,6 +64,10 @@ def setup(
         else None
     )
     if search is not None or (questions.can_ask and not has_options):
-        WebSearchSetup(context, questions).run(search, search_url)
+        searches = parts("setup")
+        if search is not None and not searches:
+            raise click.UsageError("This installation has no web search.")
+        for search_setup in searches:
+            search_setup(context, questions).run(search, search_url)
     if chosen_setup is not None:
         print_next_steps(context, chosen_setup, questions.print_line)
