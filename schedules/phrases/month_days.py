@@ -17,9 +17,6 @@ ENDS: dict[str, dict[int, tuple[int, ...]]] = {
 """The months in which such a period begins, and in which it ends."""
 
 _LEAD = "[lead=(on | at | every | each)] [again=(every | each)] [the]"
-_FROM_THE_END = (
-    "<ordinal> to last | second to last | second last | next to last | penultimate | second - to - last"
-)
 _OF_MONTHS = (
     "[each=(every | each) | the month of] <months=months>"
     " | unclear=((this | next | the current | the following | the next) month)"
@@ -32,11 +29,21 @@ _OF = (
     f" | (of | in) ({_OF_MONTHS}))"
 )
 _NUMBERED = f"{_LEAD} (day | days) <numbers=wholes> {_OF}"
+_FROM_THE_END = (
+    f"{_LEAD} (<number=ordinal> ([-] to [-] last) | second last | next to last | penultimate)"
+    f" [plain=(day | calendar day) | <days=days>] [of={_OF}]"
+)
 _ORDINAL = f"{_LEAD} <ordinals=ordinals> [plain=(day | days | calendar day) | <days=days>] [of={_OF}]"
 
 
-def _from_the_end(_: Phrase) -> TimingDraft:
-    raise unknown("Days are counted from the end of a month only as 'last'.", "the last day of the month")
+def _from_the_end(phrase: Phrase) -> TimingDraft | None:
+    """`the second to last Friday of every month`. Raises `Refusal`."""
+    number = phrase.number("number") if phrase.has("number") else 2
+    if not 2 <= number <= 5:
+        raise unknown("Days are counted from the end of a month up to the fifth.", "the 3rd to last Friday")
+    if phrase.has("days"):
+        return _month_rule(phrase, (-number,), _counted_weekdays(phrase, [-number]))
+    return _month_rule(phrase, (-number,), ()) if phrase.has("plain") else None
 
 
 def _numbered(phrase: Phrase) -> TimingDraft | None:
@@ -147,7 +154,7 @@ def _of_period(phrase: Phrase, numbers: tuple[int, ...]) -> tuple[int, ...]:
 EVERY_RULES = (PhraseRule(_ORDINAL, _every_ordinal),)
 EVERY_BARE_RULES = (PhraseRule(_ORDINAL, _every_ordinal_alone),)
 RULES = (
-    PhraseRule(f"{_LEAD} ({_FROM_THE_END})", _from_the_end),
+    PhraseRule(_FROM_THE_END, _from_the_end),
     PhraseRule(_NUMBERED, _numbered),
     PhraseRule(_ORDINAL, _ordinal),
 )

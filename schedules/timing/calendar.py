@@ -8,7 +8,6 @@ from datetime import date, datetime, time, timedelta
 from typing import assert_never
 
 from schedules.timing.values import (
-    LAST,
     Calendar,
     Daily,
     Days,
@@ -61,7 +60,7 @@ def falls_on(days: Days, day: date, starting: date | None) -> bool:
             return day.weekday() in days.weekdays and weeks % days.every == 0
         case MonthDays():
             return _right_month(days.every, day, starting) and (
-                day.day in days.days or (LAST in days.days and day.day == _length(day))
+                day.day in days.days or day.day - _length(day) - 1 in days.days
             )
         case MonthWeekdays():
             return (
@@ -76,7 +75,7 @@ def falls_on(days: Days, day: date, starting: date | None) -> bool:
 def _has_ordinal(day: date, ordinals: tuple[int, ...], weekdays: tuple[int, ...]) -> bool:
     same = [number for number in range(1, _length(day) + 1) if _weekday(day, number) in weekdays]
     at = same.index(day.day)
-    return at + 1 in ordinals or (LAST in ordinals and at == len(same) - 1)
+    return at + 1 in ordinals or at - len(same) in ordinals
 
 
 def _weekday(day: date, number: int) -> int:

@@ -14,7 +14,6 @@ from schedules.timing.cron import BadCron, as_cron
 from schedules.timing.names import MONTHS, WEEKDAYS, joined, ordinal_number, ordinal_word, parted
 from schedules.timing.values import (
     DAY,
-    LAST,
     LONGEST,
     WORKDAYS,
     At,
@@ -95,18 +94,21 @@ def _days(calendar: Calendar) -> str:
         case Weekly():
             return _weekly(calendar.days) + (f" in {months}" if months else "")
         case MonthDays(days=days, every=every):
-            named = joined([*(ordinal_number(day) for day in days if day != LAST), *_last_day(days)])
-            return _of_months(f"the {named}", every, months)
+            return _of_months(f"the {joined([_day(day) for day in _in_order(days)])}", every, months)
         case MonthWeekdays(ordinals=ordinals, weekdays=weekdays, every=every):
-            counted = sorted(ordinals, key=lambda ordinal: ordinal if ordinal != LAST else 6)
-            which = joined([ordinal_word(ordinal) for ordinal in counted])
+            which = joined([ordinal_word(ordinal) for ordinal in _in_order(ordinals)])
             return _of_months(f"the {which} {_one_of(weekdays)}", every, months)
         case _:
             assert_never(calendar.days)
 
 
-def _last_day(days: tuple[int, ...]) -> list[str]:
-    return ["last day"] if LAST in days else []
+def _in_order(days: tuple[int, ...]) -> list[int]:
+    """Those that are counted from the end come last."""
+    return sorted(days, key=lambda day: (day < 0, day))
+
+
+def _day(day: int) -> str:
+    return ordinal_number(day) if day > 0 else f"{ordinal_word(day)} day"
 
 
 def _weekly(days: Weekly) -> str:
@@ -150,8 +152,9 @@ _COUNTED = re.compile(rf"(.+?) (weekday|(?:{'|'.join(WEEKDAYS)}).*)")
 
 _WEEKDAY_NUMBERS = {name: number for number, name in enumerate(WEEKDAYS)}
 _MONTH_NUMBERS = {name: number for number, name in enumerate(MONTHS, 1)}
-_DAY_NUMBERS = {ordinal_number(day): day for day in range(1, 32)} | {"last day": LAST}
-_ORDINAL_NUMBERS = {ordinal_word(ordinal): ordinal for ordinal in (1, 2, 3, 4, 5, LAST)}
+_FROM_THE_END = range(-5, 0)
+_DAY_NUMBERS = {_day(day): day for day in (*_FROM_THE_END, *range(1, 32))}
+_ORDINAL_NUMBERS = {ordinal_word(ordinal): ordinal for ordinal in (*_FROM_THE_END, 1, 2, 3, 4, 5)}
 
 
 def read(text: str) -> Timing:

@@ -43,5 +43,7 @@ def ordinal_number(number: int) -> str:
 
 
 def ordinal_word(number: int) -> str:
-    """`first` to `fifth`, and `last`."""
-    return "last" if number == LAST else ORDINALS[number - 1]
+    """`first` to `fifth`, `last`, and `second to last` and so on."""
+    if number > 0:
+        return ORDINALS[number - 1]
+    return "last" if number == LAST else f"{ORDINALS[-number - 1]} to last"

@@ -18,6 +18,7 @@ LONGEST = 3_660 * DAY * 60
 WORKDAYS = (0, 1, 2, 3, 4)
 WEEKEND = (5, 6)
 LAST = -1
+"""A last day; -2 is the second to last one, and so on."""
 
 
 class Cron(msgspec.Struct, frozen=True, tag="cron"):
@@ -76,14 +77,16 @@ class Weekly(msgspec.Struct, frozen=True, tag="weekly"):
 
 
 class MonthDays(msgspec.Struct, frozen=True, tag="month_days"):
-    """These days of a month (ascending; `LAST` is first), of every month or of every `every` months."""
+    """These days of a month, ascending, of every month or of every `every` months; those below zero are
+    counted from its end (`LAST`)."""
 
     days: tuple[int, ...]
     every: int = 1
 
 
 class MonthWeekdays(msgspec.Struct, frozen=True, tag="month_weekdays"):
-    """The first, second … or last (`LAST`) day of a month that falls on one of these weekdays.
+    """The first, second … or last (`LAST`) day of a month that falls on one of these weekdays, counted as
+    `MonthDays` are.
 
     With one weekday that is the first Monday, with all workdays the first working day.
     """

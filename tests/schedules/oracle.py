@@ -97,12 +97,12 @@ def is_day(timing: Calendar, day: date) -> bool:
             return day.weekday() in weekdays
         case MonthDays(days=numbers, every=every):
             last = calendar.monthrange(day.year, day.month)[1]
-            named = any(day.day == (last if number == -1 else number) for number in numbers)
+            named = any(day.day == (number if number > 0 else last + 1 + number) for number in numbers)
             return named and _is_month(day, start, every)
         case MonthWeekdays(ordinals=ordinals, weekdays=weekdays, every=every):
             weeks = calendar.Calendar().itermonthdays2(day.year, day.month)
             such = [number for number, weekday in weeks if number and weekday in weekdays]
-            chosen = [such[each if each == -1 else each - 1] for each in ordinals if each <= len(such)]
+            chosen = [such[each - (each > 0)] for each in ordinals if abs(each) <= len(such)]
             return day.day in chosen and _is_month(day, start, every)
 
 

@@ -41,8 +41,8 @@ def ascending(values: st.SearchStrategy[int], most: int = 3) -> st.SearchStrateg
 
 
 weekdays = st.one_of(ascending(st.integers(0, 6), 6), st.sampled_from([WORKDAYS, WEEKEND]))
-ordinals = ascending(st.sampled_from([1, 2, 3, 4, 5, LAST]))
-month_days = ascending(st.sampled_from([LAST, *range(1, 32)]))
+ordinals = ascending(st.sampled_from([1, 2, 3, 4, 5, LAST, -2, -5]))
+month_days = ascending(st.sampled_from([-5, -2, LAST, *range(1, 32)]))
 
 
 @st.composite
