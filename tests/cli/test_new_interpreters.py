@@ -77,6 +77,7 @@ DETERMINISTIC = """
     changed .
     trigger none
     triggers add ci --task Look
+    triggers edit ci --debounce 1m
     triggers list --json
     triggers show none
     triggers pause none

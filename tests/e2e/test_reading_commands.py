@@ -116,7 +116,7 @@ WRITES = """
     send, service remove
     sessions compress, sessions consolidate, sessions end, sessions fork, sessions rename
     setup, skills approve, skills deny, skills install, skills undo, skills update
-    trigger, triggers add, triggers pause, triggers remove, triggers resume
+    trigger, triggers add, triggers edit, triggers pause, triggers remove, triggers resume
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
     turns replay, turns retry, up
     log views rebuild, restore, run beat, run flower, run gateway telegram, run worker

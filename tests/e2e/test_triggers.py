@@ -36,3 +36,24 @@ def test_what_is_wrong_is_said_and_nothing_is_recorded(home: Home) -> None:
     (listed,) = json.loads(home.run("triggers", "list", "--json").out)
     assert (listed["plan"]["text"], listed["num_turns"]) == ("Other.", 0)
     assert home.run("send", "x", "--source", "trigger:ci").code == 2
+
+
+def test_an_edited_trigger_keeps_its_other_options_its_pause_and_what_waits(home: Home) -> None:
+    home.run("triggers", "add", "ci", "--task", "Look.", "--debounce", "1h", "--deliver", "file:out.md")
+    home.run("trigger", "ci")
+    home.run("triggers", "pause", "ci")
+    assert home.run("triggers", "edit", "ci", "--task", "Look again.", "--debounce", "2h").code == 0
+    shown = json.loads(home.run("show", "ci", "--json").out)["trigger"]
+    plan = shown["plan"]
+    assert (shown["status"], plan["text"], plan["debounce"]) == ("paused", "Look again.", 7200)
+    assert plan["deliver"] == [f"file:{home.work}/out.md"]
+    (waiting,) = json.loads(home.run("triggers", "show", "ci", "--json").out)["turns"]
+    assert waiting["status"] == "pending"
+
+
+def test_a_jitter_and_a_debounce_are_too_long_in_the_same_words(home: Home) -> None:
+    debounce = home.run("triggers", "add", "ci", "--task", "Look.", "--debounce", "2d")
+    jitter = home.run("schedule", "add", "--every", "1h", "--task", "Look.", "--jitter", "2d")
+    assert (debounce.code, jitter.code) == (2, 2)
+    assert "Invalid value for '--debounce': '2d' is too long: at most 1d." in debounce.err
+    assert debounce.err.replace("--debounce", "--jitter").splitlines()[-1] == jitter.err.splitlines()[-1]

@@ -11,10 +11,11 @@ FEATURE = Feature(
     queues={"trigger.start": "schedules"},
     steps="steps:handlers",
     tables="tables:projections",
+    finders={"triggers show": "api:find_trigger"},
     commands={
         "trigger": Command("cli:trigger", "Fire a trigger: start its task, with input.", "Schedule"),
         "triggers": Command(
-            "cli:triggers", "Add, list, show, pause and remove named tasks for CI and hooks.", "Schedule"
+            "cli:triggers", "Add, change, pause and remove named tasks for CI and hooks.", "Schedule"
         ),
     },
 )

@@ -11,6 +11,7 @@ from hermes_jobs.features.triggers.events import TriggerFired, TriggerPlan, stre
 from hermes_jobs.features.triggers.rules.commands import (
     SCOPE,
     AddTrigger,
+    EditTrigger,
     FireTrigger,
     PauseTrigger,
     RemoveTrigger,
@@ -32,6 +33,8 @@ __all__ = [
     "TriggerPlan",
     "TriggerView",
     "add",
+    "edit",
+    "find_trigger",
     "fire",
     "firings",
     "pause",
@@ -102,6 +105,16 @@ def _result(event: object, *, is_new: bool) -> Fired:
 def add(application: Application, name: str, plan: TriggerPlan, *, replaces: bool = False) -> None:
     """Add a trigger, or replace its plan. Raises `Rejected`: `usage`, `exists`, `session_ended`."""
     application.engine().change(AddTrigger(name=name, plan=plan, replaces=replaces), "trigger add")
+
+
+def edit(application: Application, name: str, plan: TriggerPlan) -> None:
+    """Replace the plan of a trigger. Raises `Rejected`: `unknown_trigger`, `usage`, `session_ended`."""
+    application.engine().change(EditTrigger(name=name, plan=plan), "trigger edit")
+
+
+def find_trigger(application: Application, name: str) -> str:
+    """That name, if there is or was such a trigger. Raises `Rejected`, `unknown_trigger`."""
+    return trigger(application, name).name
 
 
 def pause(application: Application, name: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from hermes_jobs.interfaces.cli.budgets import check_price, dollars
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
@@ -17,6 +19,7 @@ from hermes_jobs.interfaces.cli.options import (
     json_option,
     limit_option,
     model_option,
+    option_group,
     wait_options,
     workdir_option,
 )
@@ -29,9 +32,11 @@ from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_f
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 
 if TYPE_CHECKING:
-    from hermes_jobs.features.triggers.api import Fired, FiringView, TriggerView
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.features.triggers.api import Fired, FiringView, TriggerPlan, TriggerView
 
-MAX_DEBOUNCE = 86_400.0
+NONE = "none"
+"""What an option of `edit` takes to give something up."""
 STDIN = "-"
 _name = click.argument("name", type=NonEmpty(), metavar="NAME")
 
@@ -49,46 +54,55 @@ def triggers() -> None:
     """
 
 
+class TriggerInput(NamedTuple):
+    """The given flags; None for missing ones."""
+
+    task: str | None
+    debounce: float | None
+    deliver: tuple[str, ...]
+    session: str | None
+    workdir: str | None
+    model: str | None
+    toolsets: str | None
+    budget: str | None
+
+
+plan_options = option_group(
+    "wanted",
+    TriggerInput,
+    click.option("--task", metavar="TEXT", type=TextParam(), help="Prompt to send."),
+    click.option(
+        "--debounce",
+        metavar="TIME",
+        type=DurationParam(none=0.0, most="1d"),
+        help="Start one turn for all firings until there is none for so long, such as `30s`.",
+    ),
+    deliver_option("Target of answers"),
+    click.option(
+        "--session",
+        metavar="ID|TITLE",
+        type=NonEmpty(),
+        shell_complete=complete_session,
+        help="Continue this session.  [default: a new session each time]",
+    ),
+    workdir_option("Working folder of its turns.  [default: this one]"),
+    model_option("Model of its turns."),
+    click.option("--toolsets", metavar="A,B", help="Toolsets of its turns."),
+    click.option("--budget", metavar="USD", help="Budget of one turn."),
+)
+"""The options that `add` and `edit` share; the command gets them as `wanted`."""
+
+
 @triggers.command(
     "add", epilog=example('hermes-jobs triggers add review --task "Review the last commit" --workdir .')
 )
 @_name
-@click.option("--task", metavar="TEXT", type=TextParam(), required=True, help="Prompt to send.")
-@click.option(
-    "--debounce",
-    metavar="TIME",
-    type=DurationParam(),
-    default=0.0,
-    help="Start one turn for all firings until there is none for so long, such as `30s`.",
-)
-@deliver_option("Target of answers")
-@click.option(
-    "--session",
-    metavar="ID|TITLE",
-    type=NonEmpty(),
-    shell_complete=complete_session,
-    help="Continue this session.  [default: a new session each time]",
-)
-@workdir_option("Working folder of its turns.  [default: this one]")
-@model_option("Model of its turns.")
-@click.option("--toolsets", metavar="A,B", help="Toolsets of its turns.")
-@click.option("--budget", metavar="USD", help="Budget of one turn.")
+@plan_options
 @click.option("--replace", "replaces", is_flag=True, help="Replace the trigger of that name.")
 @json_option
 @pass_context
-def add_trigger(  # noqa: PLR0913, PLR0917 - one argument a flag
-    context: CliContext,
-    name: str,
-    task: str,
-    debounce: float,
-    deliver: tuple[str, ...],
-    session: str | None,
-    workdir: str | None,
-    model: str | None,
-    toolsets: str | None,
-    budget: str | None,
-    replaces: bool,
-    as_json: bool,
+def add_trigger(
+    context: CliContext, wanted: TriggerInput, *, name: str, replaces: bool, as_json: bool
 ) -> None:
     """Add a trigger: a name for a task.
 
@@ -96,26 +110,61 @@ def add_trigger(  # noqa: PLR0913, PLR0917 - one argument a flag
     """
     from hermes_jobs.features.triggers import api
 
-    if debounce > MAX_DEBOUNCE:
-        raise click.BadParameter("it is longer than 1d.", param_hint="--debounce")
-    if session is not None and workdir is not None:
-        raise click.UsageError("--workdir is for turns with a new session: a session keeps its folder.")
-    plan = api.TriggerPlan(
-        text=task.strip(),
-        session=None if session is None else context.find_session(session).lineage,
-        deliver=stored_targets(deliver) or ("cli",),
-        model=model,
-        toolsets=resolve_toolsets(context, toolsets),
-        budget_usd=None if budget is None else dollars(budget),
-        workdir=None if session is not None else workdir or working_folder(),
-        debounce=debounce,
-    )
-    check_price(context, model, plan.budget_usd)
-    context.application.check(model)
+    if wanted.task is None:
+        raise click.UsageError("A trigger needs a task: --task TEXT.")
+    plan = _changed(context, wanted, api.TriggerPlan(text=""))
     api.add(context.application, name, plan, replaces=replaces)
     text = f"The trigger {name} is added. Fire it: hermes-jobs trigger {name}"
     print_result(lambda: api.trigger(context.application, name), text, as_json=as_json)
     warn_of_undeliverable(context, plan.deliver)
+
+
+@triggers.command("edit", epilog=example("hermes-jobs triggers edit review --debounce 1m --model none"))
+@_name
+@plan_options
+@json_option
+@pass_context
+def edit_trigger(context: CliContext, wanted: TriggerInput, *, name: str, as_json: bool) -> None:
+    """Change a trigger's task or options; the others stay, and so do firings that wait.
+
+    The value `none` resets --debounce, --session, --model, --toolsets or --budget.
+    """
+    from hermes_jobs.features.triggers import api
+
+    if not any(value is not None and value != () for value in wanted):
+        raise click.UsageError("Name what to change, such as --task or --debounce.")
+    application = context.application
+    plan = _changed(context, wanted, api.trigger(application, name).plan)
+    api.edit(application, name, plan)
+    print_result(lambda: api.trigger(application, name), f"The trigger {name} is changed.", as_json=as_json)
+    warn_of_undeliverable(context, plan.deliver)
+
+
+def _changed(context: CliContext, wanted: TriggerInput, plan: TriggerPlan) -> TriggerPlan:
+    """The plan with all given options. Raises usage errors for invalid ones."""
+    session, workdir = plan.session, wanted.workdir or plan.workdir
+    if wanted.session is not None:
+        session = None if wanted.session == NONE else context.find_session(wanted.session).lineage
+    if session is not None and wanted.workdir is not None:
+        raise click.UsageError("--workdir is for turns with a new session: a session keeps its folder.")
+    changes: dict[str, Any] = {
+        "text": None if wanted.task is None else wanted.task.strip(),
+        "deliver": stored_targets(wanted.deliver) or None,
+        "debounce": wanted.debounce,
+    }
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if wanted.model is not None:
+        changes["model"] = None if wanted.model == NONE else wanted.model
+    if wanted.toolsets is not None:
+        chosen = None if wanted.toolsets == NONE else resolve_toolsets(context, wanted.toolsets)
+        changes["toolsets"] = chosen
+    if wanted.budget is not None:
+        changes["budget_usd"] = None if wanted.budget == NONE else dollars(wanted.budget)
+    folder = None if session is not None else workdir or working_folder()
+    plan = replace(plan, session=session, workdir=folder, **changes)
+    check_price(context, plan.model, plan.budget_usd)
+    context.application.check(plan.model)
+    return plan
 
 
 @triggers.command("list", epilog=example("hermes-jobs triggers list"))
@@ -151,37 +200,23 @@ def show_trigger(context: CliContext, name: str, limit: int, as_json: bool) -> N
     shown.print_one(trigger, as_json=as_json, details=details)
 
 
-@triggers.command("pause", epilog=example("hermes-jobs triggers pause ci-failed"))
-@_name
-@pass_context
-def pause_trigger(context: CliContext, name: str) -> None:
-    """Refuse firings until it is resumed; those that wait start no turn."""
-    from hermes_jobs.features.triggers import api
+def _action(verb: str, text: str, done: str) -> None:
+    """Add the command `triggers VERB`, which does what the function of that name in `api` does."""
 
-    api.pause(context.application, name)
-    note(f"The trigger {name} is paused.")
+    @triggers.command(verb, help=text, epilog=example(f"hermes-jobs triggers {verb} ci-failed"))
+    @_name
+    @pass_context
+    def command(context: CliContext, name: str) -> None:
+        from hermes_jobs.features.triggers import api
 
-
-@triggers.command("resume", epilog=example("hermes-jobs triggers resume ci-failed"))
-@_name
-@pass_context
-def resume_trigger(context: CliContext, name: str) -> None:
-    """Accept firings again."""
-    from hermes_jobs.features.triggers import api
-
-    api.resume(context.application, name)
-    note(f"The trigger {name} can be fired again.")
+        act: Callable[[Application, str], None] = getattr(api, verb)
+        act(context.application, name)
+        note(f"The trigger {name} {done}.")
 
 
-@triggers.command("remove", epilog=example("hermes-jobs triggers remove ci-failed"))
-@_name
-@pass_context
-def remove_trigger(context: CliContext, name: str) -> None:
-    """Remove a trigger. Firings that wait are dropped; turns continue."""
-    from hermes_jobs.features.triggers import api
-
-    api.remove(context.application, name)
-    note(f"The trigger {name} is removed.")
+_action("pause", "Refuse firings until it is resumed; those that wait start no turn.", "is paused")
+_action("resume", "Accept firings again; those that have waited start their turn now.", "can be fired again")
+_action("remove", "Remove a trigger. Firings that wait are dropped; turns continue.", "is removed")
 
 
 @click.command(

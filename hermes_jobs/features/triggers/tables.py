@@ -44,13 +44,13 @@ class Triggers:
 def _take(connection: Connection, recorded: RecordedEvent) -> None:
     match recorded.event:
         case e.TriggerAdded(trigger=name, plan=plan):
-            row = {
-                "name": name,
-                "plan": msgspec.json.encode(plan),
-                "status": "active",
-                "added_at": recorded.recorded_at,
-            }
-            insert(connection, "triggers", row, replaces=True)
+            changed = {"plan": msgspec.json.encode(plan)}
+            query = "SELECT 1 FROM triggers WHERE name = ? AND status != 'removed'"
+            if connection.execute(query, (name,)).fetchone():
+                update(connection, "triggers", changed, name=name)
+            else:
+                row = {"name": name, **changed, "status": "active", "added_at": recorded.recorded_at}
+                insert(connection, "triggers", row, replaces=True)
         case e.TriggerPaused(trigger=name):
             update(connection, "triggers", {"status": "paused"}, name=name)
         case e.TriggerResumed(trigger=name):

@@ -42,7 +42,11 @@ EXIT_CODES = Topic(
         Rows(
             ("code", "meaning"),
             (
-                ("0", "Done."),
+                (
+                    "0",
+                    "Done. Also where `send --if-changed` was told no: it prints no answer, with `--json` the"
+                    " status `skipped`.",
+                ),
                 (
                     "1",
                     "The turn failed, was cancelled or refused, or a limit stopped it without an answer;"

@@ -136,12 +136,14 @@ class FloatParam(click.FloatRange):
 
 
 class DurationParam(click.ParamType[float]):
-    """A duration such as `30s` or `5m`, in seconds; `none`: the value of that word, where it has one."""
+    """A duration such as `30s` or `5m`, in seconds, at most `most`, such as `1d`; `none`: the value of that
+    word, where it has one."""
 
     name = "time"
 
-    def __init__(self, none: float | None = None) -> None:
+    def __init__(self, none: float | None = None, most: str = "") -> None:
         self._none = none
+        self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         from hermes_jobs.settings.durations import DURATION, seconds_of
@@ -151,7 +153,10 @@ class DurationParam(click.ParamType[float]):
             return self._none
         if not re.fullmatch(DURATION, text):
             self.fail(f"{value!r} is not a duration such as 30s, 5m or 1h.", param, ctx)
-        return seconds_of(text)
+        seconds = seconds_of(text)
+        if self._most and seconds > seconds_of(self._most):
+            self.fail(f"{value!r} is too long: at most {self._most}.", param, ctx)
+        return seconds
 
 
 class DateParam(click.ParamType[datetime]):

@@ -18,6 +18,7 @@ from hermes_jobs.features.triggers.rules.commands import (
     PAYLOAD_CHARS,
     TURN_CHARS,
     AddTrigger,
+    EditTrigger,
     FireTrigger,
     PauseTrigger,
     RemoveTrigger,
@@ -90,6 +91,20 @@ def test_a_firing_without_a_debounce_starts_an_unattended_turn_in_the_same_appen
     assert "not instructions" in submitted.text
     assert "````\none\n```\nfailed\n````" in submitted.text
     assert not next_steps(world.trigger)
+
+
+def test_what_has_waited_starts_when_the_trigger_is_resumed_without_its_debounce() -> None:
+    world = World(3600.0)
+    world.fire("one")
+    world.do(PauseTrigger(name="ci"))
+    world.do(EditTrigger(name="ci", plan=t.TriggerPlan(text="Look again.", debounce=3600.0)))
+    assert not next_steps(world.trigger)
+    world.do(ResumeTrigger(name="ci"))
+    (step,) = next_steps(world.trigger)
+    assert step.not_before == 0
+    world.look()
+    (submitted,) = world.of(e.TurnSubmitted)
+    assert submitted.text.startswith("Look again.")
 
 
 def test_firings_within_the_debounce_are_one_turn_with_all_inputs() -> None:

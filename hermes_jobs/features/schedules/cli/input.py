@@ -105,7 +105,7 @@ plan_options = option_group(
     click.option(
         "--jitter",
         metavar="TIME",
-        type=DurationParam(none=0.0),
+        type=DurationParam(none=0.0, most="1d"),
         help="Spread runs: each starts up to so much later, such as `5m`.",
     ),
     click.option(

@@ -80,12 +80,18 @@ class AddTrigger(TriggerCommand, frozen=True, kw_only=True):
             raise Rejected(
                 f"There is a trigger {self.name!r} already.", kind="exists", hint="--replace changes it."
             )
-        if not self.plan.text.strip():
-            raise Rejected("A trigger needs a task: what is to be done?", kind="usage")
-        if self.plan.session is not None:
-            _check_session(self.plan.session, load)
-        added = e.TriggerAdded(trigger=self.name, plan=self.plan, by=self.by)
-        return DecisionResult.of(self.stream, added)
+        return _planned(self, self.plan, load)
+
+
+class EditTrigger(TriggerCommand, frozen=True, kw_only=True):
+    """Replace its plan; a paused one stays so."""
+
+    plan: e.TriggerPlan
+
+    def __call__(self, load: StateLoader) -> DecisionResult:
+        """The event; none if nothing changes. Raises `Rejected`."""
+        _, plan = self.existing(load)
+        return DecisionResult() if plan == self.plan else _planned(self, self.plan, load)
 
 
 class PauseTrigger(TriggerCommand, frozen=True, kw_only=True):
@@ -181,6 +187,14 @@ class StartTrigger(msgspec.Struct, frozen=True, kw_only=True):
             return DecisionResult(writes=(StreamEvents(self.stream, (failed,)), *told), failed=True)
         started = StreamEvents(self.stream, (_started(trigger.pending),))
         return DecisionResult(writes=(started, submitted))
+
+
+def _planned(command: TriggerCommand, plan: e.TriggerPlan, load: StateLoader) -> DecisionResult:
+    if not plan.text.strip():
+        raise Rejected("A trigger needs a task: what is to be done?", kind="usage")
+    if plan.session is not None:
+        _check_session(plan.session, load)
+    return DecisionResult.of(command.stream, e.TriggerAdded(trigger=command.name, plan=plan, by=command.by))
 
 
 def key_of(name: str, key: str) -> str:

@@ -66,7 +66,9 @@ def _apply(trigger: Trigger, event: e.TriggerEvent) -> Trigger:
         case e.TriggerPaused():
             return replace(trigger, paused=True)
         case e.TriggerResumed():
-            return replace(trigger, paused=False)
+            *before, newest = trigger.pending or (None,)
+            waiting = () if newest is None else (*before, replace(newest, due=0.0))
+            return replace(trigger, paused=False, pending=waiting)
         case e.TriggerRemoved():
             return replace(trigger, removed=True, paused=False, pending=())
         case e.TriggerFired():
