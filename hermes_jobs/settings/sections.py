@@ -477,8 +477,13 @@ class Telegram(Section, frozen=True, kw_only=True):
     allowed_users: Annotated[tuple[int, ...], about("Telegram user ids that may write.")] = ()
     approvers: Annotated[
         tuple[int, ...],
-        about("Telegram user ids that may answer for all turns: in groups, and what /inbox shows."),
+        about(
+            "Telegram user ids that may answer for all turns: in groups, and what turns from elsewhere ask."
+        ),
     ] = ()
+    push_questions: Annotated[
+        bool, about("Send approvers what turns from elsewhere ask; false: only /inbox shows it.")
+    ] = True
     base_url: Annotated[WebUrl | None, about("Bot API server; null: Telegram's own.")] = None
 
 

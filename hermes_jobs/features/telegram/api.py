@@ -70,7 +70,7 @@ def telegram_service(
     )
     engine = application.engine()
     approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
-    desk = QuestionDesk(application, approvers, drafts)
+    desk = QuestionDesk(application, approvers, drafts, pushes=settings.gateway.telegram.push_questions)
     reception = MessageReceiver(
         engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take
     )

@@ -49,11 +49,15 @@ class QuestionDesk:
     """The questions of one bot's chats. `approvers` may also answer what turns of others ask. Safe for many
     threads."""
 
-    def __init__(self, application: Application, approvers: Collection[str], drafts: AnswerDrafts) -> None:
-        """`drafts` is told of the turns that work for chats."""
+    def __init__(
+        self, application: Application, approvers: Collection[str], drafts: AnswerDrafts, *, pushes: bool
+    ) -> None:
+        """`drafts` is told of the turns that work for chats. `pushes`: what a turn from elsewhere asks is
+        sent to each approver's own chat."""
         self._application = application
         self._engine = application.engine()
         self._approvers = frozenset(approvers)
+        self._told = sorted(self._approvers) if pushes else ()
         self._drafts = drafts
         self._busy: tuple[str, ...] = ()
 
@@ -66,8 +70,9 @@ class QuestionDesk:
             chats = [target for target in turn.deliver if is_chat(target)]
             if is_running and turn.source == PLATFORM:
                 at_work[turn.id] = chats
-            for question in self._questions(session, turn) if chats else ():
-                for target in chats:
+            asked = chats or self._told
+            for question in self._questions(session, turn) if asked else ():
+                for target in asked:
                     self._request(question, turn, session, target)
         for delivery in deliveries.open_questions(self._application):
             self._end_if_over(delivery)

@@ -300,12 +300,46 @@ def test_the_phone_approves_what_send_waits_for_at_the_terminal(
     with serving(trusted), Home(environ=trusted) as home:
         waiting = home.send("Clean up", workdir=folder)
         assert waiting.status == "waiting"
-        bot.write(ANNA, "/inbox")
         bot.press(ANNA, ONCE, question(bot))
         shows(bot, "Allowed once by Anna")
         assert home.turns.wait(waiting.turn).result == "Cleaned."
         bot.write(ANNA, "/approve")
         shows(bot, "Nothing waits for your answer")
+
+
+def test_what_approvers_were_sent_is_changed_when_it_is_decided_at_the_terminal(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    trusted = {**environ, "HERMES_JOBS_GATEWAY__TELEGRAM__APPROVERS": f"[{ANNA}, {BEN}]"}
+    with serving(trusted) as served, Home(environ=trusted) as home:
+        waiting = home.send("Clean up", workdir=folder)
+        assert "rm -r build" in question(bot) == question(bot, BEN)
+        bot.press(BEN, NO, question(bot, BEN), chat=BEN)
+        for chat in (ANNA, BEN):
+            shows(bot, "Refused by", chat)
+        assert home.turns.wait(waiting.turn).result == "Cleaned."
+        again = home.send("Clean up", workdir=folder)
+        question(bot, BEN)
+        home.turns.approve(again.turn)
+        for chat in (ANNA, BEN):
+            shows(bot, "Allowed once by the user at the terminal", chat)
+        assert len(of_type(served, DeliveryRequested)) == 4
+    assert open_questions(bot) == open_questions(bot, BEN) == []
+
+
+def test_approvers_are_sent_nothing_where_that_is_turned_off(
+    environ: Mapping[str, str], bot: BotServer, folder: Path
+) -> None:
+    quiet = {
+        **environ,
+        "HERMES_JOBS_GATEWAY__TELEGRAM__APPROVERS": f"[{ANNA}]",
+        "HERMES_JOBS_GATEWAY__TELEGRAM__PUSH_QUESTIONS": "false",
+    }
+    with serving(quiet) as served, Home(environ=quiet) as home:
+        assert home.send("Clean up", workdir=folder).status == "waiting"
+        bot.write(ANNA, "/inbox")
+        question(bot)
+        assert len(of_type(served, DeliveryRequested)) == 1
 
 
 @pytest.mark.parametrize("allowed", [f"[{ANNA}]", f"[{ANNA}, {BEN}]"])
