@@ -135,7 +135,7 @@ class CommandLine:
 
     def only_reads(self) -> bool:
         """Whether it changes nothing."""
-        return self._is_known and all(part.only_reads() for part in self.parts)
+        return self._is_known(self.parts) and all(part.only_reads() for part in self.parts)
 
     def is_named_by(self, calls: CallPattern) -> bool:
         """Whether the pattern matches one of its parts."""
@@ -147,7 +147,8 @@ class CommandLine:
         """The patterns that together allow the line; none if a part is neither allowed nor read-only.
 
         `everyday_runs`: a command without a question runs by itself, so beside a push it needs no pattern."""
-        if not self._is_known:
+        push = self._push if everyday_runs else None
+        if not self._is_known(self.parts if push is None else (push,)):
             return ()
         used: list[CallPattern] = []
         for part in self.parts:
@@ -156,7 +157,7 @@ class CommandLine:
             )
             if covers is not None:
                 used.append(covers)
-            elif not (part.only_reads() or (everyday_runs and self._push is not None and not part.asks)):
+            elif not (part.only_reads() or (push is not None and not part.asks)):
                 return ()
         return tuple(dict.fromkeys(used))
 
@@ -167,14 +168,11 @@ class CommandLine:
             {self.asks, *(ask for part in self.parts for ask in part.asks)}
         )
 
-    @property
-    def _is_known(self) -> bool:
-        has_only_known_words = all(
-            UNKNOWN not in word for part in self.parts for word in part.invocation.words
-        )
+    def _is_known(self, parts: Sequence[CommandPart]) -> bool:
+        """Whether those of its parts are known to the last word, and no question is about the whole line."""
         return (
-            bool(self.parts)
-            and has_only_known_words
+            bool(parts)
+            and all(UNKNOWN not in word for part in parts for word in part.invocation.words)
             and not self.asks
             and not self.unreadable
             and not self.shows_keys
@@ -193,7 +191,7 @@ class CommandLine:
         if self.shows_keys:
             return None
         only = self.parts[0] if len(self.parts) == 1 else self._push if everyday_runs else None
-        pattern = self._pattern(only) if only is not None and self._is_known else ""
+        pattern = self._pattern(only) if only is not None and self._is_known((only,)) else ""
         if only is None or not pattern:
             return CallPattern(tool="terminal", pattern=command.strip(), exact=True, folder=folder)
         return CallPattern(tool="terminal", pattern=pattern, folder=folder, answers=only.asks)

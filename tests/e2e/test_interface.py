@@ -347,11 +347,11 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("triggers add builds --task Look --model other --debounce never", 2, out=""),
     Row(
         "triggers edit builds --task Look2 --debounce none --deliver cli --workdir . --toolsets none"
-        " --model none --budget none --json",
+        " -m none --budget none --json",
         shape=object,
     ),
     Row("triggers edit builds", 2, out=""),
-    Row("triggers edit nosuch --session nosuch", 2, out=""),
+    Row("triggers edit nosuch --session nosuch --model other", 2, out=""),
     Row("triggers edit builds --debounce 2d", 2, out=""),
     Row("triggers list -n 1 --json", shape=list),
     Row("triggers show nosuch -n 1 --json", 2, out=""),

@@ -125,7 +125,7 @@ def add_trigger(
 @json_option
 @pass_context
 def edit_trigger(context: CliContext, wanted: TriggerInput, *, name: str, as_json: bool) -> None:
-    """Change a trigger's task or options; the others stay, and so do firings that wait.
+    """Change a trigger's task or options; the rest stays.
 
     The value `none` resets --debounce, --session, --model, --toolsets or --budget.
     """

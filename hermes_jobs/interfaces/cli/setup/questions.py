@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.output import flowed, one_line, terminal_width
 from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret
 
 
@@ -18,7 +18,7 @@ class Questions:
 
     def print_line(self, text: str = "") -> None:
         """Print a text for the user."""
-        click.echo(text)
+        click.echo(flowed(text, terminal_width()))
 
     def require(self, what: str, flag: str) -> None:
         """Raise a usage error without a terminal."""
