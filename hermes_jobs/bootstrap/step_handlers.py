@@ -12,7 +12,7 @@ from hermes_jobs.bootstrap.endpoints import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
-from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.features.compression.engine_host import PluginContextEngines
 from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
@@ -182,8 +182,11 @@ class StepHandlers:
         return self._member_request(session, turn, member)
 
     def _member_request(self, session: Session, turn: Turn, member: Reference) -> ModelRequest:
-        asks: AsksMember = cast("AsksMember", self._of_features[REFERENCE])
-        return asks.request(session, turn, member)
+        if REFERENCE not in self._of_features:
+            raise Rejected(
+                "This installation has no ensembles.", kind="models", hint="Name one model: -m NAME."
+            )
+        return cast("AsksMember", self._of_features[REFERENCE]).request(session, turn, member)
 
     def _ensemble_of(self, model: str) -> Ensemble | None:
         return ensemble_of(self._settings, model) if REFERENCE in self._of_features else None
