@@ -9,12 +9,14 @@ WORKERS ?= 4
 BIN := .venv/bin
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 INSTALL := $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/pip install --quiet --disable-pip-version-check)
+# Few at a time, slow ones first: workers end together.
+DEALT := --dist load --maxschedchunk 8
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-slow test-all faults simulate replays other-python nightly demo-failures conformance soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all samples faults simulate replays other-python nightly demo-failures conformance soak bench docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,13 +42,16 @@ format: .venv/dev ## Format the code and apply automatic fixes
 	$(BIN)/ruff format .
 
 test: .venv/dev ## Run the fast tests
-	$(PYTEST) -m "not slow" -n $(WORKERS) --dist worksteal
+	$(PYTEST) -m "not slow" -n $(WORKERS) $(DEALT)
 
 test-slow: .venv/dev ## Run the slow tests, and those that need Redis or PostgreSQL
-	$(PYTEST) -m "slow or postgres or redis" -n $(WORKERS) --dist worksteal
+	$(PYTEST) -m "slow or postgres or redis" -n $(WORKERS) $(DEALT)
 
-test-all: .venv/dev ## Run all tests, including the slow ones
-	$(PYTEST) -n $(WORKERS) --dist worksteal
+test-all: .venv/dev ## Run all tests of CI, including the slow ones
+	$(PYTEST) -n $(WORKERS) $(DEALT)
+
+samples: .venv/dev ## Run the samples that CI leaves out
+	$(PYTEST) -m nightly --ignore tests/faults -n $(WORKERS) $(DEALT)
 
 faults: .venv/dev ## Kill workers, brokers and schedulers, and check that nothing is lost
 	FAULTS=full $(PYTEST) tests/faults
@@ -60,7 +65,7 @@ replays: .venv/dev ## Run ten thousand random replays and check that none runs a
 other-python: ## Run the kernel's tests on the newest other Python of this machine
 	.ci/other_python
 
-nightly: faults simulate replays other-python ## Run what CI has a sample of: every kill, simulations, replays, Python
+nightly: faults samples simulate replays other-python ## Run what CI has a sample of: every kill, simulations, replays, Python
 
 demo-failures: .venv/dev ## Play ten failures of agents on Celery, with a plain agent and with hermes-jobs
 	$(BIN)/python -m tests.demo.failures

@@ -43,6 +43,21 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave `nightly` to those who name it or the test; slow tests first, so that no worker ends with one."""
+    named = (
+        "nightly" in config.option.markexpr
+        or os.environ.get("FAULTS") == "full"
+        or any("::" in argument for argument in config.args)
+    )
+    left_out = [item for item in items if not named and item.get_closest_marker("nightly")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        without = set(left_out)
+        items[:] = [item for item in items if item not in without]
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Free what a failed test has left open, so that no later test is blamed for it.

@@ -35,9 +35,21 @@ def slow(*rows: Any) -> list[pytest.ParameterSet]:
     return [pytest.param(*(row if type(row) is tuple else (row,)), marks=pytest.mark.slow) for row in rows]
 
 
-def sampled(rows: Iterable[Any], every: int) -> list[pytest.ParameterSet]:
-    """Rows for `parametrize`: `make test` runs the first and every so-manieth, CI runs all."""
-    return [row if at % every == 0 else made for at, row in enumerate(rows) for made in slow(row)]
+def nightly(*rows: Any) -> list[pytest.ParameterSet]:
+    """Rows for `parametrize` that `make nightly` alone runs; beside them stands a sample which CI runs."""
+    return [pytest.param(*(row if type(row) is tuple else (row,)), marks=pytest.mark.nightly) for row in rows]
+
+
+def slow_sample(rows: Iterable[Any], every: int) -> list[pytest.ParameterSet]:
+    """Rows for `parametrize`: CI runs the first and every so-manieth, `make nightly` the others."""
+    return [made for at, row in enumerate(rows) for made in (nightly if at % every else slow)(row)]
+
+
+def sampled(rows: Iterable[Any], every: int, in_ci: int = 1) -> list[Any]:
+    """Rows for `parametrize`: `make test` has the first and each so-manieth, `slow_sample` the others."""
+    rows = list(rows)
+    others = iter(slow_sample((row for at, row in enumerate(rows) if at % every), in_ci))
+    return [next(others) if at % every else row for at, row in enumerate(rows)]
 
 
 def _failure(test: Callable[..., None], row: Any) -> Exception | None:

@@ -19,29 +19,36 @@ from tests.home import Home, endpoint
 from tests.model_server import ModelServer
 
 FULL = os.environ.get("FAULTS") == "full"
-ON_SQLITE = ("test_delegation_kills.py",)
-"""Every append of a turn and its children. On PostgreSQL CI has those of a turn, by `test_kills_inline`."""
+ON_BOTH = {
+    "test_chaos.py",
+    "test_kills_inline.py",
+    "test_leases_and_tools.py",
+    "test_workers_under_load.py",
+}
+"""What depends on how a database keeps locks and what of it a killed process leaves."""
+BETWEEN = {("before", "sqlite"), ("within", "sqlite"), ("within", "postgres"), ("after", "postgres")}
+"""Kills between appends and within one, for the tests on both databases."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Only `FAULTS=full` runs the tests that take minutes, and every moment of a kill on both databases."""
-    left_out = [] if FULL else [item for item in items if _is_for_full(item)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """CI has a sample of the databases and the moments of a kill; `FAULTS=full` has all.
+
+    A kill within an append leaves the log as one before it and one after the append before that.
+    """
+    for item in items:
+        if not FULL and item.path.parent == Path(__file__).parent and not _is_in_ci(item):
+            item.add_marker(pytest.mark.nightly)
 
 
-def _is_for_full(item: pytest.Item) -> bool:
-    """Kills within an append run on both databases, but for `ON_SQLITE`; others on one of them."""
+def _is_in_ci(item: pytest.Item) -> bool:
     parameters = (
         item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     )
-    case = (parameters.get("moment"), parameters.get("log_url"))
-    return (
-        bool(item.get_closest_marker("minutes"))
-        or case in {("before", "postgres"), ("after", "sqlite")}
-        or (item.path.name in ON_SQLITE and parameters.get("log_url") == "postgres")
-    )
+    moment, database = parameters.get("moment"), parameters.get("log_url")
+    if item.path.name in ON_BOTH:
+        return moment is None or (moment, database) in BETWEEN
+    return database is None or (database == "sqlite" and moment not in {"before", "after"})
 
 
 @pytest.fixture

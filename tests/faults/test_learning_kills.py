@@ -35,7 +35,7 @@ AFTERWARDS = {
 }
 
 
-@pytest.mark.minutes
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_flush_compression_and_review_take_effect_once_whenever_their_process_is_killed(

@@ -28,7 +28,7 @@ def save_and_answer(seen: Seen) -> Action:
     return Answer(tool_calls=(AskedCall("memory", {"action": "add", "target": "memory", "content": tag}),))
 
 
-@pytest.mark.minutes
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_memory_is_saved_once_whenever_its_turn_is_killed(

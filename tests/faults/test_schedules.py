@@ -164,7 +164,7 @@ def assert_each_due_time_had_its_own(crew: Crew, name: str, first: float) -> Non
     assert len(turns) == len(fired)
 
 
-@pytest.mark.minutes
+@pytest.mark.nightly
 def test_beats_and_workers_are_killed_and_their_clocks_jump_both_ways(
     crew: Crew, beats: Beats, home: Home, rng: random.Random
 ) -> None:
@@ -231,7 +231,7 @@ def test_a_schedule_that_another_process_adds_while_beat_runs_is_fired(crew: Cre
     wait_until(lambda: "due: p1-" in beat.err, "the beat's word on it")
 
 
-@pytest.mark.minutes
+@pytest.mark.nightly
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_worker_that_is_killed_at_any_of_its_appends_neither_loses_nor_doubles_a_run(
     home: Home, moment: Moment

@@ -38,7 +38,7 @@ def writes_a_skill(seen: Seen) -> Action:
     )
 
 
-@pytest.mark.minutes
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_skills_survive_a_kill_at_every_append_of_the_turn_that_writes_them(

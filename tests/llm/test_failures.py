@@ -64,7 +64,7 @@ def usage(prompt: int, completion: int) -> dict[str, int]:
 HTTP_CASES = [case for case in CASES if (case["status"] or 0) >= 400 and "wait" not in case]
 
 
-@pytest.mark.parametrize("case", sampled(HTTP_CASES, 5), ids=[case["name"] for case in HTTP_CASES])
+@pytest.mark.parametrize("case", sampled(HTTP_CASES, 5, in_ci=4), ids=[case["name"] for case in HTTP_CASES])
 def test_each_refusal_ends_the_turn_after_its_own_number_of_requests_and_waits(
     start: Start, model_server: ModelServer, case: dict[str, Any]
 ) -> None:

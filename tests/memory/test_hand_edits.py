@@ -95,7 +95,7 @@ def merged(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> s
 
 
 @pytest.mark.parametrize("save", SAVES)
-@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3, in_ci=3), ids=EDITS)
 def test_without_other_writers_the_file_stays_as_saved(
     home: SyncedMemory, file: Path, edit: Edit, save: Callable[[Path, str], None]
 ):
@@ -127,7 +127,7 @@ AGENT = [agent_adds, agent_replaces, agent_extends_the_first, agent_removes]
 
 @pytest.mark.parametrize("save", SAVES[:3])
 @pytest.mark.parametrize("agent", AGENT)
-@pytest.mark.parametrize("edit", sampled(EDITS.values(), 4), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 4, in_ci=3), ids=EDITS)
 def test_a_file_opened_before_an_agents_write_and_saved_after_keeps_both_changes(
     home: SyncedMemory,
     file: Path,
@@ -146,7 +146,7 @@ def test_a_file_opened_before_an_agents_write_and_saved_after_keeps_both_changes
 
 
 @pytest.mark.parametrize("agent", AGENT)
-@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3), ids=EDITS)
+@pytest.mark.parametrize("edit", sampled(EDITS.values(), 3, in_ci=3), ids=EDITS)
 def test_a_file_opened_after_the_agent_wrote_reads_as_the_person_left_it(
     home: SyncedMemory, file: Path, edit: Edit, agent: Callable[[SyncedMemory], None]
 ):

@@ -17,7 +17,7 @@ from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.sandbox import Layer
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
-from tests.tables import slow
+from tests.tables import nightly, sampled, slow_sample
 from tests.tools.support import wait_until
 
 from .keys_support import KEYS, Person, Recorder, recording
@@ -45,7 +45,7 @@ def people() -> Iterator[Callable[..., Person]]:
         person.close()
 
 
-@pytest.fixture(params=[*LAYERS[:1], *slow(*LAYERS[1:])])
+@pytest.fixture(params=[*LAYERS[:1], *nightly(*LAYERS[1:])])
 def layer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     name: str = request.param
     monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=name))
@@ -348,14 +348,23 @@ NO_CONTROL = {
 }
 SECONDS = {"hooks", "plugin_of_a_kubeconfig", "scripts_of_npm", "settings_of_the_line"}
 """Attacks with many commands, or with slow ones."""
+QUICK = sorted(ATTACKS.keys() - SECONDS)
+UNATTENDED = [(layer, False, name) for layer in LAYERS[:1] for name in QUICK]
+OTHERS = [
+    (layer, attended, name)
+    for layer in LAYERS
+    for attended in (True, False)
+    for name in sorted(ATTACKS)
+    if (layer, attended, name) not in UNATTENDED
+]
 
 
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
 @pytest.mark.parametrize(
-    "attended",
-    [pytest.param(True, id="attended", marks=pytest.mark.slow), pytest.param(False, id="unattended")],
+    ("layer", "attended", "name"),
+    [*sampled(UNATTENDED, 2), *slow_sample(OTHERS, 5)],
+    indirect=["layer"],
 )
-@pytest.mark.parametrize("name", [*sorted(ATTACKS.keys() - SECONDS), *slow(*sorted(SECONDS))])
 def test_no_key_arrives(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, layer: str, name: str, attended: bool
 ) -> None:
@@ -369,8 +378,7 @@ def test_no_key_arrives(
         assert recorder.keys == [], command
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(ATTACKS.keys() - NO_CONTROL))
+@pytest.mark.parametrize("name", slow_sample(sorted(ATTACKS.keys() - NO_CONTROL), 3))
 def test_the_attacks_would_work_if_keys_were_visible(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, name: str
 ) -> None:
@@ -412,7 +420,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
 # --- everyday work ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attended", [*slow(True), False])
+@pytest.mark.parametrize("attended", [*nightly(True), False])
 @pytest.mark.parametrize(
     "command",
     [

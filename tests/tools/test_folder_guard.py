@@ -125,7 +125,7 @@ HARM = (
 )
 
 
-@pytest.mark.parametrize("harm", sampled(HARM, 4))
+@pytest.mark.parametrize("harm", sampled(HARM, 4, in_ci=3))
 def test_no_command_leaves_files_that_run_later(project: Project, harm: str) -> None:
     """Given a script of the project, which no rule on text can judge, when it runs, then nothing is left."""
     before = project.guarded()
@@ -159,7 +159,7 @@ HARM_LATER = (
 )
 
 
-@pytest.mark.parametrize("harm", sampled(HARM_LATER, 4))
+@pytest.mark.parametrize("harm", sampled(HARM_LATER, 4, in_ci=3))
 def test_no_background_process_leaves_files_that_run_later(project: Project, harm: str) -> None:
     before = project.guarded()
     process = project.ended(project.start(f"{harm}\nexit 0"))
@@ -266,7 +266,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("command", sampled(SETTINGS, 4))
+@pytest.mark.parametrize("command", sampled(SETTINGS, 4, in_ci=3))
 def test_settings_that_name_no_program_stay(project: Project, command: str) -> None:
     done = project.run(command)
     assert done.ok, done.content
@@ -278,7 +278,7 @@ def test_settings_that_name_no_program_stay(project: Project, command: str) -> N
         project.git("status", cwd=project.work / "linked")
 
 
-@pytest.mark.parametrize("command", sampled(EVERYDAY, 3))
+@pytest.mark.parametrize("command", sampled(EVERYDAY, 3, in_ci=3))
 def test_everyday_work_with_git_goes_on(project: Project, command: str) -> None:
     done = project.run(command)
     assert done.ok, done.content

@@ -115,7 +115,7 @@ ATTACKS = (
 )
 
 
-@pytest.mark.parametrize("attack", sampled(ATTACKS, 4))
+@pytest.mark.parametrize("attack", sampled(ATTACKS, 4, in_ci=2))
 def test_no_command_reads_hidden_files(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
 
@@ -161,7 +161,7 @@ WRITES = (
 )
 
 
-@pytest.mark.parametrize("write", sampled(WRITES, 3))
+@pytest.mark.parametrize("write", sampled(WRITES, 3, in_ci=2))
 def test_no_command_changes_hidden_or_locked_files(person: Person, write: str) -> None:
     before = {path: path.read_text() for path in person.folder.rglob("*") if path.is_file()}
     person.run(write)

@@ -16,7 +16,7 @@ from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
-from tests.tables import slow
+from tests.tables import sampled, slow_sample
 
 from .keys_support import Person, Recorder, recording
 from .support import Switch, wait_until
@@ -111,7 +111,11 @@ def people() -> Iterator[Callable[..., Person]]:
         person.close()
 
 
-@pytest.fixture(params=[NONE, *slow(*LAYERS)])
+ALL = [*ATTACKS, *GIT]
+ON_LAYERS = [(layer, name) for layer in LAYERS for name in ALL]
+
+
+@pytest.fixture
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The setting `terminal.sandbox`, with that layer of the sandbox."""
     if request.param in (NAMESPACE, LANDLOCK):
@@ -134,7 +138,11 @@ def attacked(person: Person, recorder: Recorder, name: str) -> str:
     return command.replace("PORT", str(recorder.port))
 
 
-@pytest.mark.parametrize("name", [*ATTACKS, *GIT])
+@pytest.mark.parametrize(
+    ("mode", "name"),
+    [*sampled(((NONE, name) for name in ALL), 3), *slow_sample(ON_LAYERS, 7)],
+    indirect=["mode"],
+)
 def test_no_key_arrives_in_an_unattended_turn(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, mode: str, name: str
 ) -> None:
@@ -145,8 +153,7 @@ def test_no_key_arrives_in_an_unattended_turn(
     assert recorder.keys == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ATTACKS_ON_SHOWN_KEYS)
+@pytest.mark.parametrize("name", slow_sample(ATTACKS_ON_SHOWN_KEYS, 3))
 def test_no_key_arrives_without_a_sandbox_by_what_sees_keys_elsewhere(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, name: str
 ) -> None:
@@ -159,10 +166,8 @@ def test_no_key_arrives_without_a_sandbox_by_what_sees_keys_elsewhere(
         assert recorder.keys == [], command
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
-@pytest.mark.parametrize("name", [*ATTACKS, *GIT])
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize(("layer", "name"), slow_sample(ON_LAYERS, 7))
 def test_a_person_who_answers_once_gives_no_key_but_those_that_the_question_named(
     tmp_path: Path,
     people: Callable[..., Person],
@@ -180,8 +185,7 @@ def test_a_person_who_answers_once_gives_no_key_but_those_that_the_question_name
     assert named or recorder.keys == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*ATTACKS, *GIT} - NO_CONTROL))
+@pytest.mark.parametrize("name", slow_sample(sorted({*ATTACKS, *GIT} - NO_CONTROL), 4))
 def test_the_attacks_work_where_a_person_approves_them_and_no_sandbox_hides_the_keys(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, name: str
 ) -> None:
