@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.ports import Cancel as Cancel
+    from hermes_jobs.kernel.engine.ports import File as File
     from hermes_jobs.kernel.engine.ports import ToolContext as ToolContext
     from hermes_jobs.plugins.functions import tool as tool
 
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 # For functions that are tools (docs/extending.md); imported on first use.
 _PLACES = {
     "tool": "hermes_jobs.plugins.functions",
+    "File": "hermes_jobs.kernel.engine.ports",
     "Cancel": "hermes_jobs.kernel.engine.ports",
     "ToolContext": "hermes_jobs.kernel.engine.ports",
 }

@@ -258,7 +258,7 @@ class Application:
         """The read models, current at every read."""
         from hermes_jobs.kernel.views.views import Views
 
-        return Views(self.log, self.settings.paths.views, self._notify)
+        return Views(self.log, self.settings.paths.views, self._notify, self._document)
 
     @cached_property
     def results(self) -> ResultFiles:
@@ -430,6 +430,7 @@ class Application:
             asking=self._asking,
             check=self._check,
             on_result=self.results.save,
+            attach=self.intake.attach_each,
             on_delta=on_delta,
             days=self._days,
         )
@@ -526,12 +527,17 @@ class Application:
             learned,
             record=self._record_learned,
             watch=watch,
-            content=self._content,
+            content=self.attached_content,
         )
         self._all_endpoints.add(endpoints)
         return endpoints
 
-    def _content(self, digest: str) -> bytes | None:
+    def _document(self, digest: str) -> str | None:
+        """The text of an attached document; None where it is lost."""
+        content = self.attached_content(digest)
+        return None if content is None else content.decode("utf-8", "replace")
+
+    def attached_content(self, digest: str) -> bytes | None:
         """The bytes of an attachment; None where they are lost, or not what was stored."""
         try:
             return self.blobs.get(digest)
@@ -609,6 +615,7 @@ class Application:
             self.environ,
             of_features=of_features,
             result_file=self.results.file_of,
+            documents=self.intake,
             snapshots=self.snapshots,
             processes=self.processes,
             providers=self.providers,

@@ -36,6 +36,7 @@ from hermes_jobs.kernel.engine.handlers import (
 )
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
+from hermes_jobs.kernel.engine.handlers.run_tool import Attach
 from hermes_jobs.kernel.engine.live import OnDelta
 from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
 from hermes_jobs.kernel.engine.ports import (
@@ -84,9 +85,9 @@ OPERATIONS: frozenset[StepKind] = frozenset({REFERENCE})
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes, `check` runs the
-    command of a check, `on_result(call, text)` stores a large result as a file, `of_features` makes the
-    handlers of the features, `on_delta` is called with answers as they are written. `days` is the zone in
-    which the days of budgets begin; None: the machine's."""
+    command of a check, `on_result(call, text)` stores a large result as a file, `attach` what a tool shows,
+    `of_features` makes the handlers of the features, `on_delta` is called with answers as they are written.
+    `days` is the zone in which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -102,6 +103,7 @@ class Parts:
     asking: Callable[[ToolCall], Asking | None]
     check: RunCheck
     on_result: Callable[[str, str], None]
+    attach: Attach
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -229,7 +231,11 @@ class StepHandlers:
                 rules=self._rules,
             ),
             "turn.run_tool": RunTool(
-                parts.toolbox, save_result=parts.on_result, rules=self._rules, on_delta=parts.on_delta
+                parts.toolbox,
+                save_result=parts.on_result,
+                rules=self._rules,
+                on_delta=parts.on_delta,
+                attach=parts.attach,
             ),
             "turn.record_usage": RecordUsage(self._idle().finish),
         }

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
-    from hermes_jobs.kernel.engine.ports import Ids
+    from hermes_jobs.kernel.engine.ports import Documents, Ids
     from hermes_jobs.settings import Settings
     from hermes_jobs.tools.background import BackgroundProcesses
 
@@ -45,6 +45,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     *,
     result_file: Callable[[str], Path | None],
     snapshots: SnapshotStore,
+    documents: Documents,
     processes: BackgroundProcesses,
     providers: Providers,
     contexts: BuiltIn | PluginContextEngines,
@@ -59,7 +60,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     """
     paths = path_policy(settings, environ)
     terminal = _terminal(settings, paths, environ, processes)
-    tools: tuple[Tool, ...] = (*default_tools(terminal, paths, result_file, snapshots), *of_features)
+    tools: tuple[Tool, ...] = (*default_tools(terminal, paths, result_file, snapshots, documents), *of_features)
     plugins: dict[str, str] = {}
     for part, toolset, plugin in (
         (providers, "memory", settings.memory.provider),
@@ -163,12 +164,13 @@ def default_tools(
     paths: PathPolicy,
     stored_file: StoredFile = no_stored_file,
     snapshots: SnapshotStore = NO_SNAPSHOTS,
+    documents: Documents | None = None,
 ) -> tuple[Tool, ...]:
     """All of them, as configured."""
     return (
         *Terminal(terminal).tools,
         *_process_tools(terminal),
-        *Files(paths, stored_file, snapshots).tools,
+        *Files(paths, stored_file, snapshots, documents).tools,
         *FileSearch(paths).tools,
         *todo_tools(),
     )

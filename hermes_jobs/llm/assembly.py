@@ -52,7 +52,7 @@ class ReplyAssembler:
         reason = text_of(choice.get("finish_reason")).lower()
         self.draft.finish_reason = FINISH_REASONS.get(reason, reason) or self.draft.finish_reason
         delta = mapping_of(choice.get("delta")) or mapping_of(choice.get("message"))
-        self.draft.attached.take(delta)
+        self.draft.payload_fields.take(delta)
         self._feed_calls(delta)
         return self._feed_text(delta)
 
@@ -63,7 +63,7 @@ class ReplyAssembler:
 
     def _feed_text(self, delta: Mapping[str, object]) -> str:
         thought = next((text for field in _REASONING_FIELDS if (text := text_of(delta.get(field)))), "")
-        self.draft.attached.take_parts(delta.get("content"))
+        self.draft.payload_fields.take_parts(delta.get("content"))
         answer, thought_parts = _parts(delta.get("content"))
         self.draft.think(thought or thought_parts or _details(delta.get("reasoning_details")))
         answer += text_of(delta.get("refusal"))

@@ -22,7 +22,7 @@ _GROWING = ("text", "summary", "data")
 """Fields of an entry of `reasoning_details` that arrive in pieces."""
 
 
-class Attachments:
+class PayloadFields:
     """Collects an endpoint's payload of one message, piece by piece. One
     instance per answer, for one thread.
     """

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, assert_never
 
@@ -23,7 +23,7 @@ from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import CONTINUING
 from hermes_jobs.llm.answer_format import response_format
-from hermes_jobs.llm.attachments import Contents, chat_content, pieces
+from hermes_jobs.llm.attachments import SHOWN, Contents, chat_content, pieces, shown
 from hermes_jobs.llm.call_ids import with_valid_ids
 from hermes_jobs.llm.dialect import PLAIN, Dialect
 from hermes_jobs.llm.payloads import with_payload
@@ -62,7 +62,7 @@ def request_body(request: ModelRequest, dialect: Dialect) -> Json:
 def render(request: ModelRequest, dialect: Dialect) -> list[Json]:
     """The request's messages, with native or textual tool calls."""
     if dialect.tool_calls == "text":
-        content = partial(user_content, dialect=dialect, contents=request.contents)
+        content = partial(content_of, dialect=dialect, contents=request.contents)
         messages = text_messages(request.system_prompt, request.messages, request.offered, content)
     else:
         messages = chat_messages(
@@ -100,11 +100,38 @@ def chat_messages(
     """The system prompt, if there is one, and the history with the payloads to send back."""
     system = [{"role": "system", "content": system_prompt}] if system_prompt else []
     history = with_valid_ids(messages, dialect.family.call_ids)
-    rendered = [_with_payload(message, dialect, model, contents) for message in history]
+    rendered: Iterable[Json] = (_with_payload(message, dialect, model, contents) for message in history)
+    if dialect.api == "chat":
+        rendered = _shown_after_results(rendered)
     return [*system, *(_rounds_closed(rendered) if dialect.family.closes_rounds else rendered)]
 
 
-def _rounds_closed(messages: Sequence[Json]) -> Iterator[Json]:
+def _shown_after_results(messages: Iterable[Json]) -> Iterator[Json]:
+    """The messages, with what tools show in a user message after all results of the round, or before the text
+    of the one that follows: the results are texts alone.
+
+    https://platform.openai.com/docs/api-reference/chat/create (a tool message has only parts of text)
+    """
+    waiting: list[Json] = []
+    for message in messages:
+        content = message["content"]
+        if message["role"] == "tool" and isinstance(content, list):
+            yield {**message, "content": content[0]["text"]}
+            waiting += [*([] if waiting else [{"type": "text", "text": SHOWN}]), *content[1:]]
+            continue
+        if waiting and message["role"] == "user":
+            yield {**message, "content": merged(waiting, content)}
+            waiting = []
+            continue
+        if waiting and message["role"] != "tool":
+            yield {"role": "user", "content": waiting}
+            waiting = []
+        yield message
+    if waiting:
+        yield {"role": "user", "content": waiting}
+
+
+def _rounds_closed(messages: Iterable[Json]) -> Iterator[Json]:
     """The messages, with an assistant message between tool results and a user message."""
     before = ""
     for message in messages:
@@ -121,17 +148,22 @@ def _with_payload(message: Message, dialect: Dialect, model: str, contents: Cont
     return rendered
 
 
-def user_content(message: UserMessage, dialect: Dialect, contents: Contents) -> str | list[Json]:
-    """The content of a user's message: a text, or parts where something is attached."""
+def content_of(message: UserMessage | ToolMessage, dialect: Dialect, contents: Contents) -> str | list[Json]:
+    """The content of a user's message, or of a result: a text, or parts where something is attached.
+
+    Of a result the text is the first part.
+    """
     if not message.attachments:
         return message.content
-    return chat_content(pieces(message, dialect.takes, contents))
+    if isinstance(message, UserMessage):
+        return chat_content(pieces(message, dialect.takes, contents))
+    return chat_content(shown(message, dialect.takes, contents))
 
 
 def _message(message: Message, dialect: Dialect, contents: Contents) -> Json:
     match message:
         case UserMessage():
-            return {"role": "user", "content": user_content(message, dialect, contents)}
+            return {"role": "user", "content": content_of(message, dialect, contents)}
         case AssistantMessage(content, ()):
             return {"role": "assistant", "content": content}
         case AssistantMessage(content, calls):
@@ -141,8 +173,9 @@ def _message(message: Message, dialect: Dialect, contents: Contents) -> Json:
                 "content": content or None,
                 "tool_calls": [_call(call) for call in calls],
             }
-        case ToolMessage(tool_call, _, content):
-            return {"role": "tool", "tool_call_id": tool_call, "content": content}
+        case ToolMessage(tool_call):
+            answer = content_of(message, dialect, contents)
+            return {"role": "tool", "tool_call_id": tool_call, "content": answer}
         case _:
             assert_never(message)
 

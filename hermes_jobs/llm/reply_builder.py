@@ -19,7 +19,7 @@ from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall
 from hermes_jobs.llm.call_values import typed
 from hermes_jobs.llm.dialect import PLAIN, Dialect
 from hermes_jobs.llm.harmony import ChannelFilter
-from hermes_jobs.llm.payloads import Attachments, WholeCharacters, payload_of, text_of, well_formed
+from hermes_jobs.llm.payloads import PayloadFields, WholeCharacters, payload_of, text_of, well_formed
 from hermes_jobs.llm.reasoning_filter import ReasoningFilter, Split, end_of_unopened
 from hermes_jobs.llm.tail import TailFilter
 from hermes_jobs.llm.text_calls import TextCallFilter
@@ -47,7 +47,7 @@ class ReplyBuilder:
         parameters: Mapping[str, Mapping[str, object]] = {},
     ) -> None:
         self.calls = ToolCallJoiner(dialect.family.call_fields)
-        self.attached = Attachments(dialect.family.fields)
+        self.payload_fields = PayloadFields(dialect.family.fields)
         self.items: list[dict[str, object]] = []
         self._dialect = dialect
         self._choose_model = model
@@ -146,7 +146,7 @@ class ReplyBuilder:
         if self.items:
             return {"items": self.items} if any(item["type"] == "reasoning" for item in self.items) else {}
         of_calls = self.calls.extras()
-        return {**self.attached.values(), **({"tool_calls": of_calls} if of_calls else {})}
+        return {**self.payload_fields.values(), **({"tool_calls": of_calls} if of_calls else {})}
 
     def _keep(self, split: Split) -> str:
         self._thoughts.append(split.reasoning)

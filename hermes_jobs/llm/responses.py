@@ -65,7 +65,8 @@ def _items(message: Json) -> Iterator[Json]:
     """A Chat Completions message as input items; one item if it has no calls."""
     content = message["content"] or ""
     if message["role"] == "tool":
-        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": content}
+        output = content if isinstance(content, str) else responses_content(content)
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"], "output": output}
         return
     calls = {call["id"]: call["function"] for call in message.get("tool_calls", [])}
     has_text = message["role"] != "system" and bool(content or not calls)

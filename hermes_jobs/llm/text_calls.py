@@ -120,7 +120,7 @@ def text_messages(
     system_prompt: str,
     messages: Sequence[Message],
     tools: Sequence[ToolSpec] = (),
-    user_content: Callable[[UserMessage], Content] = lambda message: message.content,
+    content_of: Callable[[UserMessage | ToolMessage], Content] = lambda message: message.content,
 ) -> list[Json]:
     """The system prompt followed by the tools, and the history in the roles `user` and `assistant`."""
     sections = [system_prompt.rstrip("\n")] if system_prompt.strip() else []
@@ -128,7 +128,7 @@ def text_messages(
         sections.append(INSTRUCTIONS + "\n".join(_tool(spec) for spec in tools))
     rendered: list[Json] = [{"role": "system", "content": "\n\n".join(sections) + "\n"}] if sections else []
     for message in messages:
-        role, content = _role_and_content(message, user_content)
+        role, content = _role_and_content(message, content_of)
         if rendered and rendered[-1]["role"] == role:
             rendered[-1] = {"role": role, "content": merged(rendered[-1]["content"], content)}
         else:
@@ -150,15 +150,15 @@ def _parts(content: Content) -> list[Json]:
 
 
 def _role_and_content(
-    message: Message, user_content: Callable[[UserMessage], Content]
+    message: Message, content_of: Callable[[UserMessage | ToolMessage], Content]
 ) -> tuple[str, Content]:
     match message:
         case UserMessage():
-            return "user", user_content(message)
+            return "user", content_of(message)
         case AssistantMessage(content, calls):
             return "assistant", _joined((content, *map(_call, calls)))
-        case ToolMessage(_, name, content):
-            return "user", f"[Tool Result: {name}]\n{content}"
+        case ToolMessage(_, name):
+            return "user", merged(f"[Tool Result: {name}]", content_of(message), "\n")
         case _:
             assert_never(message)
 

@@ -178,12 +178,11 @@ def estimated_tokens(request: ModelRequest) -> int:
 
 def _weight(message: Message) -> int:
     # Called for thousands of messages: matching them by class takes four times as long.
-    if isinstance(message, UserMessage):
-        return token_weight(message.content) + attached_weight(message)
     if isinstance(message, AssistantMessage):
         calls = sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         return token_weight(message.content) + calls + payload_weight(message)
-    return token_weight(message.name) + token_weight(message.content)
+    weight = token_weight(message.content) + attached_weight(message)
+    return weight if isinstance(message, UserMessage) else weight + token_weight(message.name)
 
 
 def learned_from(error: ModelError, request: ModelRequest, windows: Windows) -> ModelError:

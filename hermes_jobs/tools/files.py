@@ -22,12 +22,13 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.features.snapshots.diffs import diff_of
 from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS, FileWriter, Replaced
 from hermes_jobs.features.snapshots.store import SnapshotStore
-from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import Cancel, Documents, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import CallPattern, FileWritten
 from hermes_jobs.text.diff import bounded
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.patch import patched
 from hermes_jobs.tools.folder_guard import accept
+from hermes_jobs.tools.media_files import Wanted, has_media, read_media
 from hermes_jobs.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.tools.terminal import check_workdir
 from hermes_jobs.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
@@ -59,11 +60,14 @@ class Files:
         paths: PathPolicy,
         stored_file: StoredFile = no_stored_file,
         snapshots: SnapshotStore = NO_SNAPSHOTS,
+        documents: Documents | None = None,
     ) -> None:
-        """`stored_file` finds the file of a large result by its call; `snapshots` stores replaced texts."""
+        """`stored_file` finds the file of a large result by its call; `snapshots` stores replaced texts.
+        `documents` reads PDF; without it, only texts are read."""
         self._paths = paths
         self._stored_file = stored_file
         self._snapshots = snapshots
+        self._documents = documents
         self._writer = FileWriter(snapshots, verify_opened)
 
     @property
@@ -83,24 +87,31 @@ class Files:
     def _guard(self, *, writes: bool) -> Guard:
         return lambda arguments, context: self._paths.verdict(arguments["path"], context, writes=writes)
 
-    def read_file(
+    def read_file(  # noqa: PLR0913, PLR0917 - what a model may ask for
         self,
         context: ToolContext,
+        cancel: Cancel,
         path: Annotated[str, "Absolute, or relative to the working folder."],
         offset: Annotated[int, Meta(ge=1, description="First line, counted from 1.")] = 1,
         limit: Annotated[int, Meta(ge=1, description="Most lines.")] = DEFAULT_LINES,
         column: Annotated[
             int, Meta(ge=1, description="First character of that line, where it is very long.")
         ] = 1,
+        pages: Annotated[str, "Of a PDF document: 3, 3-4 or 3-."] = "",
+        as_images: Annotated[bool, "See the pages of a PDF document, at most 5 per call."] = False,
     ) -> ToolOutcome:
-        """Read a text file: at most 50,000 characters per call, fewer in a small context window.
+        """Read a text file, the text of a PDF document, or see a picture.
 
-        The first line of the result says which lines follow and how to continue.
+        At most 50,000 characters per call, fewer in a small context window. The first line of the result says
+        which lines or pages follow and how to continue.
         """
         check_workdir(context.workdir)
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
         self._paths.check_approved(real, context, writes=False)
         with os.fdopen(_opened(path, real), "rb") as file:
+            if self._documents is not None and has_media(file):
+                wanted = Wanted(pages, as_images, page_room(context))
+                return read_media(file, path, wanted, self._documents, cancel)
             content = page(file, path, offset, limit, column, limit_chars=page_room(context))
             return ToolOutcome(content=content, source=path)
 

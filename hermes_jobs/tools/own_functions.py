@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import Cancel, File, ToolContext, ToolOutcome
 from hermes_jobs.plugins.circuit_breaker import CallTimeout, within
 from hermes_jobs.plugins.functions import Fault, OwnFunction, find_functions
 from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
@@ -117,4 +117,9 @@ def _result(returned: Any) -> str | ToolOutcome:
         return DONE
     if isinstance(returned, str | ToolOutcome):
         return returned
+    parts = returned if isinstance(returned, list | tuple) and not isinstance(returned, File) else (returned,)
+    files = tuple(part for part in parts if isinstance(part, File))
+    if files:
+        texts = (str(_result(part)) for part in parts if part is not None and not isinstance(part, File))
+        return ToolOutcome(content="\n\n".join(texts), files=files)
     return msgspec.json.encode(returned).decode()

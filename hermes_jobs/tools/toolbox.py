@@ -12,7 +12,7 @@ from copy import copy
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
+from hermes_jobs.kernel.engine.ports import Cancel, File, ToolContext, ToolOutcome, ToolSpec, Verdict
 from hermes_jobs.kernel.engine.ports import Toolbox as ToolboxPort
 from hermes_jobs.kernel.events import FileWritten, PlannedCall, SessionEvent, SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
@@ -249,7 +249,11 @@ class Toolbox:
         change = None if outcome.change is None else self._redacted(outcome.change)
         events = tuple(map(self._redacted_event, outcome.events))
         return replace(
-            outcome, content=_storable(self._redact(outcome.content)), events=events, change=change
+            outcome,
+            content=_storable(self._redact(outcome.content)),
+            events=events,
+            change=change,
+            files=tuple(File(_storable(self._redact(name)), content) for name, content in outcome.files),
         )
 
     def _redacted(self, change: Decision) -> Decision:

@@ -306,6 +306,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         source="src/app.py",
         refused=True,
         rule="rm -r",
+        attachments=(PICTURE,),
     ),
     e.ToolInterrupted(turn="t1", call="t1-1-0", reason="unknown_outcome", attempt=2),
     e.FileWritten(

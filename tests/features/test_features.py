@@ -53,7 +53,7 @@ def test_what_a_feature_declares_is_there(feature: Feature):
     if feature.streams:
         assert all(isinstance(kind, StreamKind) for kind in feature.load(feature.streams))
     if feature.tables:
-        sources = ViewSources(lambda call: None, lambda positions: {})
+        sources = ViewSources(lambda call: None, lambda positions: {}, lambda digest: None)
         projections: tuple[Projection, ...] = feature.load(feature.tables)(sources)
         assert all(set(projection.event_types) <= set(EVENT_TYPES.values()) for projection in projections)
     for function in (feature.reaction, feature.steps, feature.tools, feature.built):

@@ -133,7 +133,7 @@ def attachments_are_taken(body: Json) -> Iterator[str]:
     Sources: https://platform.claude.com/docs/en/build-with-claude/vision,
     https://platform.claude.com/docs/en/build-with-claude/pdf-support
     """
-    sources = [(at, block["type"], block["source"]) for at, block, _ in blocks(body) if "source" in block]
+    sources = [(at, block["type"], block["source"]) for at, block in with_results(body) if "source" in block]
     for at, kind, source in sources:
         wrong = wrong_content(source["media_type"], source["data"], most=5_242_880 if kind == "image" else 0)
         if wrong or (kind == "document") != (source["media_type"] == "application/pdf"):
@@ -142,12 +142,26 @@ def attachments_are_taken(body: Json) -> Iterator[str]:
         yield "Request exceeds the maximum size"
 
 
+def errors_are_texts(body: Json) -> Iterator[str]:
+    """A result that is an error has text alone.
+
+    Source: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
+    """
+    for at, block, _ in blocks(body):
+        if block.get("is_error") and isinstance(block["content"], list):
+            yield from (
+                f"{at}: all content must be type `text` if `is_error` is true"
+                for within in block["content"]
+                if within["type"] != "text"
+            )
+
+
 def texts_are_not_empty(body: Json) -> Iterator[str]:
     """Neither empty texts nor such of white space alone, and none at the end of a final assistant message.
 
     Source: https://platform.claude.com/docs/en/api/errors
     """
-    texts = [(at, block) for at, block, _ in blocks(body) if block["type"] == "text"]
+    texts = [(at, block) for at, block in with_results(body) if block["type"] == "text"]
     texts += [
         (f"system.{n}", block) for n, block in enumerate(body.get("system") or []) if block["type"] == "text"
     ]
@@ -306,6 +320,7 @@ RULES: tuple[Rule, ...] = (
     roles_alternate,
     blocks_are_known,
     attachments_are_taken,
+    errors_are_texts,
     texts_are_not_empty,
     calls_are_well_formed,
     results_follow_their_calls,
@@ -323,6 +338,14 @@ def blocks(body: Json) -> Iterator[tuple[str, Json, str]]:
         listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for at, block in enumerate(listed):
             yield f"messages.{number}.content.{at}", block, message["role"]
+
+
+def with_results(body: Json) -> Iterator[tuple[str, Json]]:
+    """Each block of the messages, and those within results, with its place."""
+    for at, block, _ in blocks(body):
+        yield at, block
+        if block["type"] == "tool_result" and isinstance(block["content"], list):
+            yield from ((f"{at}.content.{n}", within) for n, within in enumerate(block["content"]))
 
 
 def _read(value: Any) -> None:

@@ -7,19 +7,19 @@ The type is read from the content, never from the name. Whatever decodes it runs
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import NamedTuple
 
 import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, DecodingRequest
-from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.kernel.engine.ports import Cancel, DocumentPages
+from hermes_jobs.kernel.engine.ports import File as File  # noqa: PLC0414 - what the callers of `attach` need
 from hermes_jobs.kernel.log.blobs import BlobStore
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.tools.subprocess_call import request, responses
@@ -29,7 +29,7 @@ SECONDS = 60
 KILL_GRACE_SECONDS = 5
 """Seconds more, after which the process is killed without a response."""
 
-_DOCUMENT = b"%PDF-"
+MAX_NAME = 120
 CONVERT = "Convert it to PNG, JPEG or PDF."
 
 
@@ -42,13 +42,6 @@ class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 100
     pixels: int = 100_000_000
     side: int = 1_568
-
-
-class File(NamedTuple):
-    """A file to be attached: its name, and its content."""
-
-    name: str
-    content: bytes
 
 
 class Uncancelled:
@@ -68,7 +61,7 @@ UNCANCELLED = Uncancelled()
 
 def is_text(content: bytes) -> bool:
     """Whether the content, or its beginning, is text: it goes into the message, and not beside it."""
-    if b"\0" in content or content.lstrip()[: len(_DOCUMENT)] == _DOCUMENT:
+    if b"\0" in content or content.lstrip().startswith(PDF_SIGNATURE):
         return False
     try:
         content.decode()
@@ -99,6 +92,36 @@ class Intake:
         decoded = [self._decoded(file, cancel) for file in files]
         return tuple(self._stored(file, *parts) for file, parts in zip(files, decoded, strict=True))
 
+    def attach_each(
+        self, files: Sequence[File], cancel: Cancel
+    ) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+        """Attach those of a tool's files that can be sent; and why others cannot."""
+        attached: list[Attachment] = []
+        taken: list[File] = []
+        notes: list[str] = []
+        for name, content in files:
+            file = File(Path(name).name[:MAX_NAME] or "file", content)
+            try:
+                self._check_sizes([*taken, file])
+                attached += self.attach((file,), cancel)
+                taken.append(file)
+            except Rejected as refusal:
+                notes.append(refusal.message)
+        return tuple(attached), tuple(notes)
+
+    def pages(
+        self, file: File, first: int, last: int, *, as_images: bool, cancel: Cancel = UNCANCELLED
+    ) -> DocumentPages:
+        """See `Documents.pages`."""
+        self._check_sizes((file,))
+        with self._decoding(file, cancel, first=first, last=last, as_images=as_images) as (decoded, folder):
+            numbers = range(first, min(last, decoded.pages) + 1)
+            if not as_images:
+                texts = (_content(folder / TEXT) or b"").decode("utf-8", "replace").split("\f")
+                return DocumentPages(count=decoded.pages, texts=dict(zip(numbers, texts, strict=True)))
+            images = {number: (folder / f"page-{number}").read_bytes() for number in numbers}
+            return DocumentPages(count=decoded.pages, images=images)
+
     def _check_sizes(self, files: Sequence[File]) -> None:
         limits = self._limits
         if len(files) > limits.files:
@@ -124,6 +147,14 @@ class Intake:
 
     def _decoded(self, file: File, cancel: Cancel) -> tuple[Decoded, bytes | None, bytes | None]:
         """What the file is, its picture as it is sent, and its text."""
+        with self._decoding(file, cancel) as (decoded, folder):
+            return decoded, _content(folder / SENT), _content(folder / TEXT)
+
+    @contextmanager
+    def _decoding(
+        self, file: File, cancel: Cancel, *, first: int = 0, last: int = 0, as_images: bool = False
+    ) -> Iterator[tuple[Decoded, Path]]:
+        """What the file is, and the folder with what was made of it. Raises `Rejected`."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(mkdtemp(prefix="attachment-", dir=self._folder))
         try:
@@ -134,6 +165,9 @@ class Intake:
                 pixels=self._limits.pixels,
                 side=self._limits.side,
                 seconds=SECONDS,
+                first=first,
+                last=last,
+                as_images=as_images,
             )
             completed = request(
                 "hermes_jobs.features.attachments.decoding_process",
@@ -147,7 +181,7 @@ class Intake:
             decoded = msgspec.convert(answers[-1], described(Decoded))
             if decoded.wrong:
                 raise _refused(f"{file.name} {decoded.wrong}", decoded.hint)
-            return decoded, _content(folder / SENT), _content(folder / TEXT)
+            yield decoded, folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

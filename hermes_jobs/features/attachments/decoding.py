@@ -9,13 +9,20 @@ SENT, TEXT = "sent", "text"
 
 
 class DecodingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Decode `file` in that folder, within these limits."""
+    """Decode `file` in that folder, within these limits.
+
+    `first` and `last`: of a document only these pages, counted from 1, however many it has; `as_images`: as
+    the pictures `page-N`.
+    """
 
     folder: str
     pages: int
     pixels: int
     side: int
     seconds: int
+    first: int = 0
+    last: int = 0
+    as_images: bool = False
 
 
 class Decoded(msgspec.Struct, frozen=True, kw_only=True):

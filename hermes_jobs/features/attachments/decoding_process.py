@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, DecodingRequest
-from hermes_jobs.kernel.turns.attachments import PDF
+from hermes_jobs.kernel.turns.attachments import HEAD, PDF, is_document
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.tools.subprocess_call import REQUEST, respond
@@ -37,7 +37,6 @@ FORMATS = {
     "AVIF": "image/avif",
 }
 """The formats that are decoded, by Pillow's name."""
-HEAD = 1_024  # bytes in which the signature of a document must be, as readers accept it
 MAX_SENT = 3_500_000  # bytes of a picture: with base64 below Anthropic's 5 MB
 QUALITY = 85
 MAX_CHARACTERS = 2_000_000
@@ -78,8 +77,7 @@ def decoded(asked: DecodingRequest) -> Decoded:
     """What the file is; what is sent of it is written beside it. Whatever goes wrong is in the answer."""
     path = Path(asked.folder, "file")
     with path.open("rb") as file:
-        is_document = PDF_SIGNATURE in file.read(HEAD)
-    decode: Callable[[Path, DecodingRequest], Decoded] = document if is_document else picture
+        decode = document if is_document(file.read(HEAD)) else picture
     try:
         return decode(path, asked)
     except Unusable as unusable:
@@ -90,9 +88,6 @@ def decoded(asked: DecodingRequest) -> Decoded:
         return Decoded(wrong="is too complex: it ran out of memory.", hint=BROKEN)
     except Exception as error:  # noqa: BLE001 - decoders raise anything for a hostile file
         return Decoded(wrong=f"is damaged ({type(error).__name__}).", hint=BROKEN)
-
-
-PDF_SIGNATURE = b"%PDF-"
 
 
 def picture(path: Path, asked: DecodingRequest) -> Decoded:
@@ -162,21 +157,49 @@ def document(path: Path, asked: DecodingRequest) -> Decoded:
         raise Unusable("is encrypted.", "Save a copy that is not.") from error
     except PdfReadError as error:
         raise Unusable("is a damaged PDF document.", BROKEN) from error
+    if asked.first:
+        return _some_pages(path, asked, reader, count)
     if not 0 < count <= asked.pages:
         raise Unusable(
             f"has {pluralize(count, 'page')}; a document may have 1 to {asked.pages}.",
             "Send a part of it, or raise attachments.pages as far as the provider takes it.",
         )
-    pages: list[str] = []
+    return Decoded(media_type=PDF, pages=count, characters=_write_texts(path, asked, reader.pages, started))
+
+
+def _some_pages(path: Path, asked: DecodingRequest, reader: Any, count: int) -> Decoded:
+    """Write the text of the pages from `first` to `last`, or their pictures."""
+    if asked.first > count:
+        raise Unusable(f"has {pluralize(count, 'page')}; there is no page {asked.first:,}.", "")
+    pages = range(asked.first - 1, min(asked.last, count))
+    if not asked.as_images:
+        some = [reader.pages[at] for at in pages]
+        return Decoded(
+            media_type=PDF, pages=count, characters=_write_texts(path, asked, some, time.monotonic())
+        )
+    import pypdfium2
+
+    rendered = pypdfium2.PdfDocument(path)
+    for at in pages:
+        page = rendered[at]
+        drawn = page.render(scale=asked.side / max(*page.get_size(), 1)).to_pil()
+        _write_picture(drawn.convert("RGB"), path.with_name(f"page-{at + 1}"), lossless=True)
+        page.close()
+    return Decoded(media_type=PDF, pages=count)
+
+
+def _write_texts(path: Path, asked: DecodingRequest, pages: Iterable[Any], started: float) -> int:
+    """Write the texts of the pages as far as time and characters last; their number of characters."""
+    texts: list[str] = []
     remaining = MAX_CHARACTERS
-    for page in reader.pages:
+    for page in pages:
         is_late = time.monotonic() - started > asked.seconds * TEXT_SHARE
         text = "" if is_late or remaining <= 0 else _text_of(page)[:remaining]
         remaining -= len(text)
-        pages.append(text)
-    whole = "\f".join(pages)
+        texts.append(text)
+    whole = "\f".join(texts)
     path.with_name(TEXT).write_text(whole, encoding="utf-8", errors="replace", newline="")
-    return Decoded(media_type=PDF, pages=count, characters=len(whole))
+    return len(whole)
 
 
 def _text_of(page: Any) -> str:

@@ -78,6 +78,6 @@ def message_tokens(message: Message) -> int:
     if isinstance(message, AssistantMessage):
         weighs += sum(token_weight(call.name) + token_weight(call.arguments) for call in message.tool_calls)
         weighs += payload_weight(message)
-    elif isinstance(message, UserMessage):
+    else:
         weighs += attached_weight(message)
     return MESSAGE_OVERHEAD + -(-weighs // CHARACTERS_A_TOKEN)

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from hermes_jobs.kernel.turns.attachments import in_words
 from hermes_jobs.kernel.turns.loop_guard import WARNING
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from hermes_jobs.kernel.turns.tool_results import OPEN
@@ -54,11 +55,11 @@ def prune(messages: Iterable[Message]) -> tuple[Message, ...]:
         if isinstance(message, AssistantMessage):
             calls.update({call.id: call for call in message.tool_calls})
             small.append(replace(message, tool_calls=tuple(_call(call) for call in message.tool_calls)))
-        elif isinstance(message, ToolMessage) and len(message.content) > MAX_RESULT:
-            again = message.content in seen_ids
+        elif isinstance(message, ToolMessage) and (len(message.content) > MAX_RESULT or message.attachments):
+            again = message.content in seen_ids and not message.attachments
             seen_ids.add(message.content)
             line = _line(message, calls.get(message.tool_call), again=again)
-            small.append(replace(message, content=line))
+            small.append(replace(message, content=line, attachments=()))
         else:
             small.append(message)
     return tuple(small)
@@ -68,7 +69,8 @@ def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
     text = f"{PRUNED} {message.name}({_argument(call)}) {outcome(message.name, message.content)}; "
     if again:
         return f"{text}the same result as before"
-    return f"{text}{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
+    text += f"{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
+    return "\n".join((text, *map(in_words, message.attachments)))
 
 
 def outcome(name: str, content: str) -> str:

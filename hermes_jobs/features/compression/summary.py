@@ -171,7 +171,8 @@ def _as_text(message: Message) -> str:
             calls = "\n".join(f"(calls {call.name} {call.arguments})" for call in message.tool_calls)
             return "\n".join(part for part in ("[ASSISTANT]", message.content, calls) if part)
         case ToolMessage():
-            return f"[RESULT OF {message.name}]\n{message.content}"
+            heading = f"[RESULT OF {message.name}]"
+            return "\n".join((heading, message.content, *map(in_words, message.attachments)))
 
 
 def _with(message: Message, content: str) -> Message:

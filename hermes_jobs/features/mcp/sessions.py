@@ -41,10 +41,11 @@ from hermes_jobs.features.mcp.search import SearchableToolbox
 from hermes_jobs.features.mcp.server_tasks import ServerTasks, Waits
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.features.mcp.tools import group_of, make_tool, toolset_of
-from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, Clock, ToolContext
+from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, Clock, File, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.turns.attachments import can_be_shown
 from hermes_jobs.text.scan.scanner import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 from hermes_jobs.tools.tool import Tool
@@ -332,20 +333,26 @@ class McpSessions:
         except (Rejected, LogUnavailable) as error:
             logger.warning("the listing of the MCP server %s was not recorded: %s", server, error)
 
-    def _shown(self, result: Result, context: ToolContext) -> tuple[str, bool]:
+    def _shown(self, result: Result, context: ToolContext) -> ToolOutcome:
+        """The outcome; pictures and documents in it are shown to the model, too."""
+        files: list[File] = []
+
         def keep(number: int, suffix: str, content: bytes) -> str:
             name = f"{context.call}-{number}{suffix}"
             self._results.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self._results / name
             path.write_bytes(content)
             path.chmod(0o600)
+            if can_be_shown(content):
+                files.append(File(name, content))
             return f"{self._results.name}/{name}"
 
         try:
             content = decode_response(result.content)
         except (msgspec.DecodeError, RecursionError):
-            return "Error: the result could not be read.", False
-        return text_of(content if isinstance(content, dict) else {}, keep)
+            return ToolOutcome(content="Error: the result could not be read.", ok=False)
+        text, ok = text_of(content if isinstance(content, dict) else {}, keep)
+        return ToolOutcome(content=text, ok=ok, files=tuple(files))
 
 
 def _instructions(listed: McpToolsListed) -> str:

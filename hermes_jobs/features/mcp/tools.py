@@ -36,8 +36,8 @@ DEFAULT_TOOL_SETTINGS = McpToolSettings()
 
 Call = Callable[[CallTool, ToolContext, Cancel], Result | Waits | Failed]
 """Calls a tool of one server by its own name."""
-Shown = Callable[[Result, ToolContext], tuple[str, bool]]
-"""The text of a result, and whether the call succeeded."""
+Shown = Callable[[Result, ToolContext], ToolOutcome]
+"""A result as the outcome of the call."""
 
 
 class McpRules(CallRules):
@@ -101,8 +101,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
         if isinstance(reply, Waits):
             return ToolOutcome(content="", waits=reply)
         if isinstance(reply, Result):
-            text, ok = shown_tool(reply, context)
-            return ToolOutcome(content=text, ok=ok)
+            return shown_tool(reply, context)
         if cancel.reason is not None or reply.kind == "lease":
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True)
         return ToolOutcome(content=failure_message(server, reply, effect), ok=False)

@@ -31,7 +31,7 @@ class Conversations:
         """
 
         def read(rows: Connection) -> tuple[SearchHit, ...]:
-            index = IndexedMessages(rows, self._views.texts_at)
+            index = IndexedMessages(rows, self._views.searched_at)
             return search(index, query, within(rows, scope), limit, self._views.result)
 
         return self._views.read(read)

@@ -10,6 +10,7 @@ import msgspec
 from hermes_jobs.features.replay.replayed_requests import SentRequest
 from hermes_jobs.features.usage.tables.usage import UnknownCost
 from hermes_jobs.interfaces.html.render import Redact, prose, render
+from hermes_jobs.interfaces.html.shown_files import ShownFile
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
@@ -93,11 +94,13 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     unknown: Sequence[UnknownCost] = (),
     sent: SentRequest | None = None,
     tree: Tree | None = None,
+    shown: Sequence[ShownFile] = (),
 ) -> str:
     """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
 
     Without a zone, times are in this machine's. `unknown`: usage without a cost. `sent`: the request of its
     last model call. `tree`: the turn with its sub-agents.
+    `shown`: what is attached.
     """
     own = [event for event in events if concerns(event.event, turn.id)]
     rows = list(_timeline_rows(turn, timeline, _texts(own, redact), zone))
@@ -119,6 +122,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         tree=tree,
         branches=list(_branches(tree)) if tree is not None and tree.children else [],
         changed=[_changed(event.event, redact) for event in own if isinstance(event.event, e.FileWritten)],
+        shown=shown,
         facts=[_fact(event, timeline, redact) for event in own],
         anchors={row.track.last.step: row.anchor for row in rows},
     )

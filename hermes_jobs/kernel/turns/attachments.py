@@ -10,6 +10,9 @@ from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
 PDF = "application/pdf"
+PDF_SIGNATURE = b"%PDF-"
+HEAD = 1_024
+"""Bytes in which the signature of a document must be, as readers accept it."""
 IN_RESULTS = "attachment-"
 """How the names of documents' texts begin, among the large results that `read_file` finds on every host."""
 
@@ -62,6 +65,20 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def path(self) -> str:
         """The path by which `read_file` finds the text of a document; empty where there is none."""
         return f"results/{IN_RESULTS}{self.text}.txt" if self.text else ""
+
+
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
+
+
+def can_be_shown(content: bytes) -> bool:
+    """Whether the content begins like a picture or a document; whether it is one, only decoding shows."""
+    in_container = content[8:12] == b"WEBP" or content[4:12] in {b"ftypavif", b"ftypavis"}
+    return is_document(content) or content.startswith(_PICTURES) or in_container
+
+
+def is_document(content: bytes) -> bool:
+    """Whether the content begins like a PDF document."""
+    return PDF_SIGNATURE in content[:HEAD]
 
 
 def in_words(attachment: Attachment) -> str:

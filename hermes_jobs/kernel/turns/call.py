@@ -16,6 +16,7 @@ from hermes_jobs.kernel.events import (
     InputRequested,
     ServerTaskBegun,
 )
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.step_state import StepState
 
@@ -53,6 +54,7 @@ class Call(StepState, frozen=True, kw_only=True):
     `failed`: it did not have the requested effect, for the reason in the result; `refused`: it was not
     allowed. `rule`: the reason why it needs approval. `children`: the sub-agents for whose `child_ends` it
     waits. `input`: the newest request of its server for input. `task`: the server's task for it.
+    `attachments` go with the result.
     """
 
     id: str
@@ -72,6 +74,7 @@ class Call(StepState, frozen=True, kw_only=True):
     invalid: bool = False
     failed: bool = False
     refused: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def waits_for_children(self) -> bool:

@@ -36,7 +36,8 @@ def evolve(session: Session, event: e.CallEvent) -> Session:  # noqa: PLR0911 - 
         case e.ToolFinished():
             session = _saved(session, event) if event.ok else session
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
-            return _answered(session, event.call, event.content, refused=event.refused, **ended)
+            also = {"refused": event.refused, "attachments": event.attachments}
+            return _answered(session, event.call, event.content, **ended, **also)
         case e.ToolInterrupted():
             return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
         case e.ApprovalRequested():
@@ -59,8 +60,8 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
         return replace(session, current=turn)
     calls = truncate_round(turn.calls, turn.turn_chars, turn.preview_chars)
     results = (
-        ToolMessage(finished.request.id, finished.request.name, finished.result or "", finished.failed)
-        for finished in calls
+        ToolMessage(call.request.id, call.request.name, call.result or "", call.failed, call.attachments)
+        for call in calls
     )
     closed = rounds.round_closed(turn)
     nudge = (

@@ -48,12 +48,14 @@ class AssistantMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_fiel
 
 
 class ToolMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="tool"):
-    """The only result of a call, or the reason why there is none. `tool_call` is the `ToolCall.id`."""
+    """The only result of a call, or the reason why there is none. `tool_call` is the `ToolCall.id`.
+    `attachments` are what the tool shows to the model beside its text."""
 
     tool_call: str
     name: str
     content: str
     failed: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
@@ -64,6 +66,6 @@ def payload_weight(message: AssistantMessage) -> int:
     return token_weight(message.payload.data) if message.payload is not None and message.tool_calls else 0
 
 
-def attached_weight(message: UserMessage) -> int:
+def attached_weight(message: UserMessage | ToolMessage) -> int:
     """What the message's attachments weigh in a request, in characters of ASCII."""
     return attachment_tokens(message.attachments) * CHARACTERS_A_TOKEN if message.attachments else 0

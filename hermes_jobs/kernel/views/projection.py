@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.log.log import RecordedEvent
-from hermes_jobs.kernel.views.message_texts import LargeResults, Texts
+from hermes_jobs.kernel.views.message_texts import DocumentTexts, LargeResults, Texts
 
 
 class Projection(Protocol):
@@ -41,6 +41,7 @@ class ViewSources(NamedTuple):
 
     result: LargeResults
     texts: Texts
+    documents: DocumentTexts
 
 
 class Router:

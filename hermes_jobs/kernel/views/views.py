@@ -19,7 +19,7 @@ from hermes_jobs.kernel.views import id_lookup, queries
 from hermes_jobs.kernel.views.approval_rules import ApprovalRuleTexts
 from hermes_jobs.kernel.views.children import Children
 from hermes_jobs.kernel.views.counts import select_counts, select_unattended
-from hermes_jobs.kernel.views.message_texts import texts_of
+from hermes_jobs.kernel.views.message_texts import DocumentTexts, no_documents, texts_of
 from hermes_jobs.kernel.views.messages import Messages
 from hermes_jobs.kernel.views.models import MessageView, StatusFilter, TurnView, ViewsStatus
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
@@ -60,11 +60,19 @@ class Views:
     Every method raises `LogUnavailable` where the log or the folder cannot be read or written.
     """
 
-    def __init__(self, log: EventLog, folder: Path, notify: Callable[[str], None] = logger.warning) -> None:
-        """`notify` is called with a sentence that names the process it waits for."""
+    def __init__(
+        self,
+        log: EventLog,
+        folder: Path,
+        notify: Callable[[str], None] = logger.warning,
+        documents: DocumentTexts = no_documents,
+    ) -> None:
+        """`notify` is called with a sentence that names the process it waits for; `documents` are those
+        that a search finds."""
         self._log = log
         self._texts = texts_of(log)
-        sources = ViewSources(log.result, self._texts)
+        self._searched = texts_of(log, documents)
+        sources = ViewSources(log.result, self._texts, documents)
         of_features = chain.from_iterable(tables(sources) for tables in parts("tables"))
         projections = (*PROJECTIONS, Messages(self._texts), Turns(self._texts), *of_features)
         self._store = Store(log, folder, projections, _finish, notify)
@@ -162,6 +170,10 @@ class Views:
     def texts_at(self, positions: Iterable[int]) -> Mapping[int, str]:
         """The texts of the messages at these positions of the log."""
         return self._texts(positions)
+
+    def searched_at(self, positions: Iterable[int]) -> Mapping[int, str]:
+        """The same, each with the names and the texts of what is attached to it."""
+        return self._searched(positions)
 
     counts = _answering(select_counts)
 

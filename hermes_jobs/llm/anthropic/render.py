@@ -26,7 +26,7 @@ from hermes_jobs.kernel.turns.messages import (
     ToolMessage,
     UserMessage,
 )
-from hermes_jobs.llm.attachments import Contents, Takes, anthropic_blocks, pieces
+from hermes_jobs.llm.attachments import Contents, Takes, anthropic_blocks, joined, pieces, shown
 from hermes_jobs.llm.call_ids import with_valid_ids
 
 Json = dict[str, Any]
@@ -58,7 +58,11 @@ def render(
     messages: list[Json] = []
     for reply, answers in _rounds(with_valid_ids(history, USABLE_ID)):
         _add(messages, "assistant", _assistant(reply, takes, messages))
-        _add(messages, "user", [*_results(reply, answers), *_texts(reply, answers, attached, contents)])
+        _add(
+            messages,
+            "user",
+            [*_results(reply, answers, attached, contents), *_texts(reply, answers, attached, contents)],
+        )
     if not messages or messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": [_text(CONTINUE_PROMPT)]})
     return messages
@@ -168,13 +172,18 @@ def _input(text: str) -> Json:
     return decoded if isinstance(decoded, dict) else {"unreadable_arguments": text}
 
 
-def _results(reply: AssistantMessage, answers: Sequence[Message]) -> Iterator[Json]:
+def _results(
+    reply: AssistantMessage, answers: Sequence[Message], attached: Takes, contents: Contents
+) -> Iterator[Json]:
+    """The results of the reply's calls. One that shows something is no error: an error has text alone."""
     results = {message.tool_call: message for message in answers if isinstance(message, ToolMessage)}
     for call in reply.tool_calls:
         answer = results.get(call.id) or ToolMessage(call.id, call.name, NO_RESULT, failed=True)
-        content = answer.content if answer.content.strip() else NO_OUTPUT
+        found = shown(answer, attached, contents)
+        text = joined(found)
+        content = anthropic_blocks(found) if text is None else text if text.strip() else NO_OUTPUT
         result = {"type": "tool_result", "tool_use_id": call.id, "content": content}
-        yield {**result, "is_error": True} if answer.failed else result
+        yield {**result, "is_error": True} if answer.failed and text is not None else result
 
 
 def _texts(

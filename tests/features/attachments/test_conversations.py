@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from hermes_jobs.kernel.engine.fork import fork
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.turns import commands as c
 from tests.features.attachments.files import document, photo, picture
-from tests.model_script import Action, Answer, Refuse, Seen
+from tests.model_script import Action, Answer, AskedCall, Refuse, Seen
 from tests.providers.anthropic import Anthropic
 from tests.providers.families import Gemini, Local, OpenAI
 from tests.providers.person import Person
@@ -36,18 +39,43 @@ AS_IT_IS = {
 }
 
 
-def reply(seen: Seen) -> Action:
-    prompt = str(seen.body.get("instructions") or seen.body.get("system") or seen.messages[0])
-    return Answer(text=SUMMARY if "Remaining Work" in prompt else "Seen.")
+PLOTTING = """
+import hermes_jobs
+@hermes_jobs.tool(effect="read")
+def plot() -> object:
+    \'\'\'Draws.\'\'\'
+    return ["Drawn.", hermes_jobs.File("plot.png", bytes.fromhex("{data}"))]
+"""
+
+
+class Replies:
+    """Answers like a model that draws once, and looks at a picture on the disk."""
+
+    def __init__(self) -> None:
+        self.has_drawn = False
+
+    def __call__(self, seen: Seen) -> Action:
+        prompt = str(seen.body.get("instructions") or seen.body.get("system") or seen.messages[0])
+        if "Remaining Work" in prompt:
+            return Answer(text=SUMMARY)
+        if self.has_drawn or "Draw it" not in str(seen.body):
+            return Answer(text="Seen.")
+        self.has_drawn = True
+        reading = AskedCall(name="read_file", arguments={"path": "disk.png"})
+        return Answer(tool_calls=(AskedCall(name="plot"), reading))
 
 
 @pytest.mark.parametrize("provider", AS_IT_IS, ids=lambda provider: provider.__name__)
-def test_pictures_a_document_a_blind_model_and_back_a_compression_and_a_fork(
-    provider: Any, tmp_path: Path
+def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_and_a_replay(
+    provider: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, local = provider(), Blind()
-    server, blind = rules.server(reply).start(), local.server(reply).start()
-    person = Person(tmp_path, CONFIG)
+    server, blind = rules.server(Replies()).start(), local.server(Replies()).start()
+    monkeypatch.syspath_prepend(tmp_path)
+    module = f"plotting_{provider.__name__.lower()}"
+    (tmp_path / f"{module}.py").write_text(PLOTTING.replace("{data}", picture().hex()))
+    person = Person(tmp_path, f"{CONFIG}tools: {{modules: [{module}]}}\n")
+    (person.home.work / "disk.png").write_bytes(picture(size=(60, 30)))
     try:
         with person.at(rules.environ(server.base_url)) as visit:
             intake = visit.application.intake
@@ -55,11 +83,19 @@ def test_pictures_a_document_a_blind_model_and_back_a_compression_and_a_fork(
                 visit.send("Look.", "s1", attachments=intake.attach(files))
             sent = str(server.requests[-1].body).replace("'", '"')
             assert all(form in sent for form in AS_IT_IS[provider])
+            visit.send("Draw it.", "s1")
+            drawn = visit.events(e.ToolFinished)
+            assert [each.attachments[0].file_name for each in drawn] == ["plot.png", "disk.png"]
+            assert [each.ok for each in drawn] == [True, True]
+            before, after = server.requests[-2].body, server.requests[-1].body
+            assert str(after).count(b64encode(picture()).decode()[-60:]) == 1 + 1  # the sign is the same
+            assert_grown(before, after)
         with person.at(local.environ(blind.base_url)) as visit:
             visit.send("And now?", "s1")
             seen = str(blind.requests[-1].body)
             assert "[Attached: photo.jpg (image/jpeg, 100 × 200" in seen
             assert "[Page 1]" in seen
+            assert "[Attached: plot.png (image/png, 40 × 20" in seen
             assert "image_url" not in seen
             notes = [note for event in visit.events(e.ModelReplied) for note in event.notes]
             visit.send("Once more?", "s1")
@@ -71,7 +107,10 @@ def test_pictures_a_document_a_blind_model_and_back_a_compression_and_a_fork(
             visit.send("What was the sign?", "s1")
             fork(visit.worker.engine, "s1", "s2")
             visit.send("In the fork.", "s2")
-            assert visit.answers("s1") == ["Seen."] * 7
+            visit.send("A last one.", "s1")
+            assert visit.answers("s1") == ["Seen."] * 9
+            for call in visit.events(e.ModelReplied):
+                assert call.usage.input_tokens > 0
             assert visit.answers("s2") == ["Seen."]
             assert verify(visit.application.log, visit.application.blobs).findings == ()  # type: ignore[arg-type]
         assert (len(compressed), notes) == (1, [])
@@ -81,6 +120,15 @@ def test_pictures_a_document_a_blind_model_and_back_a_compression_and_a_fork(
     finally:
         server.close()
         blind.close()
+
+
+def assert_grown(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """What the first request said stands at the beginning of the second, without marks for caches."""
+    name = "input" if "input" in before else "messages"
+    first, second = (
+        re.sub(r', "cache_control": {[^}]*}', "", json.dumps(body[name])) for body in (before, after)
+    )
+    assert second.startswith(first[:-1])
 
 
 class Blind(Local):

@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from openai.types.chat import ChatCompletionUserMessageParam
 from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
-from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.log.blobs import digest_of
 from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens, in_words, picture_tokens
-from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
+from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.llm.anthropic.request import RequestOptions, without, without_features
 from hermes_jobs.llm.anthropic.request import request_body as anthropic_body
 from hermes_jobs.llm.attachments import Takes
@@ -61,6 +62,16 @@ HISTORY: tuple[Message, ...] = (
     UserMessage("What is this?", (SIGN, PHOTO)),
     AssistantMessage("A sign."),
     UserMessage("And this?", (PAPER,)),
+)
+CALLS = (ToolCall("c1", "plot", "{}"), ToolCall("c2", "read_file", "{}"))
+WITH_TOOLS: tuple[Message, ...] = (
+    UserMessage("Draw it."),
+    AssistantMessage("", CALLS),
+    ToolMessage("c1", "plot", "Drawn.", failed=True, attachments=(SIGN,)),
+    ToolMessage("c2", "read_file", "paper.pdf", attachments=(PAPER,)),
+    UserMessage("And?"),
+    AssistantMessage("Here."),
+    UserMessage("Thanks."),
 )
 OPENAI = "https://api.openai.com/v1"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
@@ -144,10 +155,71 @@ def test_models_with_calls_in_text_and_without_a_system_role_see_pictures_too() 
     assert [part["type"] for part in first] == ["text", "text", "image_url", "text", "image_url", "text"]
 
 
+def test_chat_completions_have_what_tools_show_after_all_results_of_the_round() -> None:
+    messages = request_body(asked(messages=WITH_TOOLS), first_dialect(OPENAI, "gpt-4.1"))["messages"]
+    roles = [message["role"] for message in messages[1:]]
+    assert roles == ["user", "assistant", "tool", "tool", "user", "assistant", "user"]
+    assert [message["content"] for message in messages[3:5]] == ["Drawn.", "paper.pdf"]
+    CHAT_USER.validate_python(messages[5])
+    kinds = [part["type"] for part in messages[5]["content"]]
+    assert kinds == ["text", "text", "image_url", "file", "text"]
+    assert bytes_of(messages[5]["content"][2]["image_url"]["url"]) == PNG
+
+
+def test_the_last_round_of_chat_completions_ends_with_what_it_shows() -> None:
+    messages = request_body(asked(messages=WITH_TOOLS[:4]), first_dialect(OPENAI, "gpt-4.1"))["messages"]
+    assert [part["type"] for part in messages[-1]["content"]] == ["text", "text", "image_url", "file"]
+
+
+def test_the_responses_api_has_it_in_the_output_of_the_call() -> None:
+    dialect = first_dialect(OPENAI, "gpt-5-mini", ApiOptions(api="responses"))
+    items = responses_body(asked(messages=WITH_TOOLS), dialect)["input"]
+    for item in items:
+        INPUT_ITEM.validate_python(item)
+    first, second = [item["output"] for item in items if item["type"] == "function_call_output"]
+    assert [part["type"] for part in first] == ["input_text", "input_text", "input_image"]
+    assert [part["type"] for part in second] == ["input_text", "input_file"]
+
+
+def test_the_messages_api_has_it_in_the_result_which_is_no_error_then() -> None:
+    request = asked("claude-sonnet-4-5", WITH_TOOLS)
+    tools = (
+        ToolSpec("plot", "Draws.", {"type": "object"}),
+        ToolSpec("read_file", "Reads.", {"type": "object"}),
+    )
+    body = anthropic_body(replace(request, tools=tools), RequestOptions(), lambda payload, before: True)
+    assert violations(body) == []
+    first, second, *_ = body["messages"][2]["content"]
+    assert [block["type"] for block in first["content"]] == ["text", "text", "image"]
+    assert "is_error" not in first
+    assert [block["type"] for block in second["content"]] == ["text", "document"]
+    blind = RequestOptions(takes=Takes(pictures=False))
+    body = anthropic_body(replace(request, tools=tools), blind, lambda payload, before: True)
+    first, second, *_ = body["messages"][2]["content"]
+    assert first["content"].startswith("Drawn.\n\n[Attached: sign.webp (image/webp")
+    assert first["is_error"]
+    assert "[Page 2]\nTwo." in second["content"]
+
+
+def test_models_with_calls_in_text_see_what_tools_show() -> None:
+    messages = request_body(asked(messages=WITH_TOOLS), Dialect(tool_calls="text"))["messages"]
+    said = [part["text"] if part["type"] == "text" else part["type"] for part in messages[3]["content"]]
+    assert said[:4] == ["[Tool Result: plot]", "Drawn.", "sign.webp:", "image_url"]
+
+
+def test_gemini_has_the_text_of_a_document_in_the_result() -> None:
+    messages = request_body(asked(messages=WITH_TOOLS), first_dialect(GEMINI, "gemini-2.5-pro"))["messages"]
+    shown = messages[5]["content"]
+    assert [part["type"] for part in shown] == ["text", "text", "image_url", "text"]
+
+
+@pytest.mark.parametrize("history", [HISTORY, WITH_TOOLS], ids=["user", "tools"])
 @pytest.mark.parametrize("api", ["chat", "responses", "anthropic"])
-def test_a_longer_history_begins_with_the_shorter_one_byte_for_byte(api: str) -> None:
+def test_a_longer_history_begins_with_the_shorter_one_byte_for_byte(
+    api: str, history: tuple[Message, ...]
+) -> None:
     def messages(upto: int) -> list[Any]:
-        request = asked(messages=HISTORY[:upto])
+        request = asked(messages=history[:upto])
         if api == "anthropic":
             plain = RequestOptions(marks=None)
             return list(anthropic_body(request, plain, lambda payload, before: True)["messages"])
@@ -160,7 +232,7 @@ def test_a_longer_history_begins_with_the_shorter_one_byte_for_byte(api: str) ->
             else request_body(request, dialect)["messages"]
         )
 
-    short, whole = messages(1), messages(3)
+    short, whole = messages(len(history) - 2), messages(len(history))
     assert json.dumps(whole).startswith(json.dumps(short)[:-1])
 
 
@@ -213,6 +285,15 @@ def test_estimates_contain_attachments() -> None:
     )
     more = estimated_tokens(asked()) - estimated_tokens(asked(messages=plain))
     assert more == attachment_tokens((SIGN, PHOTO, PAPER))
+
+
+def test_estimates_contain_what_tools_show() -> None:
+    plain = tuple(
+        replace(message, attachments=()) if isinstance(message, ToolMessage) else message
+        for message in WITH_TOOLS
+    )
+    more = estimated_tokens(asked(messages=WITH_TOOLS)) - estimated_tokens(asked(messages=plain))
+    assert more == attachment_tokens((SIGN, PAPER))
 
 
 @pytest.mark.parametrize(

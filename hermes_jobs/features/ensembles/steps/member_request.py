@@ -75,7 +75,8 @@ def _as_text(message: Message, result_chars: int | None) -> UserMessage | Assist
             calls = (f"[Called {call.name} with {call.arguments or '{}'}]" for call in message.tool_calls)
             return AssistantMessage("\n".join(filter(None, (message.content, *calls))))
         case ToolMessage():
-            return UserMessage(f"[Result of {message.name}]\n{_shortened(message.content, result_chars)}")
+            text = f"[Result of {message.name}]\n{_shortened(message.content, result_chars)}"
+            return UserMessage(text, message.attachments)
         case _:
             return message
 

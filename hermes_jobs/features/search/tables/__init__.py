@@ -8,4 +8,4 @@ from hermes_jobs.kernel.views.projection import Projection, ViewSources
 
 def projections(sources: ViewSources) -> tuple[Projection, ...]:
     """Its projections."""
-    return (SearchIndex(sources.result, sources.texts),)
+    return (SearchIndex(sources),)

@@ -21,8 +21,9 @@ from hermes_jobs.kernel.events import SessionKind
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
-from hermes_jobs.kernel.views.message_texts import LargeResults, Texts, text_of
+from hermes_jobs.kernel.views.message_texts import Texts, text_of, with_attached
 from hermes_jobs.kernel.views.messages import was_cut
+from hermes_jobs.kernel.views.projection import ViewSources
 
 OF_THE_PAST = frozenset({"session_search", "recall_compacted"})
 """Tools that search conversations: their calls and results repeat earlier texts."""
@@ -42,8 +43,6 @@ _SETTINGS = f"""
     INSERT INTO {{0}} ({{0}}, rank) VALUES ('automerge', 0);
     INSERT INTO {{0}} ({{0}}, rank) VALUES ('crisismerge', {PIECES});
 """
-
-"""Gives the whole of a large result by its call."""
 
 
 class SearchIndex:
@@ -67,13 +66,12 @@ class SearchIndex:
         *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted),
     )
 
-    def __init__(self, large_results: LargeResults, texts: Texts) -> None:
-        self._large_results = large_results
-        self._texts = texts
+    def __init__(self, sources: ViewSources) -> None:
+        self._sources = sources
 
     def apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
         """Take a batch of events into the tables."""
-        batch = _Batch(connection, self._texts)
+        batch = _Batch(connection, self._sources.texts)
         for recorded in events:
             message = self._message(batch, recorded)
             if message is not None:
@@ -86,7 +84,7 @@ class SearchIndex:
         match event:
             case e.TurnSubmitted():
                 batch.begins(recorded.stream, event)
-                return _Message(event.turn, "user", event.text, spoken=event.text)
+                return _Message(event.turn, "user", self._whole(event, event.text), spoken=event.text)
             case e.ModelReplied():
                 calls = () if was_cut(event) else event.tool_calls
                 text = searchable_text(event.content, ((call.name, call.arguments) for call in calls))
@@ -99,13 +97,16 @@ class SearchIndex:
                 batch.calls(event)
                 return None
             case e.ToolFinished():
-                result = self._large_results(event.call) if event.spilled_to is not None else None
+                result = self._sources.result(event.call) if event.spilled_to is not None else None
                 content = event.content if result is None else result
-                return _result(event.turn, content, batch.called(event.call))
+                return _result(event.turn, self._whole(event, content), batch.called(event.call))
             case e.ToolInterrupted():
                 return _result(event.turn, text_of(event), batch.called(event.call))
             case _:
                 return None
+
+    def _whole(self, event: e.Event, text: str) -> str:
+        return with_attached(event, text, self._sources.documents)
 
 
 def in_one_piece(connection: Connection) -> None:

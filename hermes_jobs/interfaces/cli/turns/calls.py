@@ -49,6 +49,8 @@ def print_calls(steps: Sequence[StepView], outputs: Outputs, *, is_whole: bool) 
         is_folded = is_folded or lines_shown != lines or any(line.endswith("…") for line in printed)
         for line in printed:
             click.echo(line)
+        for attachment in output.attachments if output is not None else ():
+            click.echo(f"{INDENT}Shown: {printable(attachment.about)}")
         if output is not None and output.spilled_to:
             click.secho(f"{INDENT}All of it: results/{step.id}.txt in the home", dim=True)
     return is_folded

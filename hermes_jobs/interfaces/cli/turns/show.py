@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ from hermes_jobs.interfaces.cli.turns.marks import rating_label
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.turns.stops import STOPPED
+from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.views.attached import attachments_json, attachments_of
 from hermes_jobs.kernel.views.models import StepView, TurnView
 from hermes_jobs.kernel.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
 from hermes_jobs.text.figures import duration, money, pluralize, unknown_costs
@@ -94,14 +96,17 @@ def show_turn(
 
 
 def _json(context: CliContext, turn: TurnView) -> object:
-    """The turn with its steps, and with its tree if it has sub-agents."""
+    """The turn with its steps, with what is attached, and with its tree if it has sub-agents."""
+    from hermes_jobs.kernel.views.turn_events import events_of
     from hermes_jobs.kernel.views.turn_json import tree_json
 
     below = context.application.views.tree_below(turn.id)
     result = detailed_turn_json(turn)
+    attached = attachments_json(turn.id, events_of(context.application.log, turn))
+    more = {"attachments": attached} if attached else {}
     if not below.children:
-        return result
-    return {**as_object(result), "children": tree_json(below).children}
+        return {**as_object(result), **more} if more else result
+    return {**as_object(result), **more, "children": tree_json(below).children}
 
 
 def _print_prompt(context: CliContext, turn: TurnView, step: str, *, as_json: bool) -> None:
@@ -133,7 +138,9 @@ def _state(turn: TurnView) -> str:
     return status
 
 
-def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
+def _fields(
+    context: CliContext, turn: TurnView, events: Sequence[RecordedEvent]
+) -> Sequence[tuple[str, str]]:
     views = context.application.views
     return [
         ("Turn", turn.id),
@@ -154,18 +161,27 @@ def _fields(context: CliContext, turn: TurnView) -> Sequence[tuple[str, str]]:
         ("Rated", rating_label(turn)),
         ("Labels", ", ".join(turn.labels)),
         ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
+        (
+            "With",
+            ", ".join(printable(item.about) for call, item in attachments_of(turn.id, events) if not call),
+        ),
     ]
 
 
+def _attached(turn: TurnView, events: Sequence[RecordedEvent]) -> Iterator[str]:
+    """What came with its text."""
+    return (printable(item.about) for call, item in attachments_of(turn.id, events) if not call)
+
+
 def _print_turn(context: CliContext, turn: TurnView, limit: int | None, *, full: bool) -> None:
-    print_fields(_fields(context, turn))
+    timeline, events = _timeline(context, turn)
+    print_fields(_fields(context, turn, events))
     below = context.application.views.tree_below(turn.id)
     if below.children:
         from hermes_jobs.interfaces.cli.turns.tree import print_tree
 
         click.echo()
         print_tree(below)
-    timeline, events = _timeline(context, turn)
     _print_timeline(timeline, limit)
     is_folded = False
     if turn.steps:
@@ -244,6 +260,7 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
 
     from hermes_jobs.errors import Rejected
     from hermes_jobs.interfaces.cli.turns.prompt import find_request
+    from hermes_jobs.interfaces.html.shown_files import shown_files
     from hermes_jobs.interfaces.html.turn_page import turn_page
 
     timeline, events = _timeline(context, turn)
@@ -262,6 +279,7 @@ def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
             unknown,
             sent,
             context.application.views.tree_below(turn.id),
+            shown_files(turn.id, events, context.application.attached_content),
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -10,10 +10,18 @@ from msgspec.structs import replace
 from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.live import DeltaStream, OnDelta, ignore_delta
-from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, StepInterrupted, Toolbox, ToolOutcome
+from hermes_jobs.kernel.engine.ports import (
+    CANCELLED,
+    Cancel,
+    File,
+    StepInterrupted,
+    Toolbox,
+    ToolOutcome,
+)
 from hermes_jobs.kernel.events import ResponseBooked, ToolFinished, ToolInterrupted
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL, is_blocked, with_warning
 from hermes_jobs.kernel.turns.rounds import repeats_before
@@ -23,18 +31,28 @@ from hermes_jobs.kernel.turns.tool_results import preview_of, result_path
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.text.marks import without_marks
 
+Attach = Callable[[Sequence[File], Cancel], tuple[tuple[Attachment, ...], tuple[str, ...]]]
+"""Stores what can be shown of files durably; returns that, and why others cannot be."""
+
+
+def attach_nothing(files: Sequence[File], _cancel: Cancel) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+    """An `Attach` where nothing is stored."""
+    return (), tuple(f"{file.name} is not kept here." for file in files)
+
 
 class RunTool(msgspec.Struct, frozen=True, eq=False):
     """`turn.run_tool`: runs one tool call; ends a wait for a person that has expired.
 
     `save_result(call, content)` also writes a large result to a file; the log has it in any case. `rules()`
-    are the standing rules in force. `on_delta` is called with the progress of calls.
+    are the standing rules in force. `on_delta` is called with the progress of calls. `attach` stores what
+    a tool shows.
     """
 
     toolbox: Toolbox
     save_result: Callable[[str, str], None] | None = None
     rules: Callable[[], tuple[ApprovalRule, ...]] = tuple
     on_delta: OnDelta = ignore_delta
+    attach: Attach = attach_nothing
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""
@@ -54,7 +72,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             return outcome.waits
         if outcome.interrupted:
             return self._interrupted(turn, call, outcome, cancel)
-        return self._finished(turn, call, outcome)
+        return self._finished(turn, call, outcome, cancel)
 
     def _interrupted(self, turn: Turn, call: Call, outcome: ToolOutcome, cancel: Cancel) -> c.FinishToolCall:
         if cancel.reason != CANCELLED:
@@ -63,8 +81,12 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         paid_for = tuple(event for event in outcome.events if isinstance(event, ResponseBooked))
         return c.FinishToolCall(step=call.id, outcome=stopped, events=paid_for)
 
-    def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome) -> c.FinishToolCall:
+    def _finished(self, turn: Turn, call: Call, outcome: ToolOutcome, cancel: Cancel) -> c.FinishToolCall:
         """The result; one that is too large for a message is stored separately and replaced by a preview."""
+        attachments: tuple[Attachment, ...] = ()
+        if outcome.files:
+            attachments, notes = self.attach(outcome.files, cancel)
+            outcome = _shown(outcome, attachments, notes)
         large = outcome.source is None and len(outcome.content) > turn.result_chars
         path = result_path(call.id)
         foreign = without_marks(outcome.content)
@@ -80,6 +102,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             spilled_to=path if large else None,
             source=outcome.source,
             rule=outcome.rule,
+            attachments=attachments,
         )
         large_content = outcome.content if large else None
         if large_content is not None and self.save_result is not None:
@@ -124,3 +147,12 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         finally:
             if text.text:
                 text.end()
+
+
+def _shown(outcome: ToolOutcome, attachments: Sequence[Attachment], notes: Sequence[str]) -> ToolOutcome:
+    """The outcome with what cannot be shown in its text, which is never empty."""
+    said = outcome.content.rstrip()
+    failed = not said and not attachments
+    said = said or ", ".join(attachment.file_name for attachment in attachments)
+    lines = [f"Error: {note}" if failed else f"[Not shown: {note}]" for note in notes]
+    return replace(outcome, content="\n".join(filter(None, (said, *lines))), ok=outcome.ok and not failed)

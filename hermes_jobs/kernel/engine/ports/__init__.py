@@ -38,6 +38,9 @@ from hermes_jobs.kernel.engine.ports.step_handler import (
     StepOutcome,
 )
 from hermes_jobs.kernel.engine.ports.toolbox import (
+    DocumentPages,
+    Documents,
+    File,
     ProvidedSpec,
     Toolbox,
     ToolContext,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -26,6 +26,31 @@ from hermes_jobs.kernel.turns.commands import BeginServerTask, PollServerTask, R
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED
+
+
+class File(NamedTuple):
+    """A picture or document beside a text: its name, and its content."""
+
+    name: str
+    content: bytes
+
+
+class DocumentPages(msgspec.Struct, frozen=True, kw_only=True):
+    """Some pages of a document that has `count`, by their numbers: their texts, or PNG or JPEG pictures."""
+
+    count: int
+    texts: Mapping[int, str] = {}
+    images: Mapping[int, bytes] = {}
+
+
+class Documents(Protocol):
+    """Reads documents."""
+
+    def pages(self, file: File, first: int, last: int, *, as_images: bool, cancel: Cancel) -> DocumentPages:
+        """The pages from `first` on, counted from 1, to `last` at most.
+
+        Raises `Rejected` for a document that cannot be read, or has no such page.
+        """
 
 
 class ToolSpec(msgspec.Struct, frozen=True, dict=True):
@@ -124,7 +149,8 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     to the session together with the answer: the whole effect of a tool that changes only the session.
     `change` is the whole effect of a tool that changes other streams; it contains the answer, and `content`
     is empty. `delegated`: sub-agents that the call starts, whose results are its answer. `waits`: what it
-    waits for: answers of the user, or a task of its server.
+    waits for: answers of the user, or a task of its server. `files`: pictures and documents for the model to
+    see beside the text; one that cannot be shown becomes a note, and fails a call whose `content` is empty.
     """
 
     content: str
@@ -138,6 +164,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     change: Decision | None = None
     delegated: StartChildren | None = None
     waits: RequestInput | BeginServerTask | PollServerTask | None = None
+    files: tuple[File, ...] = ()
 
 
 class Toolbox(Protocol):

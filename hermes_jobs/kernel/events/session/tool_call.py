@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.kernel.events.approval import ApprovalScope, CallPattern
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.streams.usage import Reservation
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 Effect = Literal["read", "idempotent", "write"]
 InterruptReason = Literal["cancelled", "unknown_outcome", "worker_lost"]
@@ -47,7 +48,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     `refused`: it was not allowed, by that `rule`, or had no folder to work in, and nothing was done.
 
     `spilled_to`: the path of the whole result where `content` is a preview. `source`: the file that the
-    content was read from.
+    content was read from. `attachments`: the pictures and documents that it shows to the model.
     """
 
     turn: str
@@ -60,6 +61,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     source: str | None = None
     refused: bool = False
     rule: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 class ToolInterrupted(Event, frozen=True, kw_only=True):
