@@ -60,7 +60,10 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     """
     paths = path_policy(settings, environ)
     terminal = _terminal(settings, paths, environ, processes)
-    tools: tuple[Tool, ...] = (*default_tools(terminal, paths, result_file, snapshots, documents), *of_features)
+    tools: tuple[Tool, ...] = (
+        *default_tools(terminal, paths, result_file, snapshots, documents),
+        *of_features,
+    )
     plugins: dict[str, str] = {}
     for part, toolset, plugin in (
         (providers, "memory", settings.memory.provider),
