@@ -150,6 +150,12 @@ class AuxiliaryTask(Section, frozen=True, kw_only=True):
     base_url: Annotated[WebUrl | None, about("Endpoint for this task.")] = None
 
 
+class VisionTask(AuxiliaryTask, frozen=True, kw_only=True):
+    """The model that others ask about pictures that they cannot see."""
+
+    model: Annotated[Text | None, about("Model name for this task; null: none is asked.")] = None
+
+
 class TitleTask(Section, frozen=True, kw_only=True):
     """Whether the auxiliary model names sessions."""
 
@@ -167,6 +173,7 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     compression: AuxiliaryTask = AuxiliaryTask()
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
+    vision: VisionTask = VisionTask()
     title: TitleTask = TitleTask()
 
 

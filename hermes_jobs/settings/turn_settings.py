@@ -147,6 +147,7 @@ def _choices(settings: Settings, model: str | None) -> list[Choice]:
     return [
         *(settings.choice(name) for name in names),
         *(settings.auxiliary_model(purpose) for purpose in _AUXILIARY),
+        *([settings.auxiliary_model("vision")] if settings.auxiliary.vision.model else ()),
     ]
 
 

@@ -181,26 +181,28 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
         for answer in replay.before(call):
             followed_by.append(AssistantMessage(answer.content, answer.tool_calls, answer.payload))
             for tool_call, followed in zip(answer.tool_calls, answer.followed, strict=True):
-                content = (
-                    results[normalised(tool_call)] if followed.source == "recorded" else followed.content
-                )
-                followed_by.append(ToolMessage(tool_call.id, tool_call.name, content))
+                result = ToolMessage(tool_call.id, tool_call.name, followed.content)
+                if followed.source == "recorded":
+                    result = replace(results[normalised(tool_call)], tool_call=tool_call.id)
+                followed_by.append(result)
         return replace(request, messages=(*request.messages, *followed_by))
 
-    def recorded_results(self, turn: e.ReplayedTurn, variant: e.Variant) -> Mapping[tuple[str, str], str]:
+    def recorded_results(
+        self, turn: e.ReplayedTurn, variant: e.Variant
+    ) -> Mapping[tuple[str, str], ToolMessage]:
         """The results of the turn's tool calls, as the model got them, by `normalised` call."""
         first = len(self.recorded(turn, 1).messages)
         last = self.varied(turn, len(turn.calls), variant).messages
-        results: dict[tuple[str, str], str] = {}
-        for tool_call, content in _answered(last[first:]):
-            results.setdefault(normalised(tool_call), content)
+        results: dict[tuple[str, str], ToolMessage] = {}
+        for tool_call, result in _answered(last[first:]):
+            results.setdefault(normalised(tool_call), result)
         return results
 
 
-def _answered(messages: tuple[Message, ...]) -> Iterator[tuple[ToolCall, str]]:
+def _answered(messages: tuple[Message, ...]) -> Iterator[tuple[ToolCall, ToolMessage]]:
     calls: dict[str, ToolCall] = {}
     for message in messages:
         if isinstance(message, AssistantMessage):
             calls.update((call.id, call) for call in message.tool_calls)
         elif isinstance(message, ToolMessage) and message.tool_call in calls:
-            yield calls[message.tool_call], message.content
+            yield calls[message.tool_call], message

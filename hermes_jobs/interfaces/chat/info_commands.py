@@ -107,7 +107,7 @@ def _fields(chat: ChatContext, fields: Mapping[str, str]) -> None:
 TOOL_WORDS: Mapping[str, str] = {
     "terminal": "runs a shell command in the session's folder, or in the background",
     "process": "lists, reads, types into and kills background processes",
-    "read_file": "reads a text file, page by page",
+    "read_file": "reads a text file or PDF document page by page, or shows a picture",
     "write_file": "writes a whole file, and the folders that it needs",
     "patch_file": "replaces a text within a file",
     "search_files": "finds lines by a regular expression, or files by name; passes over what git ignores",

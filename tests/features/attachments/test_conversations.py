@@ -10,15 +10,20 @@ from typing import Any
 import pytest
 
 from hermes_jobs.features.attachments.api import File
+from hermes_jobs.interfaces.cli.turns.prompt import find_request
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.fork import fork
+from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.messages import ToolMessage
+from hermes_jobs.kernel.views.turn_events import events_of
+from hermes_jobs.llm.attachments import digests_to_send
 from tests.features.attachments.files import document, photo, picture
 from tests.model_script import Action, Answer, AskedCall, Refuse, Seen
 from tests.providers.anthropic import Anthropic
 from tests.providers.families import Gemini, Local, OpenAI
-from tests.providers.person import Person
+from tests.providers.person import Person, Visit
 from tests.providers.responses import Responses
 from tests.providers.rules import ChatRules
 
@@ -65,7 +70,7 @@ class Replies:
 
 
 @pytest.mark.parametrize("provider", AS_IT_IS, ids=lambda provider: provider.__name__)
-def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_and_a_fork(
+def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_and_a_replay(
     provider: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, local = provider(), Blind()
@@ -83,12 +88,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_and_a_f
             sent = str(server.requests[-1].body).replace("'", '"')
             assert all(form in sent for form in AS_IT_IS[provider])
             visit.send("Draw it.", "s1")
-            drawn = visit.events(e.ToolFinished)
-            assert sorted(each.attachments[0].file_name for each in drawn) == ["disk.png", "plot.png"]
-            assert [each.ok for each in drawn] == [True, True]
-            before, after = server.requests[-2].body, server.requests[-1].body
-            assert all(f"{name}.png:" in str(after) for name in ("plot", "disk"))
-            assert_grown(before, after)
+            assert_drawn(visit, server.requests[-2].body, server.requests[-1].body)
         with person.at(local.environ(blind.base_url)) as visit:
             visit.send("And now?", "s1")
             seen = str(blind.requests[-1].body)
@@ -119,6 +119,27 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_and_a_f
     finally:
         server.close()
         blind.close()
+
+
+def assert_drawn(visit: Visit, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """The tools of the last turn showed two pictures; a replay has them, too."""
+    drawn = visit.events(e.ToolFinished)
+    assert sorted(each.attachments[0].file_name for each in drawn) == ["disk.png", "plot.png"]
+    assert [each.ok for each in drawn] == [True, True]
+    assert all(f"{name}.png:" in str(after) for name in ("plot", "disk"))
+    assert_grown(before, after)
+    replayed = rebuilt(visit, drawn[0].turn)
+    results = [message for message in replayed.messages if isinstance(message, ToolMessage)]
+    assert [result.attachments for result in results] == [
+        each.attachments for each in sorted(drawn, key=lambda each: each.call)
+    ]
+    assert list(digests_to_send(replayed.messages))
+
+
+def rebuilt(visit: Visit, turn: str) -> ModelRequest:
+    """The request of the turn's last model call, as a replay makes it from the log."""
+    view = visit.application.views.turn(turn)
+    return find_request(visit.application, view, events_of(visit.application.log, view)).request
 
 
 def assert_grown(before: dict[str, Any], after: dict[str, Any]) -> None:
