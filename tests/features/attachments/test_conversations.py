@@ -109,7 +109,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             visit.send("A last one.", "s1")
             assert visit.answers("s1") == ["Seen."] * 9
             for call in visit.events(e.ModelReplied):
-                assert call.usage.input_tokens > 0
+                assert call.usage.prompt_tokens > 0
             assert visit.answers("s2") == ["Seen."]
             assert verify(visit.application.log, visit.application.blobs).findings == ()  # type: ignore[arg-type]
         assert (len(compressed), notes) == (1, [])

@@ -54,7 +54,7 @@ def test_the_answer_is_a_result_booked_under_its_purpose_also_in_a_fork(tmp_path
             fork(visit.worker.engine, "s1", "s2")
             visit.send("Misspell it.", "s2")
             missed = visit.events(e.ToolFinished, "s2")[-1]
-            assert "Did you mean `sign.png`?" in missed.content
+            assert "did you mean `sign.png`?" in missed.content
             assert visit.answers("s1") == ["Red."]
         assert rules.refusals == []
     finally:
