@@ -55,8 +55,8 @@ def plot() -> object:
 class Replies:
     """Answers like a model that draws once, and looks at a picture on the disk."""
 
-    def __init__(self) -> None:
-        self.has_drawn = False
+    def __init__(self, *, has_drawn: bool = False) -> None:
+        self.has_drawn = has_drawn
 
     def __call__(self, seen: Seen) -> Action:
         prompt = str(seen.body.get("instructions") or seen.body.get("system") or seen.messages[0])
@@ -74,7 +74,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
     provider: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, local = provider(), Blind()
-    server, blind = rules.server(Replies()).start(), local.server(Replies()).start()
+    server, blind = rules.server(Replies()).start(), local.server(Replies(has_drawn=True)).start()
     monkeypatch.syspath_prepend(tmp_path)
     module = f"plotting_{provider.__name__.lower()}"
     (tmp_path / f"{module}.py").write_text(PLOTTING.replace("{data}", picture().hex()))
