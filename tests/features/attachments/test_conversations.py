@@ -87,14 +87,15 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
                 visit.send("Look.", "s1", attachments=intake.attach(files))
             sent = str(server.requests[-1].body).replace("'", '"')
             assert all(form in sent for form in AS_IT_IS[provider])
-            visit.send("Draw it.", "s1")
+            visit.send("Draw it.", "s0")
             assert_drawn(visit, server.requests[-2].body, server.requests[-1].body)
         with person.at(local.environ(blind.base_url)) as visit:
+            visit.send("And the plot?", "s0")
+            assert "[Attached: plot.png (image/png, 40 × 20" in str(blind.requests[-1].body)
             visit.send("And now?", "s1")
             seen = str(blind.requests[-1].body)
             assert "[Attached: photo.jpg (image/jpeg, 100 × 200" in seen
             assert "[Page 1]" in seen
-            assert "[Attached: plot.png (image/png, 40 × 20" in seen
             assert "image_url" not in seen
             notes = [note for event in visit.events(e.ModelReplied) for note in event.notes]
             visit.send("Once more?", "s1")
@@ -107,7 +108,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             fork(visit.worker.engine, "s1", "s2")
             visit.send("In the fork.", "s2")
             visit.send("A last one.", "s1")
-            assert visit.answers("s1") == ["Seen."] * 9
+            assert visit.answers("s1") == ["Seen."] * 8
             for call in visit.events(e.ModelReplied):
                 assert call.usage.prompt_tokens > 0
             assert visit.answers("s2") == ["Seen."]
