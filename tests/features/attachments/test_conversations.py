@@ -97,7 +97,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             assert "[Attached: photo.jpg (image/jpeg, 100 × 200" in seen
             assert "[Page 1]" in seen
             assert "image_url" not in seen
-            notes = [note for event in visit.events(e.ModelReplied) for note in event.notes]
+            notes = [note for event in visit.events(e.ModelReplied, "s1") for note in event.notes]
             visit.send("Once more?", "s1")
         with person.at(rules.environ(server.base_url)) as visit:
             visit.send("Back again.", "s1")
