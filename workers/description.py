@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.deliveries.events import DeliveryFailed
 from hermes_jobs.features.schedules.rules.schedule import SOURCE, Schedule
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import (
@@ -65,16 +66,12 @@ def root_of(step: Step, state: StreamState | None) -> str:
     return place.payers[0].turn if place is not None else turn
 
 
-def came_of(state: StreamState | None, step_id: str) -> str:
-    """What came of a step that is done: the command that answers what its calls ask a person, or that its
-    tool has reported an error. Empty for anything else.
-    """
+def waiting_for(state: StreamState | None, step_id: str) -> str:
+    """The command that answers what calls of the step ask a person; empty where nobody is asked."""
     turn = state.current if isinstance(state, Session) else None
     if turn is None or turn.cancelled_by is not None:
         return ""
     for call in turn.calls:
-        if call.id == step_id and call.failed:
-            return "done: the tool reported an error, which the model reads"
         if call.waits_for_person and (call.id == step_id or call.id.startswith(f"{step_id}-")):
             asks, verb = ("an answer", "answer") if call.waits_for_input else ("approval", "approve")
             return f"waits for {asks}: hermes-jobs turns {verb} {turn.id}"
@@ -134,6 +131,8 @@ def _failure(event: Event, turn: str, step_id: str) -> str:
             | HelperCallFailed(step=step)
         ) if step == step_id:
             return f"{event.kind}: {_first_line(event.message)}"
+        case DeliveryFailed():
+            return _first_line(event.message)
         case TurnFailed(turn=failed) if failed == turn:
             return f"{event.kind}: {_first_line(event.message)}"
         case _:

@@ -16,7 +16,7 @@ from hermes_jobs.kernel.turns.session import is_session
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND, Step, StepKind
 from hermes_jobs.runtime.maintenance import MaintenanceThread
 from hermes_jobs.runtime.worker_lease import WorkerLease
-from workers.description import came_of, command_for, failure_of
+from workers.description import command_for, failure_of, waiting_for
 from workers.dispatch import CeleryDispatcher
 
 RESERVED_THREADS = 8  # threads that model calls and tools cannot take
@@ -61,6 +61,7 @@ MAX_CACHED_STREAMS = 10_000  # turns whose stream a process caches
 
 RESULTS: dict[StepResult, str] = {
     "done": "done",
+    "reported_error": "done: the tool reported an error, which the model reads",
     "not_due": "not run: not due, or claimed by another worker",
     "not_yet": "not due yet",
     "other_worker": "left to a process that has a key or an address which this worker lacks",
@@ -115,7 +116,7 @@ class TaskRunner:
         stream = self._stream_of(step_id) if self.open and self._lease.is_valid else None
         step = Step(id=step_id, stream=stream or "", kind=task.name)
         performed: StepResult = "not_due" if stream is None else self._run_step(task, step)
-        if performed != "done":
+        if performed not in {"done", "reported_error"}:
             task.request.chain = None
         match performed:
             case "failed":
@@ -129,7 +130,7 @@ class TaskRunner:
                 raise Abandoned("given back: another task does the step")
             case "done":
                 state = self.engine.sessions.cached(step.stream)
-                return came_of(state, step_id) or RESULTS[performed]
+                return waiting_for(state, step_id) or RESULTS[performed]
         return RESULTS[performed]
 
     def _failure(self, step: Step) -> str:

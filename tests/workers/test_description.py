@@ -14,7 +14,7 @@ from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns import commands as c
 from tests.domain.world import World
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
-from workers.description import came_of, command_for, failure_of, from_state, from_step, root_of
+from workers.description import command_for, failure_of, from_state, from_step, root_of, waiting_for
 
 SECRET = "my-secret-words"
 
@@ -37,13 +37,13 @@ def test_a_tool_call_is_shown_by_its_tool_model_source_and_session():
 def test_a_step_that_asks_a_person_names_the_command_that_answers():
     world = calling()
     step = world.begin()
-    assert came_of(world.session, step.id) == ""
+    assert waiting_for(world.session, step.id) == ""
     form = e.InputRequest(key="k", message=SECRET, fields=(e.InputField(name="answer", kind="text"),))
     world.do(c.RequestInput(step=step.id, server="", requests=(form,), expires_at=900.0))
-    assert came_of(world.session, step.id) == "waits for an answer: hermes-jobs turns answer t1"
-    assert came_of(world.session, "t2-1-0") == ""
+    assert waiting_for(world.session, step.id) == "waits for an answer: hermes-jobs turns answer t1"
+    assert waiting_for(world.session, "t2-1-0") == ""
     world.do(c.AnswerInput(turn="t1", action="decline", by="user", now=1.0))
-    assert came_of(world.session, step.id) == ""
+    assert waiting_for(world.session, step.id) == ""
 
 
 def test_a_member_is_shown_by_its_own_model_and_its_ensemble():

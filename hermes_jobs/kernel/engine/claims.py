@@ -19,12 +19,22 @@ from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.stops import BUDGET
 
 StepResult = Literal[
-    "done", "failed", "not_due", "not_yet", "other_worker", "held_up", "abandoned", "discarded"
+    "done",
+    "reported_error",
+    "failed",
+    "not_due",
+    "not_yet",
+    "other_worker",
+    "held_up",
+    "abandoned",
+    "discarded",
 ]
-"""The result of running a step. `not_due`: it is not due, or claimed by another worker. `failed`: for good,
-without an automatic retry. `other_worker`: another live process has a secret or an address that this one
-lacks, and runs it. `held_up`: it waits for budget that other calls have reserved. `abandoned`: it has no
-outcome, and is due again. `discarded`: its outcome came after the claim was lost."""
+"""The result of running a step. `reported_error`: it is done, and its tool says that it failed. `failed`:
+for good, without an automatic retry. `not_due`: it is not due, or claimed by another worker. `other_worker`:
+another live process has a secret or an address that this one lacks, and runs it. `held_up`: it waits for
+budget that other calls have reserved. `abandoned`: it has no outcome, and is due again. `discarded`: its
+outcome came after the claim was lost.
+"""
 
 
 class StepClaims:

@@ -21,6 +21,7 @@ from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.claims import StepResult
 from hermes_jobs.kernel.engine.command_handler import CommandHandler
 from hermes_jobs.kernel.engine.repository import StreamRepository
+from hermes_jobs.kernel.events import ToolFinished
 from hermes_jobs.kernel.events.session.step import AbandonReason
 from hermes_jobs.kernel.log.log import EventLog, StepGuard, StepRow
 from hermes_jobs.kernel.streams.budgets import reservation_for, warning_key
@@ -131,9 +132,13 @@ class OutcomeRecorder:
             if not is_recorded(self._log.read(step.stream), row, self._command_handler.worker):
                 self._record_discarded(row, command, reservation_for(begun, step.id))
             return "discarded"
-        if isinstance(command, c.AbandonStep):
-            return "abandoned"
-        return "failed" if is_failure(command) else "done"
+        match command:
+            case c.AbandonStep():
+                return "abandoned"
+            case c.FinishToolCall(outcome=ToolFinished(ok=False)):
+                return "reported_error"
+            case _:
+                return "failed" if is_failure(command) else "done"
 
     def _record(self, step: Step, command: c.SessionCommand, guard: StepGuard) -> None:
         keys: tuple[UniqueKey, ...] = ()
