@@ -29,7 +29,8 @@ def application_of_home() -> Celery:
         with closing(Application(settings, os.environ)) as application:
             app = make_app(require_broker(settings), prefix=f"{application.log.log_id}.")
     except HermesJobsError as error:
-        raise SystemExit(f"Error: {error}\nHint: {error.hint}" if error.hint else f"Error: {error}") from None
+        hint = getattr(error, "hint", "")
+        raise SystemExit(f"Error: {error}\nHint: {hint}" if hint else f"Error: {error}") from None
     for name, command in (("Worker", "hermes-jobs run worker"), ("Beat", "hermes-jobs run beat")):
         setattr(app, name, _refuse(command))
     return app
