@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def application_of_home() -> Celery:
     """The application on the broker of this home (HERMES_JOBS_HOME). It starts no worker and no scheduler.
 
-    Ends the process with the reason where no broker answers, or the settings are wrong: Celery would print
+    Raises `SystemExit` with the reason where no broker answers, or the settings are wrong: Celery would print
     any other exception with its traceback.
     """
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.features.deliveries.events import DeliveryFailed
 from hermes_jobs.features.schedules.rules.schedule import SOURCE, Schedule
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import (
@@ -86,7 +85,7 @@ def failure_of(engine: Engine, stream: str, step_id: str, redact: Callable[[str]
     except LogUnavailable:
         return ""
     turn = step_id.partition("-")[0]
-    failures = (text for event in reversed(recent) if (text := _failure(event.event, turn, step_id)))
+    failures = (text for each in reversed(recent) if (text := _failure(each.event, turn, step_id, stream)))
     return redact(next(failures, ""))[:MAX_ERROR_CHARS]
 
 
@@ -122,7 +121,7 @@ def _model(session: Session, turn: Turn | None) -> str:
     return (turn.model if turn is not None else None) or session.model or ""
 
 
-def _failure(event: Event, turn: str, step_id: str) -> str:
+def _failure(event: Event, turn: str, step_id: str, stream: str) -> str:
     match event:
         case (
             ModelCallFailed(step=step)
@@ -131,10 +130,10 @@ def _failure(event: Event, turn: str, step_id: str) -> str:
             | HelperCallFailed(step=step)
         ) if step == step_id:
             return f"{event.kind}: {_first_line(event.message)}"
-        case DeliveryFailed():
-            return _first_line(event.message)
         case TurnFailed(turn=failed) if failed == turn:
             return f"{event.kind}: {_first_line(event.message)}"
+        case _ if not is_session(stream):  # such as a delivery's
+            return _first_line(getattr(event, "message", ""))
         case _:
             return ""
 
