@@ -119,6 +119,8 @@ class Compress(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                     raise
                 if helper.failed is not None:
                     helper.failed(error)
+                if job.compression.reason == "idle":
+                    break  # it was to save money, at the price of this model
         raise job.failures[-1][1]
 
     @staticmethod
