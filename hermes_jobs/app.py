@@ -28,4 +28,5 @@ FEATURES: tuple[str, ...] = (
     "tracing",
     "questions",
     "attachments",
+    "serve",
 )

@@ -9,7 +9,8 @@ broker. It imports neither a model's client nor Celery.
         ├─ guard ── hermes-jobs run beat
         ├─ guard ── hermes-jobs run flower
         ├─ guard ── hermes-jobs run gateway telegram, where a bot and its users are configured
-        └─ guard ── hermes-jobs run metrics, where metrics.port is set
+        ├─ guard ── hermes-jobs run metrics, where metrics.port is set
+        └─ guard ── hermes-jobs run serve, where serve.enabled is set
 
 The gateway begins and ends as the home's files change. Each guard ends its process when `up` is gone,
 `kill -9` included.
@@ -30,7 +31,7 @@ from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS
 from hermes_jobs.interfaces.cli.processes import ended_line
-from hermes_jobs.kernel.feature import parts
+from hermes_jobs.kernel.feature import commands, parts
 from hermes_jobs.kernel.log.log import PROBE_WORKER
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.up_state import UpLock, UpState
@@ -71,6 +72,7 @@ PORTS_TRIED = 50
 FLOWER_GRACE = 5.0
 BEAT_GRACE = 5.0
 METRICS_GRACE = 2.0
+SERVE_GRACE = 5.0
 GATEWAY_GRACE = 5.0
 GATEWAY = "gateway"
 BEAT = "beat"
@@ -158,6 +160,7 @@ class Supervisor:
             self._start(BEAT, [], BEAT_GRACE)
         self._start_gateway()
         self._start_metrics()
+        self._start_serve()
         port = self._start_flower()
         state = UpState(pid=state.pid, flower=None if port is None else f"http://{DEFAULT_ADDRESS}:{port}")
         lock.publish(state)
@@ -209,6 +212,10 @@ class Supervisor:
             )
         self._start("metrics", ["--port", str(metrics.port)], METRICS_GRACE)
 
+    def _start_serve(self) -> None:
+        if self._settings.serve.enabled and "serve" in commands("run"):
+            self._start("serve", [], SERVE_GRACE)
+
     def _start(self, name: str, arguments: list[str], grace: float) -> None:
         command = [*python_module("hermes_jobs"), name, *arguments]
         log = self._settings.paths.logs / f"{name}.log"
@@ -251,6 +258,7 @@ class Supervisor:
             ("scheduler", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
             ("telegram", self._gateway_status()),
             ("metrics", self._metrics_status()),
+            *([("web", "hermes-jobs open")] if "serve" in self._parts else []),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
         ]
         self._print("hermes-jobs is up.")

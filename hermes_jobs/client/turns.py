@@ -226,38 +226,40 @@ class Turns:
 
     # --- deciding -------------------------------------------------------------------------------------
 
-    def cancel(self, turn: str) -> TurnJson:
+    def cancel(self, turn: str, *, by: str = BY) -> TurnJson:
         """Cancel a turn; a running one ends when its calls are interrupted. Raises `Rejected`."""
         from hermes_jobs.runtime.recovery import reclaim_from_dead_workers
 
         submitted = self.find(turn)
-        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=BY))
+        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=by))
         if submitted.turn not in session.ended:  # else no process may end it
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.current(submitted)
 
-    def retry(self, turn: str, *, model: str | None = None, wait: bool = True) -> TurnJson:
+    def retry(self, turn: str, *, model: str | None = None, wait: bool = True, by: str = BY) -> TurnJson:
         """Resume a failed, cancelled or stopped turn after its last step, under the same id."""
         submitted = self.find(turn)
         open_turn = self._engine.sessions.load(submitted.stream).find(submitted.turn)
-        command: c.SessionCommand = c.ResumeTurn(turn=submitted.turn, by=BY, model=model or "")
+        command: c.SessionCommand = c.ResumeTurn(turn=submitted.turn, by=by, model=model or "")
         if open_turn is not None and open_turn.waits_until:
-            command = c.EndWait(turn=submitted.turn, by=BY, model=model or "")
+            command = c.EndWait(turn=submitted.turn, by=by, model=model or "")
         self._engine.execute(submitted.stream, command)
         return self.wait(submitted) if wait else self.current(submitted)
 
-    def approve(self, turn: str, *, call: str | None = None, scope: ApprovalScope = "once") -> TurnJson:
+    def approve(
+        self, turn: str, *, call: str | None = None, scope: ApprovalScope = "once", by: str = BY
+    ) -> TurnJson:
         """Allow a call that waits, of the turn or of a sub-agent below it: once, for the session, or always
         (by a rule for its folder). The turn goes on: `wait` for it."""
         now = self._application.clock.now()
         return self._decide(
-            turn, call, lambda asker: c.ApproveCall(turn=asker, call=call, by=BY, now=now, scope=scope)
+            turn, call, lambda asker: c.ApproveCall(turn=asker, call=call, by=by, now=now, scope=scope)
         )
 
-    def deny(self, turn: str, *, call: str | None = None, reason: str = "") -> TurnJson:
+    def deny(self, turn: str, *, call: str | None = None, reason: str = "", by: str = BY) -> TurnJson:
         """Refuse a call that waits; the agent is given the reason."""
         return self._decide(
-            turn, call, lambda asker: c.DenyCall(turn=asker, call=call, by=BY, reason=reason.strip())
+            turn, call, lambda asker: c.DenyCall(turn=asker, call=call, by=by, reason=reason.strip())
         )
 
     def answer(

@@ -568,6 +568,21 @@ class Metrics(Section, frozen=True, kw_only=True):
     address: Annotated[Text, about("Address on which metrics are served.")] = "127.0.0.1"
 
 
+class ServeSettings(Section, frozen=True, kw_only=True):
+    """The web pages of `serve`; the hash of their password is the secret SERVE_PASSWORD_HASH."""
+
+    enabled: Annotated[bool, about("Whether `up` serves the web pages.")] = False
+    host: Annotated[Text, about("Address on which they are served.")] = "127.0.0.1"
+    port: Annotated[Port, about("Port on which they are served.")] = 5580
+    trusted_proxy_header: Annotated[
+        Text | None,
+        about("Header in which a proxy names the signed-in person; only the proxy may reach the port."),
+    ] = None
+    allowed_hosts: Annotated[
+        tuple[Text, ...], about("Further hosts by which browsers reach it, such as jobs.example.com.")
+    ] = ()
+
+
 class Mcp(Section, frozen=True, kw_only=True):
     """Tools of MCP servers."""
 
@@ -619,6 +634,7 @@ class Configuration(Section, frozen=True, kw_only=True):
     gateway: GatewaySettings = GatewaySettings()
     workers: Workers = Workers()
     metrics: Metrics = Metrics()
+    serve: ServeSettings = ServeSettings()
     mcp: Mcp = Mcp()
     mcp_servers: Annotated[
         dict[McpName, McpEntry],

@@ -48,7 +48,7 @@ TRAVELS = (
 )
 """Keys, and sections whose keys, can be set for a single turn."""
 
-OF_PROCESSES = ("broker_url", "log_url", "workers", "metrics", "gateway", "session", "agent.workdir")
+OF_PROCESSES = ("broker_url", "log_url", "workers", "metrics", "serve", "gateway", "session", "agent.workdir")
 """Keys that configure a process and not a turn, or are read before there is a turn."""
 
 TURN = "turn"

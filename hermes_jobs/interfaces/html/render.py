@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
@@ -18,10 +18,19 @@ TEMPLATES = Path(__file__).parent / "templates"
 Redact = Callable[[str], str]
 
 
-def render(template: str, redact: Redact, **values: Any) -> str:
+class Frame(NamedTuple):
+    """What stands around a page: a folder whose templates come before the own ones, such as `base.html`, and
+    their values."""
+
+    folder: Path
+    values: Mapping[str, Any]
+
+
+def render(template: str, redact: Redact, frame: Frame | None = None, **values: Any) -> str:
     """Render a template with the values."""
+    folders = [TEMPLATES] if frame is None else [frame.folder, TEMPLATES]
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: _clean(value, redact),
@@ -32,7 +41,8 @@ def render(template: str, redact: Redact, **values: Any) -> str:
     environment.filters |= {
         name: getattr(figures, name) for name in ("duration", "money", "amount", "when", "unknown_costs")
     }
-    return environment.get_template(template).render(values)
+    around = {} if frame is None else frame.values
+    return environment.get_template(template).render({**around, **values})
 
 
 def prose(text: str) -> Markup:

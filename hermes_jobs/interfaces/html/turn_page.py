@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.features.replay.replayed_requests import SentRequest
 from hermes_jobs.features.usage.tables.usage import UnknownCost
-from hermes_jobs.interfaces.html.render import Redact, prose, render
+from hermes_jobs.interfaces.html.render import Frame, Redact, prose, render
 from hermes_jobs.interfaces.html.shown_files import ShownFile
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
@@ -95,6 +95,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     sent: SentRequest | None = None,
     tree: Tree | None = None,
     shown: Sequence[ShownFile] = (),
+    frame: Frame | None = None,
 ) -> str:
     """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
 
@@ -107,6 +108,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     return render(
         "turn.html",
         redact,
+        frame,
         title=_title(turn),
         turn=turn,
         unknown=unknown,

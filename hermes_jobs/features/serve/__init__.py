@@ -1,0 +1,14 @@
+"""Serve: one door for browsers, and for what other modules add to it."""
+
+from __future__ import annotations
+
+from hermes_jobs.kernel.feature import Command, Feature
+
+FEATURE = Feature(
+    __name__,
+    secrets={"SERVE_PASSWORD_HASH": "the argon2 hash of the password of the web pages"},
+    commands={
+        "run serve": Command("cli:serve", "Serve the web pages."),
+        "open": Command("cli:open_page", "Open the web pages in a browser.", "Talk"),
+    },
+)

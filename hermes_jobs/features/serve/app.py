@@ -1,0 +1,118 @@
+"""The site, made of its parts. A part is added by its line in `parts`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from hermes_jobs.errors import HermesJobsError, LogUnavailable
+from hermes_jobs.features.serve.gate import Gate
+from hermes_jobs.features.serve.pages import PART as PAGES
+from hermes_jobs.features.serve.pages.frame import problem
+from hermes_jobs.kernel.events import OpaqueEvent
+from hermes_jobs.system.struct_types import all_fields
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from hermes_jobs.features.serve.site import Part, Site
+    from hermes_jobs.kernel.log.log import RecordedEvent
+
+PING_SECONDS = 15
+
+
+def parts() -> Sequence[Part]:
+    """The parts of the site."""
+    return (PAGES,)
+
+
+def make_app(site: Site) -> ASGIApp:
+    """The site as an ASGI application."""
+    own = [
+        Route("/healthz", lambda _request: PlainTextResponse("ok\n")),
+        Route("/readyz", _ready),
+        Route("/metrics", _Metrics(site)),
+        Route("/events", _events),
+    ]
+    routes = [route for part in parts() for route in part.routes(site)]
+    app = Starlette(routes=[*own, *routes], exception_handlers={HermesJobsError: problem, 404: problem})
+    app.state.site = site
+    return Gate(app, site, parts())
+
+
+def _ready(request: Request) -> Response:
+    """Whether the log can be read."""
+    site: Site = request.app.state.site
+    try:
+        site.application.log.last_position()
+    except LogUnavailable:
+        return PlainTextResponse("the log cannot be reached\n", 503)
+    return PlainTextResponse("ready\n")
+
+
+class _Metrics:
+    """The metrics of the home, made on first use."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._registry: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.concurrency import run_in_threadpool
+
+        text = await run_in_threadpool(self._text)
+        await Response(text, media_type="text/plain; version=0.0.4")(scope, receive, send)
+
+    def _text(self) -> bytes:
+        from prometheus_client import CollectorRegistry, generate_latest
+
+        from hermes_jobs.interfaces.cli.metrics import HomeMetrics
+
+        if self._registry is None:
+            self._registry = CollectorRegistry(auto_describe=False)
+            self._registry.register(HomeMetrics(self._site.application))
+        return generate_latest(self._registry)
+
+
+async def _events(request: Request) -> Response:
+    """New events as they are recorded, of all streams or one (`stream`), or of a turn (`turn`).
+
+    Each has the log's position as its id; `Last-Event-ID`, or `after`, goes on behind one.
+    """
+    asked = request.headers.get("last-event-id") or request.query_params.get("after") or ""
+    site: Site = request.app.state.site
+    wanted = request.query_params
+    after = int(asked) if asked.isdecimal() else None
+
+    async def chosen() -> AsyncIterator[ServerSentEvent]:
+        async for recorded in site.feed.events(after):
+            is_of_turn = getattr(recorded.event, "turn", None) == wanted.get("turn")
+            if ("turn" in wanted and not is_of_turn) or wanted.get(
+                "stream", recorded.stream
+            ) != recorded.stream:
+                continue
+            yield ServerSentEvent(site.redact(_line(recorded)), id=str(recorded.position))
+
+    return EventSourceResponse(chosen(), ping=PING_SECONDS)
+
+
+def _line(recorded: RecordedEvent) -> str:
+    """The event as `log events --json` prints it."""
+    event = recorded.event
+    line = {
+        "position": recorded.position,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        "type": recorded.type,
+        "data": msgspec.Raw(event.data) if isinstance(event, OpaqueEvent) else all_fields(event),
+        "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
+        "recorded_at": recorded.recorded_at,
+    }
+    return msgspec.json.encode(line).decode()

@@ -1,0 +1,189 @@
+"""What every request passes: its host, who asks, its origin, its size, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from hermes_jobs.features.serve.sign_in import Caller
+    from hermes_jobs.features.serve.site import Part, Site
+
+OPEN = {"/healthz", "/readyz"}
+SIGN_IN = "/sign-in"
+STATIC = "/static/"
+BODY_SECONDS = 30
+STRANGERS_PER_MINUTE = 120
+SIGN_INS_PER_MINUTE = 10
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
+        "connect-src 'self'; manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Rate:
+    """At most so many in a minute, of one kind."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._moments: deque[float] = deque(maxlen=limit)
+
+    def allows(self) -> bool:
+        """Count one, unless it is too many."""
+        now = time.monotonic()
+        if len(self._moments) == self._limit and now - self._moments[0] < 60:
+            return False
+        self._moments.append(now)
+        return True
+
+
+class Gate:
+    """The one place where requests are let in. What is let in has `state.caller`, and a POST `state.form`."""
+
+    def __init__(self, app: ASGIApp, site: Site, parts: Sequence[Part]) -> None:
+        self._app = app
+        self._site = site
+        self._parts = [(prefix, part) for part in parts for prefix in part.prefixes]
+        self._parts.sort(key=lambda each: -len(each[0]))
+        self._sign_ins, self._strangers = Rate(SIGN_INS_PER_MINUTE), Rate(STRANGERS_PER_MINUTE)
+        settings = site.settings
+        own = {f"{name}:{settings.port}" for name in ("localhost", "127.0.0.1", "[::1]", settings.host)}
+        self._hosts = own | {host.lower() for host in settings.allowed_hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        state = scope.setdefault("state", {})
+        answer = await self._admit(scope, state, receive)
+        if isinstance(answer, Response):
+            await answer(scope, receive, send_safely)
+        else:
+            await self._app(scope, answer, send_safely)
+
+    async def _admit(self, scope: Scope, state: dict[str, Any], receive: Receive) -> Response | Receive:
+        """How its body is read, or the refusal."""
+        path, headers = scope["path"], Headers(scope=scope)
+        if path in OPEN:
+            return receive
+        if headers.get("host", "").lower() not in self._hosts:
+            return _refusal(421, "This host is not served here: see serve.allowed_hosts.")
+        part = next(part for prefix, part in self._parts if path.startswith(prefix))
+        caller = part.identify(self._site, HTTPConnection(scope))
+        state["caller"] = caller
+        is_open = path == SIGN_IN or path.startswith(STATIC)
+        changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
+        if caller is None and not is_open:
+            return self._turn_away(scope, headers, browser=part.prefixes == ("/",))
+        if not changes and path != SIGN_IN:
+            return receive
+        if path == SIGN_IN and (changes or scope["query_string"]) and not self._sign_ins.allows():
+            return _refusal(429, "Too many sign-ins: wait a minute.")
+        return await self._admit_change(scope, state, receive, part) if changes else receive
+
+    async def _admit_change(
+        self, scope: Scope, state: dict[str, Any], receive: Receive, part: Part
+    ) -> Response | Receive:
+        """The same of a request that may change something."""
+        caller: Caller | None = state["caller"]
+        headers = Headers(scope=scope)
+        is_browser = caller is None or bool(caller.csrf)
+        if is_browser and not _is_own_origin(headers):
+            return _refusal(403, "This request comes from another site.")
+        body = await _body(receive, headers, part.max_body)
+        if isinstance(body, Response):
+            return body
+        if is_browser and not await _has_token(scope, state, body):
+            return _refusal(403, "This page is out of date: load it again.")
+        return _again(body)
+
+    def _turn_away(self, scope: Scope, headers: Headers, *, browser: bool) -> Response:
+        if not self._strangers.allows():
+            return _refusal(429, "Too many requests without a sign-in: wait a minute.")
+        if browser and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+            return RedirectResponse(SIGN_IN, 303)
+        return _refusal(401, "Sign in first.")
+
+
+def _refusal(status: int, text: str) -> Response:
+    return PlainTextResponse(f"{text}\n", status)
+
+
+def _is_own_origin(headers: Headers) -> bool:
+    """Whether a page of this very site sent it, as browsers say."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site") == "same-origin"
+    return origin.partition("://")[2].lower() == headers["host"].lower()
+
+
+async def _body(receive: Receive, headers: Headers, limit: int) -> bytes | Response:
+    """The body, or the refusal of one that is too large or too slow."""
+    too_large = _refusal(413, f"The body is larger than {limit:,} bytes.")
+    length = headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        return too_large
+    body, more = bytearray(), True
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more and len(body) <= limit:
+                message = await receive()
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+    except TimeoutError:
+        return _refusal(408, "The body took too long.")
+    return bytes(body) if len(body) <= limit else too_large
+
+
+async def _has_token(scope: Scope, state: dict[str, Any], body: bytes) -> bool:
+    """Whether the form, which is kept, carries its caller's token; a stranger has none."""
+    try:
+        state["form"] = await Request(scope, _again(body)).form(max_files=20, max_fields=200)
+    except HTTPException:  # it cannot be read
+        return False
+    caller: Caller | None = state["caller"]
+    return caller is None or hmac.compare_digest(
+        str(state["form"].get("csrf", "")).encode(), caller.csrf.encode()
+    )
+
+
+def _again(body: bytes) -> Receive:
+    """A body that was read, once more."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if messages:
+            return messages.pop()
+        await asyncio.Event().wait()  # the server ends the task when the client goes away
+        return {"type": "http.disconnect"}
+
+    return receive

@@ -1,0 +1,94 @@
+"""What stands around every page, and what pages and acts have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from hermes_jobs.errors import HermesJobsError, LogUnavailable, Rejected
+from hermes_jobs.interfaces.html.render import Frame, render
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hermes_jobs.features.serve.sign_in import Caller
+    from hermes_jobs.features.serve.site import Site
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+Table = Mapping[tuple[str, str], Callable[["Request"], Response]]
+"""Pages and acts by their method and path."""
+PLACES = {
+    "/": "Waiting",
+    "/turns": "Turns",
+    "/sessions": "Sessions",
+    "/schedules": "Schedules",
+    "/triggers": "Triggers",
+    "/inbox": "Inbox",
+    "/memory": "Memory",
+    "/usage": "Usage",
+    "/queues": "Queues",
+}
+
+
+def site_of(request: Request) -> Site:
+    """The site."""
+    site: Site = request.app.state.site
+    return site
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks; the gate has let nobody else in."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+def field(request: Request, name: str) -> str:
+    """A text of the form; empty where it has none."""
+    value = request.state.form.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def frame(request: Request, *, live: str = "", acts: str = "", **values: Any) -> Frame:
+    """The frame. `live`: the query of the events that change the page, or `all`. `acts`: a template above."""
+    caller: Caller | None = request.state.caller
+    around = {
+        "places": PLACES if caller is not None else {},
+        "here": request.url.path,
+        "csrf": "" if caller is None else caller.csrf,
+        "who": "" if caller is None else caller.name,
+        "live": live,
+        "acts": acts,
+        "has_workers": caller is None or site_of(request).application.workers.are_live(),
+    }
+    return Frame(TEMPLATES, {**around, **values})
+
+
+def page(
+    request: Request, template: str, title: str, *, status: int = 200, live: str = "", **values: Any
+) -> Response:
+    """A page of the template."""
+    redact = site_of(request).redact
+    text = render(template, redact, frame(request, live=live), title=title, **values)
+    return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+
+def done(path: str) -> Response:
+    """An act has happened: its effect is at that path."""
+    return RedirectResponse(path, 303)
+
+
+def problem(request: Request, error: Exception) -> Response:
+    """The page of an error, with what to do."""
+    if isinstance(error, HTTPException):
+        return page(request, "problem.html", "There is no such page.", status=error.status_code, hint="")
+    assert isinstance(error, HermesJobsError), error
+    kind = error.kind if isinstance(error, Rejected) else ""
+    status = 404 if kind in {"not_found", "unknown_session", "unknown_trigger"} else 409
+    if isinstance(error, LogUnavailable):
+        status = 503
+    hint = getattr(error, "hint", "") or ""
+    return page(request, "problem.html", getattr(error, "message", str(error)), status=status, hint=hint)

@@ -1,0 +1,90 @@
+"""Turns: those under way, all, and one as it grows."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from starlette.responses import HTMLResponse, Response
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, frame, page, site_of
+from hermes_jobs.features.serve.pages.waiting import waiting
+from hermes_jobs.features.usage.tables.usage import select_unknown_costs
+from hermes_jobs.interfaces.cli.turns.prompt import find_request
+from hermes_jobs.interfaces.html.turn_page import turn_page
+from hermes_jobs.kernel.views.timeline import timeline
+from hermes_jobs.kernel.views.turn_events import events_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hermes_jobs.kernel.views.models import StatusFilter
+
+STATUSES = ("running", "queued", "waiting", "completed", "failed", "cancelled", "stopped")
+LISTED = 50
+
+
+def show_all(request: Request) -> Response:
+    """The newest turns, or those of a status."""
+    status = request.query_params.get("status")
+    chosen = cast("StatusFilter", status) if status in STATUSES else None
+    turns = site_of(request).turns.list(status=chosen, limit=LISTED)
+    return page(request, "turns.html", "Turns", live="all", turns=turns, statuses=STATUSES, chosen=chosen)
+
+
+def show(request: Request) -> Response:
+    """A turn, as `turns show --html` shows it, with what can be done."""
+    site = site_of(request)
+    application = site.application
+    turn = application.views.turn(application.views.find_turn(request.path_params["turn"]))
+    events = events_of(application.log, turn)
+    sent = None
+    with suppress(Rejected):  # nothing was sent yet
+        sent = find_request(application, turn, events)
+    is_open = turn.ended_at is None
+    around = frame(
+        request,
+        live="" if not is_open else f"turn={turn.id}",
+        acts="turn_acts.html",
+        found=waiting(site, turn.id) if is_open else None,
+        can_cancel=is_open,
+        can_retry=turn.status in {"failed", "cancelled"} or turn.stopped_by is not None,
+        session=turn.session,
+        name=turn.id,
+        back="turn",
+    )
+    text = turn_page(
+        turn,
+        timeline(turn.id, events, application.clock.now()),
+        events,
+        site.redact,
+        application.settings.zone,
+        application.views.read(select_unknown_costs, turns=[turn.id]),
+        sent,
+        application.views.tree_below(turn.id),
+        around,
+    )
+    return HTMLResponse(text.encode("utf-8", "replace"))
+
+
+def cancel(request: Request) -> Response:
+    """Cancel a turn."""
+    turn = request.path_params["turn"]
+    site_of(request).turns.cancel(turn, by=caller_of(request).name)
+    return done(f"/turns/{turn}")
+
+
+def retry(request: Request) -> Response:
+    """Resume a turn that has failed or was stopped."""
+    turn = request.path_params["turn"]
+    site_of(request).turns.retry(turn, wait=False, by=caller_of(request).name)
+    return done(f"/turns/{turn}")
+
+
+ROUTES: Table = {
+    ("GET", "/turns"): show_all,
+    ("GET", "/turns/{turn}"): show,
+    ("POST", "/turns/{turn}/cancel"): cancel,
+    ("POST", "/turns/{turn}/retry"): retry,
+}

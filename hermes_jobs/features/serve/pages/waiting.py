@@ -1,0 +1,178 @@
+"""What waits for a person: approvals, questions, and what has failed."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
+from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
+from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
+from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.turns.questions import Question, question_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hermes_jobs.features.serve.site import Site
+    from hermes_jobs.kernel.events import ApprovalScope
+    from hermes_jobs.kernel.views.models import TurnView
+
+FAILED = 10
+KINDS = {"+": "added", "-": "removed", "@": "hunk"}
+SCOPES = ("once", "session", "always")
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that waits, as it is shown. `seal` binds an answer to what is shown. `offer`: what `session` and
+    `always` would allow; empty: they cannot be chosen."""
+
+    turn: str
+    call: str
+    tool: str
+    why: str
+    command: str
+    diff: tuple[tuple[str, str], ...]
+    arguments: str
+    folder: str
+    offer: str
+    minutes: int
+    seal: str
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What waits. `forms`: turns in which a server asks for a form that only the command line fills in."""
+
+    approvals: tuple[Approval, ...]
+    questions: tuple[Question, ...]
+    forms: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many answers are due."""
+        return len(self.approvals) + len(self.questions) + len(self.forms)
+
+
+def waiting(site: Site, turn: str | None = None) -> Waiting:
+    """What waits in that turn and below it, or in all turns."""
+    views = site.application.views
+    roots = [turn] if turn else [each.id for each in views.turns(status="waiting", limit=100)]
+    approvals: dict[str, Approval] = {}
+    questions: dict[str, Question] = {}
+    forms: dict[str, None] = {}
+    for root in roots:
+        for tree in views.tree_below(root).walk():
+            if tree.waiting:
+                _add(site, tree.turn, approvals, questions, forms)
+    return Waiting(
+        approvals=tuple(approvals.values()), questions=tuple(questions.values()), forms=tuple(forms)
+    )
+
+
+def _add(
+    site: Site,
+    turn: TurnView,
+    approvals: dict[str, Approval],
+    questions: dict[str, Question],
+    forms: dict[str, None],
+) -> None:
+    folder = site.application.views.session(turn.session).workdir or ""
+    for each in _open(site, turn.stream).listed(folder):
+        if isinstance(each, ApprovalQuestion):
+            approvals[each.id] = _approval(site, each)
+        elif (question := question_of(each.request, each.input_request)) is not None:
+            questions[question.id] = question
+        else:
+            forms[turn.id] = None
+
+
+def _open(site: Site, stream: str) -> OpenQuestions:
+    found = OpenQuestions()
+    for recorded in site.application.log.read(stream):
+        found.handle(recorded.event)
+    return found
+
+
+def _approval(site: Site, question: ApprovalQuestion) -> Approval:
+    call, request = question.tool_call, question.request
+    diff = diff_of(call, question.folder)
+    offer = ""
+    if request.offer is not None:
+        offer = "exactly this call" if request.offer.exact else pattern_text(request.offer)
+    shown = (request.turn, request.call, call.name, call.arguments, request.rule, request.digest, offer)
+    return Approval(
+        turn=request.turn,
+        call=request.call,
+        tool=call.name,
+        why=request.rule,
+        command=command_of(call),
+        diff=tuple((KINDS.get(line[:1], ""), line) for line in diff),
+        arguments=call.arguments,
+        folder=question.folder,
+        offer=offer,
+        minutes=max(0, round((request.expires_at - time.time()) / 60)),
+        seal=site.sign_in.seal(*shown),
+    )
+
+
+def show(request: Request) -> Response:
+    """The first page."""
+    site = site_of(request)
+    found = waiting(site)
+    failed = site.turns.list(status="failed", limit=FAILED)
+    runs = [each for each in site.schedules.list() if each.failures]
+    title = f"({found.count}) Waiting for you" if found.count else "Nothing waits for you"
+    return page(request, "waiting.html", title, live="all", found=found, failed=failed, runs=runs, back="/")
+
+
+def decide(request: Request) -> Response:
+    """Allow or refuse the call that the form shows. Raises `Rejected` for another one."""
+    site, turn = site_of(request), request.path_params["turn"]
+    call, scope = field(request, "call"), field(request, "answer")
+    shown = next((each for each in waiting(site, turn).approvals if each.call == call), None)
+    if shown is None:
+        raise Rejected(
+            "This call does not wait any more: it was answered, or its time is over.", kind="answered"
+        )
+    if shown.seal != field(request, "seal"):
+        raise Rejected("This is not the call that was shown. Nothing was recorded.", kind="usage")
+    by = caller_of(request).name
+    if scope == "no":
+        site.turns.deny(turn, call=call, reason=field(request, "reason"), by=by)
+    elif scope in SCOPES and (scope == "once" or shown.offer):
+        site.turns.approve(turn, call=call, scope=cast("ApprovalScope", scope), by=by)
+    else:
+        raise Rejected(f"{scope!r} is no answer to this call.", kind="usage")
+    return done(_back(request))
+
+
+def answer(request: Request) -> Response:
+    """Answer a question of the agent or of a server."""
+    site, by = site_of(request), caller_of(request).name
+    turn, call, key = request.path_params["turn"], field(request, "call"), field(request, "key")
+    if field(request, "decline"):
+        site.turns.answer(turn, call=call, key=key, action="decline", by=by)
+        return done(_back(request))
+    chosen = [int(each) for each in request.state.form.getlist("choice") if str(each).isdecimal()]
+    text = field(request, "text").strip()
+    both: list[str | int] = [*chosen, *([text] if text else [])]
+    if not both:
+        raise Rejected("The answer is empty. Nothing was recorded.", kind="usage")
+    site.turns.answer(turn, both if len(both) > 1 else both[0], call=call, key=key, by=by)
+    return done(_back(request))
+
+
+def _back(request: Request) -> str:
+    return f"/turns/{request.path_params['turn']}" if field(request, "back") == "turn" else "/"
+
+
+ROUTES: Table = {
+    ("GET", "/"): show,
+    ("POST", "/turns/{turn}/decide"): decide,
+    ("POST", "/turns/{turn}/answer"): answer,
+}
