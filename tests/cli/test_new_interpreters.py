@@ -136,6 +136,7 @@ OTHERS = """
     memory undo w1
     restore {home}/config.yaml
     run metrics
+    open
     models forget-limits
     models list
     models show none

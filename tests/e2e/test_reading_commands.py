@@ -119,7 +119,8 @@ WRITES = """
     trigger, triggers add, triggers edit, triggers pause, triggers remove, triggers resume
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
     turns replay, turns retry, up
-    log views rebuild, restore, run beat, run flower, run gateway telegram, run worker
+    log views rebuild, restore, run beat, run flower, run gateway telegram, run serve
+    open, run worker
 """
 DERIVED = ("views", "run")
 MAKES = AskedCall("write_file", {"path": "made.txt", "content": "Made.\n"})
