@@ -58,7 +58,7 @@ def open_page(context: CliContext, prints: bool) -> None:
     running = read_running(context.settings.paths)
     if running is None:
         hint = "Start it: hermes-jobs serve, or serve.enabled and hermes-jobs up."
-        raise Rejected("Nothing serves the web pages of this home.", kind="not_running", hint=hint)
+        raise Rejected("Nothing serves the web pages of this home.", kind="usage", hint=hint)
     link = running.link()
     if prints or not webbrowser.open(link):
         click.echo(link)

@@ -55,7 +55,7 @@ def show_memory(request: Request) -> Response:
 
 
 def change_memory(request: Request) -> Response:
-    """Add, replace or remove an entry."""
+    """Add, replace or remove an entry. Raises `Rejected`."""
     memory, text, old = site_of(request).memory, field(request, "text").strip(), field(request, "old")
     target = field(request, "target")
     if target not in {"user", "memory"}:

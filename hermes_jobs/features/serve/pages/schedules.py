@@ -47,7 +47,7 @@ def show(request: Request) -> Response:
 
 
 def act(request: Request) -> Response:
-    """Pause, resume or run a schedule."""
+    """Pause, resume or run a schedule. Raises `Rejected`."""
     site, schedule = site_of(request), request.path_params["schedule"]
     match field(request, "act"):
         case "pause":

@@ -60,7 +60,7 @@ def show(request: Request) -> Response:
 
 
 def write(request: Request) -> Response:
-    """Send a text to a session, or begin one with it."""
+    """Send a text to a session, or begin one with it. Raises `Rejected`."""
     site, session = site_of(request), request.path_params.get("session")
     text = field(request, "text")
     key = field(request, "key")

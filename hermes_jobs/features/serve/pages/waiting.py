@@ -152,7 +152,7 @@ def decide(request: Request) -> Response:
 
 
 def answer(request: Request) -> Response:
-    """Answer a question of the agent or of a server."""
+    """Answer a question of the agent or of a server. Raises `Rejected`."""
     site, by = site_of(request), caller_of(request).name
     turn, call, key = request.path_params["turn"], field(request, "call"), field(request, "key")
     if field(request, "decline"):
