@@ -12,6 +12,7 @@ from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, frame
 from hermes_jobs.features.serve.pages.waiting import waiting
 from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.turns.prompt import find_request
+from hermes_jobs.interfaces.html.shown_files import shown_files
 from hermes_jobs.interfaces.html.turn_page import turn_page
 from hermes_jobs.kernel.views.timeline import timeline
 from hermes_jobs.kernel.views.turn_events import events_of
@@ -63,6 +64,7 @@ def show(request: Request) -> Response:
         application.views.read(select_unknown_costs, turns=[turn.id]),
         sent,
         application.views.tree_below(turn.id),
+        shown_files(turn.id, events, application.attached_content),
         around,
     )
     return HTMLResponse(text.encode("utf-8", "replace"))
