@@ -10,7 +10,7 @@ broker. It imports neither a model's client nor Celery.
         ├─ guard ── hermes-jobs run flower
         ├─ guard ── hermes-jobs run gateway telegram, where a bot and its users are configured
         ├─ guard ── hermes-jobs run metrics, where metrics.port is set
-        └─ guard ── hermes-jobs run serve, where serve.enabled is set
+        └─ guard ── hermes-jobs serve, where serve.enabled is set
 
 The gateway begins and ends as the home's files change. Each guard ends its process when `up` is gone,
 `kill -9` included.
@@ -213,7 +213,7 @@ class Supervisor:
         self._start("metrics", ["--port", str(metrics.port)], METRICS_GRACE)
 
     def _start_serve(self) -> None:
-        if self._settings.serve.enabled and "serve" in commands("run"):
+        if self._settings.serve.enabled and "serve" in commands():
             self._start("serve", [], SERVE_GRACE)
 
     def _start(self, name: str, arguments: list[str], grace: float) -> None:

@@ -137,6 +137,7 @@ OTHERS = """
     restore {home}/config.yaml
     run metrics
     open
+    serve --host 0.0.0.0
     models forget-limits
     models list
     models show none

@@ -43,7 +43,7 @@ ELSEWHERE = {
     "run worker",
     "run beat",
     "run flower",
-    "run serve",
+    "serve",
     "usage",
     "memory",
     "skills",

@@ -119,7 +119,7 @@ WRITES = """
     trigger, triggers add, triggers edit, triggers pause, triggers remove, triggers resume
     turns answer, turns approve, turns cancel, turns continue, turns deny, turns label, turns rate
     turns replay, turns retry, up
-    log views rebuild, restore, run beat, run flower, run gateway telegram, run serve
+    log views rebuild, restore, run beat, run flower, run gateway telegram, serve
     open, run worker
 """
 DERIVED = ("views", "run")

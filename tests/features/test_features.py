@@ -39,6 +39,7 @@ NOT_YET = {
     "replay": "memory skills snapshots",
     "reviews": "consolidation gateway memory replay skills",
     "schedules": "deliveries usage",
+    "serve": "usage",
     "skills": "memory replay reviews snapshots",
     "telegram": "gateway",
     "usage": "consolidation memory schedules",

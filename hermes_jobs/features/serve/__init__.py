@@ -8,7 +8,7 @@ FEATURE = Feature(
     __name__,
     secrets={"SERVE_PASSWORD_HASH": "the argon2 hash of the password of the web pages"},
     commands={
-        "run serve": Command("cli:serve", "Serve the web pages."),
+        "serve": Command("cli:serve", "Serve the web pages.", "Talk"),
         "open": Command("cli:open_page", "Open the web pages in a browser.", "Talk"),
     },
 )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -68,7 +69,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 def read_running(paths: Paths) -> Running | None:
     """The process that serves this home, if one does."""
     try:
-        running = msgspec.json.decode(_state_file(paths).read_bytes(), type=Running)
+        running = msgspec.json.decode(_state_file(paths).read_bytes(), type=described(Running))
         os.kill(running.pid, 0)
     except (OSError, msgspec.MsgspecError):
         return None

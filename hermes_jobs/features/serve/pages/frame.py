@@ -87,7 +87,7 @@ def problem(request: Request, error: Exception) -> Response:
         return page(request, "problem.html", "There is no such page.", status=error.status_code, hint="")
     assert isinstance(error, HermesJobsError), error
     kind = error.kind if isinstance(error, Rejected) else ""
-    status = 404 if kind in {"not_found", "unknown_session", "unknown_trigger"} else 409
+    status = 404 if kind == "not_found" or kind.startswith("unknown_") else 409
     if isinstance(error, LogUnavailable):
         status = 503
     hint = getattr(error, "hint", "") or ""

@@ -1,0 +1,62 @@
+"""The web pages in a real Chromium: people answer what waits there, and see the turn go on."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.home import PATIENCE, Home
+from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_server import ModelServer
+from tests.serve.conftest import home
+from tests.serve.test_doors import served
+
+__all__ = ["home"]
+pytestmark = pytest.mark.slow
+
+CLEAN = AskedCall("terminal", {"command": "rm -r build"})
+ASK = AskedCall("ask_user", {"question": "Which colour?", "choices": ["red", "green"]})
+SCRIPT = Script(
+    rules=(
+        Rule("Clean", (Answer(tool_calls=(CLEAN,)), Answer(text="It is clean."))),
+        Rule("Paint", (Answer(tool_calls=(ASK,)), Answer(text="It is painted."))),
+    )
+)
+
+
+def wait_for(browser: Chrome, text: str) -> None:
+    """Wait until the open page, which follows the log by itself, has that text."""
+    WebDriverWait(browser, PATIENCE).until(lambda page: text in page.find_element(By.TAG_NAME, "main").text)
+
+
+def test_an_approval_and_a_question_are_answered_in_the_browser(
+    home: Home, model_server: ModelServer, browser: Chrome
+):
+    (home.work / "build").mkdir()
+    model_server.follow(SCRIPT)
+    with served(home) as (url, link):
+        browser.get(link)
+        assert browser.title.startswith("Nothing waits for you")
+        with home.start("send", "Clean up.") as cleaning:
+            wait_for(browser, "rm -r build")  # without loading the page again
+            assert browser.title.startswith("(1) Waiting for you")
+            browser.find_element(By.CSS_SELECTOR, "button[value=once]").click()
+            wait_for(browser, "Nothing waits for you")
+            assert cleaning.end().out == "It is clean.\n"
+        assert not (home.work / "build").exists()
+
+        assert home.run("send", "Paint it.").code == 3  # nobody is at the terminal: it waits
+        wait_for(browser, "Which colour?")
+        browser.find_element(By.XPATH, "//label[contains(., 'green')]//input").click()
+        browser.find_element(By.XPATH, "//button[normalize-space()='Answer']").click()
+        wait_for(browser, "Nothing waits for you")
+        assert home.run("turns", "follow", "last").out == "It is painted.\n"
+        assert "green" in model_server.requests[-1].body["messages"][-1]["content"]
+
+        browser.get(f"{url}/turns")
+        browser.find_element(By.LINK_TEXT, "Paint it.").click()
+        wait_for(browser, "It is painted.")
+        severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+        assert severe == []
