@@ -25,7 +25,7 @@ def offered(home: WrittenHome, line: str) -> list[str]:
 
 
 def test_commands_and_flags_are_offered(home: WrittenHome) -> None:
-    assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions", "service"]
+    assert offered(home, "hermes-jobs se") == ["setup", "send", "sessions", "service", "serve"]
     assert offered(home, "hermes-jobs turns f") == ["follow"]
     assert offered(home, "hermes-jobs send --if") == ["--if-busy", "--if-changed"]
     assert offered(home, "hermes-jobs send --if-busy st") == ["steer"]

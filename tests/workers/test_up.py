@@ -92,6 +92,12 @@ def processes_with_in_command_line(mark: str) -> list[str]:
     return [command for command in found if mark in command]
 
 
+ALL_TASKS = (
+    "draw=1&start=0&length=100&search%5Bvalue%5D=&order%5B0%5D%5Bcolumn%5D=0&order%5B0%5D%5Bdir%5D=asc"
+    "&columns%5B0%5D%5Bdata%5D=name"
+)
+
+
 def page(url: str, password: str | None = None) -> str:
     request = urllib.request.Request(url)
     if password is not None:
@@ -147,7 +153,8 @@ def test_flower_shows_tasks_and_all_queues_and_never_the_brokers_password(home: 
             lambda: all(f"<td>{name}</td>" in page(f"{flower}/broker") for name in ALL_QUEUES),
             "every queue in Flower",
         )
-        wait_until(lambda: "SUCCESS" in page(f"{flower}/task/{turn}-1"), "the call in Flower")
+        wait_until(lambda: f"{turn}-1" in page(f"{flower}/tasks/datatable?{ALL_TASKS}"), "the call in Flower")
+        wait_until(lambda: "SUCCESS" in page(f"{flower}/task/{turn}-1"), "its end in Flower")
         workers = msgspec.json.decode(page(f"{flower}/workers?json=1"))["data"]
         pages = ["/workers", "/tasks", "/broker", "/metrics", f"/task/{turn}-1"]
         pages += [f"/worker/{worker['hostname']}" for worker in workers]
