@@ -17,12 +17,13 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.gateway import events as gateway_events
-from hermes_jobs.features.telegram import pace
+from hermes_jobs.features.telegram import pace, platform
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
+from tests.features.attachments.files import picture
 from tests.gateway.bot_server import QUICK, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
@@ -89,6 +90,7 @@ def _listen(environ: Mapping[str, str], at: int, moment: Moment) -> None:
     os.environ.clear()
     os.environ.update(environ)
     pace.SECOND = QUICK
+    platform.ALBUM_SECONDS = QUICK
     die_at(at, moment)
     main(["gateway", "telegram"])
 
@@ -270,3 +272,57 @@ def test_an_answer_that_is_shown_half_when_its_gateway_is_killed_arrives_whole_a
     with serving(environ) as served:
         assert_heard_once(served.application.log, ["one"])
         assert_all_is_done_once(served.application.log, [])
+
+
+def write_album(bot: BotServer, tag: str) -> None:
+    """Somebody sends two pictures as an album, of which the second has the caption."""
+    for caption in (None, tag):
+        bot.write(ANNA, caption, media=bot.photo(picture(), media_group_id=tag))
+
+
+def assert_albums_heard_once(environ: Mapping[str, str], tags: list[str]) -> None:
+    with serving(environ) as served:
+        log = served.application.log
+        assert_heard_once(log, tags)
+        submitted = [fact for fact in facts_of(log) if isinstance(fact, e.TurnSubmitted)]
+        assert [len(fact.attachments) for fact in submitted] == [2] * len(tags)
+        assert_all_is_done_once(log, [])
+        blobs = served.application.blobs
+        assert all(blobs.get(digest) for fact in submitted for digest in fact.attachments[0].digests)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_album_survives_a_kill_at_every_append_from_its_hearing_to_its_answer(
+    environ: Mapping[str, str], bot: BotServer, moment: Moment
+) -> None:
+    tags: list[str] = []
+    code, at = KILLED, 1 + MOMENTS.index(moment) - STEP
+    while code == KILLED:
+        at += STEP
+        tags.append(f"{moment}-{at}")
+        write_album(bot, tags[-1])
+        with gateway(environ, at, moment) as dying:
+            wait_until(lambda: dying.is_over() or answered(bot, tags), "its death, or its answer")
+            code = dying.end()
+        others_finish(environ, bot, tags)
+    assert_albums_heard_once(environ, tags)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("cut", ["before", "after"])
+@pytest.mark.parametrize("method", ["getUpdates", "getFile", "download"])
+def test_an_album_survives_a_kill_between_its_parts_and_at_every_download(
+    environ: Mapping[str, str], bot: BotServer, method: str, cut: Literal["before", "after"]
+) -> None:
+    tags = [f"{method}-{cut}-{number}" for number in range(2)]
+    with gateway(environ) as dying:
+        bot.wait_until(lambda: bot.count("getUpdates") >= 1, "its listening")
+        bot.fail(method, Fault(cut=cut, act=lambda: os.kill(dying.pid, signal.SIGKILL)))
+        for tag in tags:
+            write_album(bot, tag)
+        wait_until(dying.is_over, "its death")
+    others_finish(environ, bot, tags)
+    assert_albums_heard_once(environ, tags)

@@ -13,6 +13,10 @@ It keeps Telegram's rules as far as they matter here, each with its source:
   characters (A: answerCallbackQuery).
 * Commands are 1 to 32 of a-z, 0-9 and _, their texts 1 to 256 characters (A: BotCommand), at most 100 (A:
   setMyCommands).
+* A file of up to 20 MB can be downloaded from https://api.telegram.org/file/bot<token>/<file_path>; the link
+  is valid for at least an hour, and a new one can be requested by getFile (A: getFile). A larger one is an
+  error (seen). Here a link is of use once, so that nobody counts on it for longer.
+* A photo is several sizes (A: PhotoSize); an album's parts are messages with one media_group_id (A: Message).
 * About 30 messages a second in all, one a second in a chat, 20 a minute in a group (F). Bursts that Telegram
   may allow are refused here. A draft is no message; more than one a second in a chat are refused, too.
 
@@ -32,7 +36,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, unquote
 
 import msgspec
 import pytest
@@ -47,6 +51,7 @@ DATA_LIMIT = 64  # bytes of a button
 NOTICE_LIMIT = 200  # characters beside a button that was pressed
 CAPTION_LIMIT = 1024
 MAX_ENTITIES = 100
+MAX_DOWNLOAD = 20 * 1024 * 1024
 PER_SECOND, PER_MINUTE_IN_GROUP = 30, 20
 NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are "
@@ -133,6 +138,8 @@ class BotServer:
         self.pace = Pace(second)
         self.entities: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
         self.files: dict[tuple[int, int], tuple[str, str]] = {}
+        self.uploads: dict[str, bytes] = {}
+        self._links: dict[str, bytes] = {}
         self.threads: dict[tuple[int, int], int] = {}
         self.drafts: list[tuple[int, str]] = []
         self.commands: list[tuple[str, str]] = []
@@ -188,8 +195,10 @@ class BotServer:
         chat: int | None = None,
         reply_to: int = 0,
         topic: int = 0,
+        media: dict[str, Any] | None = None,
     ) -> int:
-        """Somebody writes to the bot; null is a picture. The update's id."""
+        """Somebody writes to the bot; `media` are further fields of the message, with `text` as caption. The
+        update's id."""
         with self._changed:
             message: dict[str, Any] = {
                 "message_id": self._number(),
@@ -202,15 +211,29 @@ class BotServer:
                 message["reply_to_message"] = _message(chat or user, reply_to, "…") | replied
             if topic:
                 message |= {"message_thread_id": topic, "is_topic_message": True}
-            if text is None:
-                photo = {"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}
-                message |= {"photo": [photo], "caption": "Look!"}
-            else:
-                message["text"] = text
+            message |= media or {}
+            if text is not None:
+                message["caption" if media else "text"] = text
             self._next_update += 1
             self._updates.append({"update_id": self._next_update, "message": message})
             self._changed.notify_all()
             return self._next_update
+
+    def uploaded(self, content: bytes, **about: Any) -> dict[str, Any]:
+        """What a message says of a file of that content."""
+        with self._changed:
+            name = f"file-{len(self.uploads)}"
+            self.uploads[name] = content
+            return {"file_id": name, "file_unique_id": f"u{name}", "file_size": len(content)} | about
+
+    def photo(self, content: bytes, **about: Any) -> dict[str, Any]:
+        """The fields of a message with a photo: a small size of it, and the whole."""
+        small = self.uploaded(b"not the whole", width=4, height=2)
+        return {"photo": [small, self.uploaded(content, width=40, height=20)]} | about
+
+    def document(self, content: bytes, name: str, **about: Any) -> dict[str, Any]:
+        """The fields of a message with a document."""
+        return {"document": self.uploaded(content, file_name=name)} | about
 
     def press(self, user: int, label: str, below: str, *, chat: int | None = None, data: str = "") -> int:
         """Somebody presses a button below the message of that text; `data` is what a forged client sends."""
@@ -321,6 +344,22 @@ class BotServer:
         if self._polls != mine:
             raise Refused(409, "Conflict: terminated by other getUpdates request")
         return [each for each in self._updates if not self._kinds or set(each) & set(self._kinds)][:100]
+
+    def _getFile(self, parameters: dict[str, str]) -> Any:
+        name = parameters["file_id"]
+        if name not in self.uploads:
+            raise Refused(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        if len(self.uploads[name]) > MAX_DOWNLOAD:
+            raise Refused(400, "Bad Request: file is too big")
+        path = f"documents/{name}-{len(self.calls)}.bin"
+        self._links[path] = self.uploads[name]
+        size = len(self.uploads[name])
+        return {"file_id": name, "file_unique_id": f"u{name}", "file_size": size, "file_path": path}
+
+    def _download(self, parameters: dict[str, str]) -> Any:
+        if parameters["path"] not in self._links:
+            raise Refused(404, "Not Found")
+        return self._links.pop(parameters["path"])
 
     def _sendMessage(self, parameters: dict[str, str]) -> Any:
         chat, text = int(parameters["chat_id"]), _checked(parameters)
@@ -497,11 +536,19 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Http
 
+    def do_GET(self) -> None:
+        _, _, rest = unquote(self.path).partition("/file/bot")
+        token, _, path = rest.partition("/")
+        self._reply(token, "download", {"path": path})
+
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         parameters = _parameters(body, self.headers.get("content-type", ""))
         _, _, rest = self.path.partition("/bot")
         token, _, method = rest.partition("/")
+        self._reply(token, method, parameters)
+
+    def _reply(self, token: str, method: str, parameters: dict[str, str]) -> None:
         try:
             result = self._result(token, method, parameters)
         except Refused as refused:
@@ -510,7 +557,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
         else:
-            self._send(200, {"ok": True, "result": result})
+            self._send(200, result if isinstance(result, bytes) else {"ok": True, "result": result})
 
     def _result(self, token: str, method: str, parameters: dict[str, str]) -> Any:
         if token != TOKEN:
@@ -522,9 +569,9 @@ class _Handler(BaseHTTPRequestHandler):
         return result
 
     def _send(self, status: int, value: Any) -> None:
-        body = json.dumps(value).encode()
+        body = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", "application/octet-stream" if body is value else "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -107,14 +107,6 @@ def test_messages_in_groups_are_not_answered(environ: Mapping[str, str], bot: Bo
     assert -500 not in bot.chats
 
 
-def test_a_picture_is_answered_with_a_note(environ: Mapping[str, str], bot: BotServer) -> None:
-    with serving(environ):
-        bot.write(ANNA, None)
-        bot.wait_until(lambda: bool(bot.said(ANNA)), "a note")
-    (note,) = bot.said(ANNA)
-    assert "only read text" in note
-
-
 def test_a_long_answer_arrives_whole_and_in_order(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer
 ) -> None:

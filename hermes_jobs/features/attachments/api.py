@@ -123,21 +123,25 @@ class Intake:
             return DocumentPages(count=decoded.pages, images=images)
 
     def _check_sizes(self, files: Sequence[File]) -> None:
+        self.check([(file.name, len(file.content)) for file in files])
+
+    def check(self, files: Sequence[tuple[str, int]]) -> None:
+        """Check the number of the files, and their sizes in bytes beside their names. Raises `Rejected`."""
         limits = self._limits
         if len(files) > limits.files:
             raise _refused(
                 f"{pluralize(len(files), 'file')} are attached; a message may have {limits.files}.",
                 "Send them in several messages, or raise attachments.files.",
             )
-        for name, content in files:
-            if not content:
+        for name, size in files:
+            if not size:
                 raise _refused(f"{name} is empty.", "Attach a file with content.")
-            if len(content) > limits.file_bytes:
+            if size > limits.file_bytes:
                 raise _refused(
-                    f"{name} has {file_size(len(content))}; a file may have {file_size(limits.file_bytes)}.",
+                    f"{name} has {file_size(size)}; a file may have {file_size(limits.file_bytes)}.",
                     "Attach a smaller one, or raise attachments.file_mb as far as the provider takes it.",
                 )
-        total = sum(len(file.content) for file in files)
+        total = sum(size for _, size in files)
         if total > limits.turn_bytes:
             raise _refused(
                 f"The files have {file_size(total)} together; a message may have "

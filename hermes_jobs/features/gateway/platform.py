@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.commands import IncomingFile, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import Button, ButtonPress
 
 
@@ -61,6 +61,9 @@ class Platform(Protocol):
 
         Those up to `after` are given up by the platform: they must be in the log. 0 gives up nothing.
         """
+
+    async def download(self, file: IncomingFile) -> bytes:
+        """The file's content. Raises `Rejected`, kind `usage`, where the platform does not give it."""
 
     async def show_typing(self, target: str) -> None:
         """Show for some seconds that an answer is in progress."""

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from hermes_jobs.errors import KeyTaken, Rejected
+from hermes_jobs.features.gateway.files import FileReceiver
 from hermes_jobs.features.gateway.platform import PressAnswer
-from hermes_jobs.features.gateway.rules.commands import GatewayPolicy, IncomingMessage, NewIds, handle_message
+from hermes_jobs.features.gateway.rules.commands import (
+    SCOPE,
+    GatewayPolicy,
+    IncomingFile,
+    IncomingMessage,
+    NewIds,
+    handle_message,
+)
 from hermes_jobs.features.gateway.rules.gateway import Person, person_named, stream_of_person
 from hermes_jobs.features.gateway.rules.rating_buttons import (
     CONFIRMATIONS,
@@ -35,22 +44,51 @@ class MessageReceiver:
         news: Callable[[str], Sequence[str]] = lambda _session: (),
         press: Callable[[ButtonPress], PressAnswer | None] = lambda _press: None,
         take: Callable[[IncomingMessage], Decision | None] = lambda _message: None,
+        files: FileReceiver | None = None,
     ) -> None:
         """`news(session)`: notices for its user since its newest turn. `press` takes the presses of its own
-        buttons, and returns None for others; `take` likewise decides about messages of its own."""
+        buttons, and returns None for others; `take` likewise decides about messages of its own. `files`
+        takes in what is attached."""
         self._engine = engine
         self._policy = house
         self._allowed = frozenset(allowed)
         self._news = news
         self._press = press
         self._take = take
+        self._files = files
         self._ignored: set[str] = set()
 
-    def accept(self, message: IncomingMessage) -> None:
-        """Record a message, unless it is recorded. Raises `LogUnavailable`."""
+    def to_download(self, message: IncomingMessage) -> Sequence[IncomingFile]:
+        """The files that are needed to accept the message. Raises `Rejected` for more or larger ones than a
+        message may have, `LogUnavailable`."""
+        remaining = self._remaining(message) if message.files and message.user in self._allowed else None
+        if remaining is None or self._files is None:
+            return ()
+        self._files.check(remaining.files)
+        return remaining.files
+
+    def accept(self, message: IncomingMessage, files: Mapping[str, bytes] = MappingProxyType({})) -> None:
+        """Record a message, unless it is recorded; `files` are the contents by the platform's id. Of an
+        album, those parts are recorded that are not yet: they are a message of their own.
+
+        Raises `LogUnavailable`.
+        """
         if message.user not in self._allowed:
             self._ignore(message.user)
             return
+        while (remaining := self._remaining(message)) is not None:
+            if self._files is not None and remaining.files and remaining.text is not None:
+                remaining = self._files.take_in(remaining, files)
+            if self._accepted(remaining):
+                return
+        logger.info("message %s was already accepted", message.key)
+
+    def _remaining(self, message: IncomingMessage) -> IncomingMessage | None:
+        log = self._engine.log
+        return message.without({key for key in message.keys if log.key(SCOPE, key) is not None})
+
+    def _accepted(self, message: IncomingMessage) -> bool:
+        """Whether it is recorded now; false where another process has recorded something of it."""
         ids = self._engine.ids
         names = NewIds(turn=ids.name("t"), session=ids.name("s"))
         session = self._session(message.conversation or message.user)
@@ -59,7 +97,8 @@ class MessageReceiver:
             decision = self._take(message) or handle_message(message, self._policy, names, news)
             self._engine.change(decision, f"gateway {message.key}")
         except KeyTaken:
-            logger.info("message %s was already accepted", message.key)
+            return False
+        return True
 
     def accept_press(self, press: ButtonPress) -> PressAnswer | None:
         """Record the press of a button, unless it is recorded; None for a user who may not write.

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.features.gateway.files import refused
 from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.platform import Platform, PlatformUnavailable, Update
 from hermes_jobs.features.gateway.receiver import MessageReceiver
+from hermes_jobs.features.gateway.rules.commands import IncomingMessage
 from hermes_jobs.kernel.log.outage import LogOutage
 
 logger = logging.getLogger(__name__)
@@ -62,6 +65,7 @@ class GatewayService:
         self._failures = 0
         self._problems: set[str] = set()  # those logged since the platform was last reached
         self._outage = LogOutage(logger)
+        self._undownloaded: Counter[str] = Counter()  # failures, by the message's key
 
     async def run(self) -> None:
         """Serve until cancelled. Raises `Rejected` if the platform refuses the credentials at the start."""
@@ -132,12 +136,35 @@ class GatewayService:
         logger.error("update %s is passed over", update.number)
 
     async def _import_update(self, update: Update) -> None:
-        if update.message is not None:
+        if update.message is not None and update.message.files:
+            await self._import_files(update.message)
+        elif update.message is not None:
             await asyncio.to_thread(self._receiver.accept, update.message)
         if update.press is not None:
             answer = await asyncio.to_thread(self._receiver.accept_press, update.press)
             if answer is not None:
                 await self._platform.answer_press(update.press, answer)
+
+    async def _import_files(self, message: IncomingMessage) -> None:
+        """Download the files, then accept the message, or tell its sender why not.
+
+        Raises `PlatformUnavailable`, at most `TRIES` times for a message.
+        """
+        contents: dict[str, bytes] = {}
+        try:
+            for file in await asyncio.to_thread(self._receiver.to_download, message):
+                contents[file.id] = await self._platform.download(file)
+        except Rejected as refusal:
+            message = refused(message, refusal)
+        except PlatformUnavailable as error:
+            self._undownloaded[message.key] += 1
+            if self._undownloaded[message.key] < TRIES:
+                raise
+            names = ", ".join(file.name for file in message.files)
+            failed = Rejected(f"{names} could not be downloaded: {error}.", hint="Please send it again.")
+            message = refused(message, failed)
+        self._undownloaded.pop(message.key, None)
+        await asyncio.to_thread(self._receiver.accept, message, contents)
 
     async def _show_typing(self) -> None:
         while True:

@@ -11,6 +11,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.conflicts import conflicts
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
+from hermes_jobs.features.gateway.files import FileReceiver
 from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.receiver import MessageReceiver
 from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
@@ -71,8 +72,9 @@ def telegram_service(
     engine = application.engine()
     approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
     desk = QuestionDesk(application, approvers, drafts, pushes=settings.gateway.telegram.push_questions)
+    files = FileReceiver(lambda: application.intake)
     reception = MessageReceiver(
-        engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take
+        engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take, files
     )
     reach = PlatformReach()
     post = GatewayLeader(

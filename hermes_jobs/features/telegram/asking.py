@@ -18,7 +18,7 @@ from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.deliveries.api import Delivery
 from hermes_jobs.features.deliveries.events import DeliveryQuestion, DeliveryRequested, stream_of
 from hermes_jobs.features.gateway.platform import PressAnswer
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage, message_key, noted
+from hermes_jobs.features.gateway.rules.commands import IncomingMessage, message_keys, noted
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram import questions as q
 from hermes_jobs.features.telegram.drafts import AnswerDrafts
@@ -152,7 +152,7 @@ class QuestionDesk:
         text = (message.text or "").strip()
         if text.partition(" ")[0].partition("@")[0] in COMMANDS:
             return self._listed(message)
-        if not text or text.startswith("/"):
+        if not text or text.startswith("/") or message.files:
             return None
         answered = self._meant(message)
         return None if answered is None else self._answer(message, answered, text)
@@ -182,7 +182,7 @@ class QuestionDesk:
                 writes = q.answer_with(state, text, message.user, message.name or message.user, load)
             except Rejected as rejection:
                 return noted(message, f"{rejection.message} {AGAIN}")(load)
-            return DecisionResult(writes=writes, keys=(message_key(message),))
+            return DecisionResult(writes=writes, keys=message_keys(message))
 
         return change
 
@@ -202,7 +202,7 @@ class QuestionDesk:
         if not found:
             return noted(message, NOTHING_HERE)
         asked = [StreamEvents(stream_of(each.delivery), (each,)) for each in found]
-        return lambda _load: DecisionResult(writes=tuple(asked), keys=(message_key(message),))
+        return lambda _load: DecisionResult(writes=tuple(asked), keys=message_keys(message))
 
     def _may_see(self, message: IncomingMessage, turn: Turn) -> bool:
         return message.target in turn.deliver or self._sees_all(message)

@@ -61,6 +61,7 @@ async def open_bot(token: str, base_url: str | None) -> AsyncIterator[Bot]:
         yield Bot(
             token,
             base_url=f"{(base_url or OFFICIAL).rstrip('/')}/bot",
+            base_file_url=f"{(base_url or OFFICIAL).rstrip('/')}/file/bot",
             request=request,
             get_updates_request=request,
         )

@@ -5,6 +5,7 @@ python-telegram-bot's own Updater confirms messages before they are handled; her
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from collections.abc import Iterator, Sequence
@@ -19,16 +20,28 @@ from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryA
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
-from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingMessage
+from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingFile, IncomingMessage, captions
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram.bot import entities_of, keyboard, open_bot, place_of, retry_after_seconds
 from hermes_jobs.features.telegram.drafts import AnswerDrafts
+from hermes_jobs.features.telegram.media import (
+    ALBUM,
+    MAX_DOWNLOAD,
+    Albums,
+    album_of,
+    albums_of,
+    file_of,
+    note_of,
+    without_cut_album,
+)
+from hermes_jobs.text.figures import file_size
 
 logger = logging.getLogger(__name__)
 
 PLATFORM = "telegram"
 MENU = ("new", "stop", "status", "compress", "model", "approve", "inbox")
 POLL = timedelta(seconds=25)
+ALBUM_SECONDS = 1.0  # seconds without another part, after which an album is complete
 UPDATES = ("message", "callback_query")
 MAX_NOTICE = 200
 """Characters of a notification (https://core.telegram.org/bots/api#answercallbackquery)."""
@@ -71,14 +84,49 @@ class TelegramPlatform:
 
     async def receive(self, after: int) -> Sequence[Update]:
         """The new messages to the bot. Raises `PlatformUnavailable`, `Rejected`."""
+        updates = await self._updates(after, POLL)
+        albums = albums_of(updates)
+        while any(len(parts) < ALBUM for parts in albums.values()):
+            await asyncio.sleep(ALBUM_SECONDS)
+            updates = await self._updates(after, timedelta())
+            before, albums = albums, albums_of(updates)
+            if {album: len(parts) for album, parts in before.items()} == {
+                album: len(parts) for album, parts in albums.items()
+            }:
+                break
+        return tuple(self._received(update, albums) for update in updates)
+
+    async def download(self, file: IncomingFile) -> bytes:
+        """See `Platform`. Raises `PlatformUnavailable`, `Rejected`."""
+        if file.size > MAX_DOWNLOAD:
+            raise _not_given(file, f"it has {file_size(file.size)}, and bots get files of up to 20 MB")
+        try:
+            with _failures():
+                try:
+                    found = await self._open_bot.get_file(file.id)
+                    return bytes(await found.download_as_bytearray())
+                except (BadRequest, Forbidden) as error:
+                    raise _not_given(file, error.message) from error
+        except Rejected as refusal:
+            if refusal.kind != "auth":
+                raise
+            # A download whose address is out of date is refused like a token.
+            raise PlatformUnavailable("Telegram does not know the file's address") from refusal
+
+    async def _updates(self, after: int, wait: timedelta) -> Sequence[telegram.Update]:
         with _failures():
             updates = await self._open_bot.get_updates(
-                offset=after + 1 if after else None, timeout=POLL, allowed_updates=UPDATES
+                offset=after + 1 if after else None, timeout=wait, allowed_updates=UPDATES
             )
-        return tuple(
-            Update(number=update.update_id, message=self._message(update), press=self._press(update))
-            for update in updates
-        )
+        return without_cut_album(updates)
+
+    def _received(self, update: telegram.Update, albums: Albums) -> Update:
+        """The update; an album stands in the place of its first part, so that no later part is confirmed
+        before the whole is in the log."""
+        album = album_of(update)
+        parts = albums[album] if album is not None else (update,)
+        message = self._message(parts) if parts[0] is update else None
+        return Update(number=update.update_id, message=message, press=self._press(update))
 
     async def show_typing(self, target: str) -> None:
         """Show the typing status in the chat. Raises `PlatformUnavailable`, `Rejected`."""
@@ -116,31 +164,47 @@ class TelegramPlatform:
         assert self._bot is not None, "it is not open"
         return self._bot
 
-    def _message(self, update: telegram.Update) -> IncomingMessage | None:
-        """A message to the bot in a private chat or a group; None for others."""
-        message = update.message
+    def _message(self, parts: Sequence[telegram.Update]) -> IncomingMessage | None:
+        """A message to the bot in a private chat or a group; None for others. `parts`: one, or an album's."""
+        message = parts[0].message
         if message is None or message.from_user is None or message.chat.type == ChatType.CHANNEL:
             return None
         target, text = _target(message), message.text
         is_private = message.chat.type == ChatType.PRIVATE
+        meant = [self._meant(part.message) for part in parts if part.message is not None]
         if not is_private:
-            text = self._meant(message)
-            if text is None:
+            if not any(each is not None for each in meant):
                 return None
+            text = meant[0] if message.text is not None else None
+        files = self._files(parts, is_private=is_private)
         return IncomingMessage(
-            key=f"{self._name}:{update.update_id}",
+            key=f"{self._name}:{parts[0].update_id}",
             user=f"{PLATFORM}:{message.from_user.id}",
             target=target,
-            text=text,
+            text=captions(files) if files else text,
             reply_to=message.reply_to_message.message_id if message.reply_to_message is not None else 0,
             conversation="" if is_private else target,
             name=message.from_user.first_name,
+            note=note_of(parts),
+            files=files,
         )
 
+    def _files(self, parts: Sequence[telegram.Update], *, is_private: bool) -> tuple[IncomingFile, ...]:
+        """The files of the messages, each with its caption; none where one of them is no file."""
+        files = []
+        for part in parts:
+            assert part.message is not None, "it is a part of a message"
+            caption = part.message.caption or ""
+            meant = caption if is_private else self._meant(part.message)
+            files.append(
+                file_of(part.message, f"{self._name}:{part.update_id}", caption if meant is None else meant)
+            )
+        return tuple(file for file in files if file is not None) if None not in files else ()
+
     def _meant(self, message: telegram.Message) -> str | None:
-        """The text of a group's message that is meant for the bot: a command, one that names it, or a reply
-        to it; None for what people say among themselves."""
-        text = message.text or ""
+        """The text or caption of a group's message that is meant for the bot: a command, one that names it,
+        or a reply to it; None for what people say among themselves."""
+        text = message.text or message.caption or ""
         mention = f"@{self._username}"
         answered = message.reply_to_message
         sender = answered.from_user if answered is not None else None
@@ -168,6 +232,11 @@ class TelegramPlatform:
             name=query.from_user.first_name,
             message=query.message.message_id,
         )
+
+
+def _not_given(file: IncomingFile, why: str) -> Rejected:
+    message = f"Telegram does not give me {file.name}: {why}."
+    return Rejected(message, kind="usage", hint="Send a smaller one.")
 
 
 def _target(message: telegram.Message) -> str:
