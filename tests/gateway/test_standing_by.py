@@ -12,7 +12,7 @@ from hermes_jobs.features.gateway import service
 from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
 from hermes_jobs.features.gateway.receiver import MessageReceiver
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.commands import IncomingFile, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.gateway.service import GatewayService
 
@@ -54,6 +54,9 @@ class Line:
             key=f"{self.name}:{number}", user="telegram:12", target="telegram:12", text="Hello"
         )
         return (Update(number=number, message=said),)
+
+    async def download(self, file: IncomingFile) -> bytes:
+        raise NotImplementedError
 
     async def show_typing(self, target: str) -> None:
         pass
