@@ -217,7 +217,7 @@ def test_a_message_without_text_is_answered_with_a_note() -> None:
     log = Log()
     changed = log.hear(None)
     assert facts_of(changed, e.TurnSubmitted) == []
-    assert "only read text" in str(facts_of(changed, DeliveryRequested))
+    assert "cannot read this kind of message" in str(facts_of(changed, DeliveryRequested))
 
 
 USERS: Mapping[str, tuple[str, ...]] = {"anna": (ANNA, "slack:U1")}
