@@ -147,7 +147,8 @@ def test_a_large_result_is_kept_apart_and_a_picture_as_a_file(mcp: McpHome) -> N
     large, image, weather = mcp.results
     assert "This result is large (150,000 characters)" in large
     assert "[image image/png, 8 bytes, kept as results/" in image
-    kept = image.partition("kept as ")[2].rstrip("]")
+    kept = image.partition("kept as ")[2].partition("]")[0]
+    assert "[Not shown: " in image  # eight bytes are no picture
     assert (mcp.home.path / kept).read_bytes().startswith(b"\x89PNG")
     assert weather == '{"degrees": 21.5}'
 
