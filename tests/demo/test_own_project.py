@@ -18,7 +18,7 @@ from tests.services import REDIS_URL
 from tests.tools.support import processes_with
 
 PROJECT = Path(__file__).parent / "own_project"
-SECONDS = 600
+SECONDS = 900
 
 
 @pytest.fixture
