@@ -78,8 +78,7 @@ if TYPE_CHECKING:
     from hermes_jobs.tools.toolbox import Toolbox
 
 REFERENCE: StepKind = "turn.reference"
-OPERATIONS: frozenset[StepKind] = frozenset({REFERENCE})
-"""The operations of turns that features have."""
+"""The one operation of turns that a feature has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +197,8 @@ class StepHandlers:
         tracing = self._parts.tracing
         operations = {**self._of_turns(), **self._of_compressions()}
         others = {**self._of_features, **self._others()}
-        operations |= {kind: others.pop(kind) for kind in OPERATIONS & others.keys()}
+        if REFERENCE in others:
+            operations[REFERENCE] = others.pop(REFERENCE)
         if tracing is None:
             return {**operations, **others}
         traced = {kind: tracing.traced(handler) for kind, handler in operations.items()}

@@ -569,7 +569,7 @@ class Metrics(Section, frozen=True, kw_only=True):
 
 
 class ServeSettings(Section, frozen=True, kw_only=True):
-    """The web pages of `serve`; the hash of their password is the secret SERVE_PASSWORD_HASH."""
+    """The web pages of `serve`; the hash of their password is the secret SERVE_HASHED_PASSWORD."""
 
     enabled: Annotated[bool, about("Whether `up` serves the web pages.")] = False
     host: Annotated[Text, about("Address on which they are served.")] = "127.0.0.1"

@@ -199,3 +199,32 @@ def test_other_addresses_need_a_password(home: Home):
     ran = home.run("open")
     assert ran.code == 2
     assert "hermes-jobs serve" in ran.err
+
+
+def test_a_password_signs_in_and_a_wrong_one_does_not(home: Home):
+    password = "correct horse battery"
+    assert "at least 12 characters" in home.run("serve", "--set-password", stdin="short\nshort\n").err
+    assert home.run("serve", "--set-password", stdin=f"{password}\n" * 2).code == 0
+    with served(home) as (url, _), httpx.Client(base_url=url, headers={"Origin": url}, timeout=60) as client:
+        assert client.post("/sign-in", data={"password": "correct horse"}).status_code == 403
+        assert client.get("/turns").status_code == 401
+        assert client.post("/sign-in", data={"password": password}).status_code == 303
+        assert client.get("/turns").status_code == 200
+    assert home.files_holding(password) == []
+
+
+def test_events_arrive_as_they_are_recorded_and_go_on_behind_the_last_one(home: Home):
+    with served(home) as (url, link):
+        client = signed_in(url, link)
+
+        def next_event(lines: Iterator[str]) -> tuple[str, str]:
+            number = next(line for line in lines if line.startswith("id:")).removeprefix("id: ")
+            return number, next(line for line in lines if line.startswith("data:"))
+
+        with client.stream("GET", "/events?after=0") as answer:
+            home.run("memory", "add", "Likes tea")
+            first, text = next_event(answer.iter_lines())
+            assert "Likes tea" in text
+        home.run("memory", "add", "Likes milk")
+        with client.stream("GET", "/events", headers={"Last-Event-ID": first}) as answer:
+            assert "Likes milk" in next_event(answer.iter_lines())[1]

@@ -6,7 +6,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
-    secrets={"SERVE_PASSWORD_HASH": "the argon2 hash of the password of the web pages"},
+    secrets={"SERVE_HASHED_PASSWORD": "the argon2 hash of the password of the web pages"},
     commands={
         "serve": Command("cli:serve", "Serve the web pages.", "Talk"),
         "open": Command("cli:open_page", "Open the web pages in a browser.", "Talk"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,14 +15,12 @@ from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.features.serve.gate import Gate
 from hermes_jobs.features.serve.pages import PART as PAGES
 from hermes_jobs.features.serve.pages.frame import problem
-from hermes_jobs.kernel.events import OpaqueEvent
-from hermes_jobs.system.struct_types import all_fields
+from hermes_jobs.interfaces.cli.output import event_json
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from hermes_jobs.features.serve.site import Part, Site
-    from hermes_jobs.kernel.log.log import RecordedEvent
 
 PING_SECONDS = 15
 
@@ -94,25 +91,8 @@ async def _events(request: Request) -> Response:
     async def chosen() -> AsyncIterator[ServerSentEvent]:
         async for recorded in site.feed.events(after):
             is_of_turn = getattr(recorded.event, "turn", None) == wanted.get("turn")
-            if ("turn" in wanted and not is_of_turn) or wanted.get(
-                "stream", recorded.stream
-            ) != recorded.stream:
-                continue
-            yield ServerSentEvent(site.redact(_line(recorded)), id=str(recorded.position))
+            is_of_stream = wanted.get("stream", recorded.stream) == recorded.stream
+            if is_of_stream and (is_of_turn or "turn" not in wanted):
+                yield ServerSentEvent(site.redact(event_json(recorded).decode()), id=str(recorded.position))
 
     return EventSourceResponse(chosen(), ping=PING_SECONDS)
-
-
-def _line(recorded: RecordedEvent) -> str:
-    """The event as `log events --json` prints it."""
-    event = recorded.event
-    line = {
-        "position": recorded.position,
-        "stream": recorded.stream,
-        "version": recorded.version,
-        "type": recorded.type,
-        "data": msgspec.Raw(event.data) if isinstance(event, OpaqueEvent) else all_fields(event),
-        "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
-        "recorded_at": recorded.recorded_at,
-    }
-    return msgspec.json.encode(line).decode()

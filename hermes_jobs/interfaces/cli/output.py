@@ -224,6 +224,11 @@ def short_tokens(tokens: int) -> str:
 
 def print_event(recorded: RecordedEvent) -> None:
     """One JSON object on one line of standard output, in UTF-8."""
+    echo_json(event_json(recorded))
+
+
+def event_json(recorded: RecordedEvent) -> bytes:
+    """The event as one JSON object."""
     from hermes_jobs.kernel.events import OpaqueEvent
     from hermes_jobs.system.struct_types import all_fields
 
@@ -237,4 +242,4 @@ def print_event(recorded: RecordedEvent) -> None:
         "meta": {**msgspec.to_builtins(recorded.meta), "schema": recorded.schema},
         "recorded_at": recorded.recorded_at,
     }
-    echo_json(msgspec.json.encode(line))
+    return msgspec.json.encode(line)

@@ -100,8 +100,8 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
     """The page, as HTML. `events` are those of the turn's stream; `turn` comes with its steps.
 
     Without a zone, times are in this machine's. `unknown`: usage without a cost. `sent`: the request of its
-    last model call. `tree`: the turn with its sub-agents.
-    `shown`: what is attached.
+    last model call. `tree`: the turn with its sub-agents. `shown`: its pictures and files. `frame`: what
+    stands around it; None: nothing.
     """
     own = [event for event in events if concerns(event.event, turn.id)]
     rows = list(_timeline_rows(turn, timeline, _texts(own, redact), zone))

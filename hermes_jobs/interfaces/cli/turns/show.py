@@ -161,10 +161,7 @@ def _fields(
         ("Rated", rating_label(turn)),
         ("Labels", ", ".join(turn.labels)),
         ("Text", turn.text if len(turn.text) <= 1000 else turn.text[:1000] + "…"),
-        (
-            "With",
-            ", ".join(printable(item.about) for call, item in attachments_of(turn.id, events) if not call),
-        ),
+        ("With", ", ".join(_attached(turn, events))),
     ]
 
 
