@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
 
 import msgspec
@@ -71,9 +72,24 @@ _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
 def can_be_shown(content: bytes) -> bool:
-    """Whether the content begins like a picture or a document; whether it is one, only decoding shows."""
-    in_container = content[8:12] == b"WEBP" or content[4:12] in {b"ftypavif", b"ftypavis"}
-    return is_document(content) or content.startswith(_PICTURES) or in_container
+    """Whether the content begins like a picture or a document; whether it is one, only decoding shows.
+
+    A text that names a signature, or begins with its letters, is text.
+    """
+    head = content[:HEAD]
+    if head.lstrip().startswith(PDF_SIGNATURE):
+        return True
+    in_container = head[8:12] == b"WEBP" or head[4:12] in {b"ftypavif", b"ftypavis"}
+    return not _is_text(head) and (is_document(head) or head.startswith(_PICTURES) or in_container)
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether the beginning of a file is text, of which the last character may be cut."""
+    try:
+        getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in head
 
 
 def is_document(content: bytes) -> bool:

@@ -87,6 +87,20 @@ def test_pages_that_are_not_there_are_said(reading: Reading, pages: str, said: s
     assert said in outcome.content
 
 
+@pytest.mark.parametrize(
+    "text",
+    ['SIGNATURE = b"%PDF-"  # in a program', "BMW and others", "GIF87a is a format", "é" * 511 + "x%PDF-é"],
+)
+def test_a_text_that_begins_like_a_picture_or_names_a_signature_is_read_as_text(
+    reading: Reading, text: str
+) -> None:
+    (reading.work / "notes.py").write_text(text)
+    outcome = reading.read("notes.py")
+    assert outcome.ok
+    assert text in outcome.content
+    assert outcome.files == ()
+
+
 def test_what_cannot_be_shown_is_told_beside_what_can(reading: Reading) -> None:
     files = (File("broken.png", picture()[:40]), File("a" * 300, picture()), File("empty.png", b""))
     attached, notes = reading.intake.attach_each(files, UNCANCELLED)
