@@ -29,4 +29,5 @@ FEATURES: tuple[str, ...] = (
     "questions",
     "attachments",
     "serve",
+    "api",
 )

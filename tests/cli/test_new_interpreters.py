@@ -77,6 +77,9 @@ DETERMINISTIC = """
     tools --json
     changed .
     trigger none
+    keys add phone
+    keys list --json
+    keys revoke phone
     triggers add ci --task Look
     triggers edit ci --debounce 1m
     triggers list --json

@@ -337,6 +337,13 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("inbox show DELIVERY --json", shape={**shapes.DELIVERY, "text": "I looked."}),
     Row("inbox show nosuch -n 1", 2, out=""),
     Row("show nosuch -n 1", 2, out=""),
+    # --- keys
+    Row("keys add phone --scope read --scope approve --json", shape=dict),
+    Row("keys add phone", 2, out=""),
+    Row("keys add phone2 --budget lots", 2, out=""),
+    Row("keys list -n 1 --json", shape=list),
+    Row("keys revoke phone --json", shape=dict),
+    Row("keys revoke phone", 2, out=""),
     # --- triggers
     Row("changed --key hook hi.txt", out="new     hi.txt\n"),
     Row(

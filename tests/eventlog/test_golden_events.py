@@ -19,6 +19,7 @@ from hermes_jobs.kernel.streams.usage import Reservation, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 from tests.eventlog import (
+    api_examples,
     condition_examples,
     consolidation_examples,
     curation_examples,
@@ -84,6 +85,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     *embedding_examples.EXAMPLES,
     *schedule_examples.EXAMPLES,
     *skill_examples.EXAMPLES,
+    *api_examples.EXAMPLES,
     *trigger_examples.EXAMPLES,
     e.SessionStarted(
         session="s1",
@@ -131,6 +133,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         ),
         deliver=("file:/srv/out.txt",),
         budget_usd=1.5,
+        account="api-key-phone-2026-11",
+        account_usd=20.0,
         mode="edits",
         approve=(e.CallPattern(tool="terminal", pattern="npm test *"),),
         unattended=True,

@@ -5,6 +5,7 @@
 | a rule that allows calls                    | a proposal: `approvals accept NUMBER`      |
 | a rule that forbids calls, or asks          | holds at once                              |
 | the mode `full`, an approval, a turn's own settings | is withdrawn                       |
+| keys of the API                             | are revoked                                |
 | a schedule                                  | is paused (`quiesce`), or runs, if resumed |
 | a schedule's condition                      | has to be approved: `schedule edit ID --if`|
 | memory, skills, system prompts              | are used: their texts are scanned          |
@@ -29,6 +30,7 @@ from hermes_jobs.kernel.streams.approval_rules import (
     propose_allowing,
 )
 from hermes_jobs.kernel.streams.decision import append
+from hermes_jobs.kernel.streams.streams import withheld_of, withholding
 from hermes_jobs.kernel.turns.rights import brings_along, rights_of, withdrawn
 from hermes_jobs.kernel.turns.session import is_session
 
@@ -68,7 +70,8 @@ class ImportedRights(msgspec.Struct, kw_only=True):
 
 
 def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by: str) -> None:
-    """Propose the imported rules that allow, and withdraw what the sessions had; `by` is the author."""
+    """Propose the imported rules that allow, withdraw what the sessions had, and revoke keys; `by` is the
+    author."""
     imported = frozenset(streams)
     if STREAM in imported:
         state = engine.state(STREAM)
@@ -81,6 +84,9 @@ def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by:
             if withdrawn(session) == session:
                 continue
             engine.change(append(stream, e.RightsWithdrawn(session=session.id, by=by)), by)
+    for stream in imported & withholding():
+        if events := withheld_of(engine.state(stream), by):
+            engine.change(append(stream, *events), by)
     for stream, plan in rights.plans.items():
         if stream in imported and plan.condition is not None and plan.condition.approved:
             unapproved = replace(plan, condition=replace(plan.condition, approved=False))

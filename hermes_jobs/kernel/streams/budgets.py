@@ -1,7 +1,7 @@
 """Budgets: spending limits of model calls, and the accounts that calls are charged to.
 
-A call is charged to its turn, its session and its day; that of a child to the turns and sessions above it,
-too. Claiming a call reserves its estimated cost; its outcome replaces the reservation by the billed amount; a
+A call is charged to its turn, its session, its day, and the account that its turn was sent with, if any;
+that of a child to the turns and sessions above it, too. Claiming a call reserves its estimated cost; its outcome replaces the reservation by the billed amount; a
 call without an outcome is charged its reservation. The rows of the log's table `budgets` are the sums of
 `charges` over all events.
 """
@@ -26,6 +26,7 @@ from hermes_jobs.text.figures import money
 
 DAY, TURN = "day-", "turn-"
 OWN_BUDGET = "the turn's own budget"
+ACCOUNT_BUDGET = "the budget of the key"
 WARNING_SHARE = 0.8
 """The share of a limit above which users are warned, once, that it is nearly used up."""
 WARNING_SCOPE = "budget-warning"
@@ -63,6 +64,7 @@ def limits_of(budgets: Budgets, session: Session, turn: Turn | None, day: str) -
         (root, "budgets.turn_usd", budgets.turn_usd if turn else None),
         (account, OWN_BUDGET, turn.budget_usd if turn else None),
         *((TURN + payer.turn, f"the budget of turn {payer.turn}", payer.budget_usd) for payer in above),
+        (turn.account if turn else "", ACCOUNT_BUDGET, turn.account_usd if turn else None),
         (stream, "budgets.session_usd", budgets.session_usd),
         (DAY + day, "budgets.day_usd", budgets.day_usd),
     )
@@ -265,7 +267,9 @@ def _on_all(
     reserved_amount: Amount = NOTHING,
 ) -> Iterator[Charge]:
     above = _payers(session, turn)
+    charged_turn = session.find(turn) if turn else None
     accounts = (
+        *((charged_turn.account,) if charged_turn is not None and charged_turn.account else ()),
         *((TURN + turn,) if turn else ()),
         session.stream,
         *(account for payer in above for account in (TURN + payer.turn, payer.stream)),

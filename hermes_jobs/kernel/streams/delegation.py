@@ -123,6 +123,8 @@ def _text_under(turn: Turn, new: str, text: str, source: str, session: str) -> e
         toolsets=turn.toolsets,
         settings=turn.settings,
         requires=turn.requires,
+        account=turn.account,
+        account_usd=turn.account_usd,
     )
 
 

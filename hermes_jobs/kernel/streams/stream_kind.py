@@ -55,7 +55,8 @@ class StreamKind(msgspec.Struct, frozen=True):
 
     `secret` is the one that a process must have for the due steps; None: any process can run them. `labels`
     are what Flower shows of them: ids and names, never texts. `purpose` is what `usage` calls the helper
-    calls of a stream with that name. `rest` are the events after which nothing of it is due, by that author.
+    calls of a stream with that name. `rest` are the events after which nothing of it is due, by that author;
+    `withheld` those that take back what it allows, after it was imported.
     """
 
     prefix: str
@@ -68,3 +69,4 @@ class StreamKind(msgspec.Struct, frozen=True):
     labels: Callable[[Any], Mapping[str, str]] = _no_labels
     purpose: Callable[[str], str] = _no_purpose
     rest: Callable[[Any, str], tuple[Event, ...]] = _no_rest
+    withheld: Callable[[Any, str], tuple[Event, ...]] | None = None

@@ -84,6 +84,17 @@ def rest_of(state: StreamState, by: str) -> tuple[Event, ...]:
     return _kind_of(state.stream).rest(state, by)
 
 
+def withholding() -> frozenset[str]:
+    """The streams that are a kind of their own and take back what they allow, once they were imported."""
+    return frozenset(kind.prefix for kind in kinds() if kind.withheld is not None)
+
+
+def withheld_of(state: StreamState, by: str) -> tuple[Event, ...]:
+    """The events that take back what an imported stream allows, as its kind says."""
+    withheld = _kind_of(state.stream).withheld
+    return withheld(state, by) if withheld is not None else ()
+
+
 def initial_state(stream: str) -> StreamState:
     """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)

@@ -52,8 +52,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class SubmitTurn(Command, frozen=True, kw_only=True):
     """Submit a new turn; submitting again with the same `key` returns the same turn.
 
-    `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills` and `attachments` are
-    those of `TurnSubmitted`.
+    `account`, `account_usd`, `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills` and
+    `attachments` are those of `TurnSubmitted`.
     """
 
     turn: str
@@ -68,6 +68,8 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
     opening: Opening | None = None
     deliver: tuple[str, ...] = ()
     budget_usd: float | None = None
+    account: str = ""
+    account_usd: float | None = None
     mode: Mode | None = None
     approve: tuple[CallPattern, ...] = ()
     unattended: bool = False

@@ -90,6 +90,8 @@ class Turn(StepState, frozen=True, kw_only=True):
     toolsets: tuple[str, ...] | None
     deliver: tuple[str, ...] = ()
     budget_usd: float | None = None
+    account: str = ""
+    account_usd: float | None = None
     mode: Mode | None = None
     approve: tuple[CallPattern, ...] = ()
     unattended: bool = False
@@ -223,6 +225,8 @@ def submitted(event: TurnSubmitted) -> Turn:
         toolsets=event.toolsets,
         deliver=event.deliver,
         budget_usd=event.budget_usd,
+        account=event.account,
+        account_usd=event.account_usd,
         mode=event.mode,
         approve=event.approve,
         unattended=event.unattended,

@@ -31,7 +31,8 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     text; empty for none. `held`: it begins only when it is released. `wants_title`: the session gets a title
     from a model if it has none, because users choose among sessions by title. `skills`: the skills that were
     put into the text by name. `author`: who wrote it, where several people share a chat. `attachments`: the
-    pictures and documents sent with it.
+    pictures and documents sent with it. `account`: what it and its sub-agents spend is charged to this one,
+    too, up to `account_usd` in all.
     """
 
     turn: str
@@ -57,6 +58,8 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     author: str = ""
     attachments: tuple[Attachment, ...] = ()
+    account: str = ""
+    account_usd: float | None = None
 
 
 class RecalledItem(msgspec.Struct, frozen=True):

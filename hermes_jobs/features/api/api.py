@@ -1,0 +1,31 @@
+"""What other parts of the site use of this one: who a key belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_jobs.features.api import keys
+from hermes_jobs.features.api.events import SOURCE, Scope
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection
+
+    from hermes_jobs.features.api.events import ApiKeyAdded
+    from hermes_jobs.features.serve.api import Caller, Site
+
+
+def identify_by_key(site: Site, connection: HTTPConnection, scope: Scope) -> Caller | None:
+    """The program whose key with that scope the request carries, as `api:NAME`, without a CSRF token.
+
+    None where it carries none, an unknown or revoked one, or one without the scope. Reads the log.
+    """
+    from hermes_jobs.features.serve.api import Caller
+
+    key = key_of(site, connection)
+    return Caller(f"{SOURCE}{key.key}") if key is not None and scope in key.scopes else None
+
+
+def key_of(site: Site, connection: HTTPConnection) -> ApiKeyAdded | None:
+    """The key in force that the request carries: `Authorization: Bearer hj-…`."""
+    kind, _, text = connection.headers.get("authorization", "").partition(" ")
+    return keys.recognised(site.application, text.strip()) if kind.lower() == "bearer" else None

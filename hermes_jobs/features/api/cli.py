@@ -1,0 +1,109 @@
+"""`hermes-jobs keys`: the keys with which programs use `hermes-jobs serve`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast, get_args
+
+import click
+
+from hermes_jobs.features.api.events import Scope
+from hermes_jobs.interfaces.cli.budgets import check_price, dollars
+from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.output import note, print_json
+from hermes_jobs.interfaces.cli.param_types import NonEmpty
+from hermes_jobs.interfaces.cli.resource import Resource
+from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.text.figures import money
+
+if TYPE_CHECKING:
+    from hermes_jobs.features.api.keys import KeyView
+
+_name = click.argument("name", type=NonEmpty(), metavar="NAME")
+
+
+@click.group(epilog=example("hermes-jobs keys add phone", "hermes-jobs keys revoke phone"))
+def keys() -> None:
+    """Keys with which programs use `hermes-jobs serve`: `Authorization: Bearer hj-…`."""
+
+
+@keys.command(
+    "add",
+    epilog=example(
+        "hermes-jobs keys add open-webui --budget 20",
+        "hermes-jobs keys add phone --scope read --scope approve",
+    ),
+)
+@_name
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(get_args(Scope)),
+    multiple=True,
+    help="What it may do. Repeatable.  [default: chat]",
+)
+@click.option("--budget", metavar="USD", help="Most that its turns may spend in a calendar month.")
+@json_option
+@pass_context
+def add_key(
+    context: CliContext, name: str, scopes: tuple[str, ...], budget: str | None, as_json: bool
+) -> None:
+    r"""Add a key, and print it: this once, because only its hash is stored.
+
+    \b
+    chat     send turns, read and answer its own ones: /v1
+    read     read all turns, sessions, schedules, usage: /api, /events, /metrics
+    approve  allow and deny tool calls, of its own turns; with `read`, of all
+    manage   cancel and retry turns; add, change and run schedules; rename, end and fork sessions
+    mcp      use the home as an MCP server: /mcp
+    hooks    start triggers: /hooks
+    """
+    from hermes_jobs.features.api import keys as api
+
+    budget_usd = None if budget is None else dollars(budget)
+    check_price(context, None, budget_usd)
+    chosen = cast("tuple[Scope, ...]", scopes) or ("chat",)
+    text = api.add(context.application, name, chosen, budget_usd)
+    if as_json:
+        print_json({"key": name, "text": text, "scopes": chosen, "budget_usd": budget_usd})
+        return
+    click.echo(text)
+    note("It is shown this once. Send it as `Authorization: Bearer KEY`, or as OPENAI_API_KEY.")
+
+
+@keys.command("list", epilog=example("hermes-jobs keys list"))
+@limit_option("keys, in the order in which they were added")
+@json_option
+@pass_context
+def list_keys(context: CliContext, limit: int, as_json: bool) -> None:
+    """List the keys that were not revoked, and what each has spent in this month."""
+    from hermes_jobs.features.api import keys as api
+
+    KEYS.print_list(api.keys(context.application)[:limit], as_json=as_json)
+
+
+@keys.command("revoke", epilog=example("hermes-jobs keys revoke phone"))
+@_name
+@json_option
+@pass_context
+def revoke_key(context: CliContext, name: str, as_json: bool) -> None:
+    """Revoke a key. It is refused at once; turns that it has sent go on."""
+    from hermes_jobs.features.api import keys as api
+
+    api.revoke(context.application, name)
+    if as_json:
+        print_json({"key": name, "revoked": True})
+    else:
+        note(f"The key {name} is revoked.")
+
+
+KEYS: Resource[KeyView] = Resource(
+    (
+        Column("KEY", lambda view: view.key),
+        Column("MAY", lambda view: ", ".join(view.scopes), is_main=True),
+        Column("SPENT", lambda view: money(view.spent_usd), right=True),
+        Column("BUDGET", lambda view: "" if view.budget_usd is None else money(view.budget_usd), right=True),
+        moment_column("ADDED", lambda view: view.added_at),
+    ),
+    "No keys. `hermes-jobs keys add NAME` adds one.",
+)

@@ -1,0 +1,9 @@
+"""What other features use to add a part to the site."""
+
+from __future__ import annotations
+
+from hermes_jobs.features.serve.feed import Feed
+from hermes_jobs.features.serve.sign_in import Caller
+from hermes_jobs.features.serve.site import Part, Site
+
+__all__ = ["Caller", "Feed", "Part", "Site"]
