@@ -1,9 +1,9 @@
 """Budgets: spending limits of model calls, and the accounts that calls are charged to.
 
 A call is charged to its turn, its session, its day, and the account that its turn was sent with, if any;
-that of a child to the turns and sessions above it, too. Claiming a call reserves its estimated cost; its outcome replaces the reservation by the billed amount; a
-call without an outcome is charged its reservation. The rows of the log's table `budgets` are the sums of
-`charges` over all events.
+that of a child to the turns and sessions above it, too. Claiming a call reserves its estimated cost; its
+outcome replaces the reservation by the billed amount; a call without an outcome is charged its reservation.
+The rows of the log's table `budgets` are the sums of `charges` over all events.
 """
 
 from __future__ import annotations
