@@ -48,7 +48,9 @@ def keys() -> None:
 def add_key(
     context: CliContext, name: str, scopes: tuple[str, ...], budget: str | None, as_json: bool
 ) -> None:
-    r"""Add a key, and print it: this once, because only its hash is stored.
+    r"""Add a key, and print it once.
+
+    Only its hash is stored: who loses it revokes it, and adds another one.
 
     \b
     chat     send turns, read and answer its own ones: /v1
@@ -76,7 +78,7 @@ def add_key(
 @json_option
 @pass_context
 def list_keys(context: CliContext, limit: int, as_json: bool) -> None:
-    """List the keys that were not revoked, and what each has spent in this month."""
+    """List keys, with what each has spent this month."""
     from hermes_jobs.features.api import keys as api
 
     KEYS.print_list(api.keys(context.application)[:limit], as_json=as_json)
