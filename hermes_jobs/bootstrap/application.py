@@ -27,8 +27,6 @@ from hermes_jobs.system.isolation import refuse_inside_tool
 from hermes_jobs.text.scan import kept
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
-    from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.bootstrap.process_endings import ProcessEndings
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from hermes_jobs.features.memory.memory_files import SyncedMemory
     from hermes_jobs.features.memory.providers import Providers
     from hermes_jobs.features.memory.rules.memory import Limits
-    from hermes_jobs.features.replay.events import CheckResult
     from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
     from hermes_jobs.features.skills.catalog import SkillCatalog
     from hermes_jobs.features.skills.curator import Curator
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.model_calls import ModelCalls
-    from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, StepHandler
+    from hermes_jobs.kernel.engine.ports import Model, ModelRequest, StepHandler
     from hermes_jobs.kernel.engine.step_parts import StepParts
     from hermes_jobs.kernel.events import Event
     from hermes_jobs.kernel.log.blobs import BlobFiles, BlobStore
@@ -71,6 +68,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.person_locale import PersonLocale
     from hermes_jobs.settings.turn_settings import TurnSettings
     from hermes_jobs.tools.background import BackgroundProcesses
+    from hermes_jobs.tools.check_command import CheckCommand
     from hermes_jobs.tools.own_functions import OwnTools
     from hermes_jobs.tools.path_policy import PathPolicy
     from hermes_jobs.tools.toolbox import Toolbox
@@ -130,7 +128,7 @@ class Application:
         self._latest = self
         self._lock = threading.Lock()
         self._all_endpoints: WeakSet[ModelEndpoints] = WeakSet()
-        self._days = settings.zone
+        self.days = settings.zone
 
     def close(self) -> None:
         """Release connections and threads of the parts that were made."""
@@ -150,7 +148,7 @@ class Application:
         with self._lock:
             if settings is not self._latest.settings:
                 self._latest = self._latest.under(settings)
-                self._latest._days = settings.zone  # noqa: SLF001 - it is one of these
+                self._latest.days = settings.zone
             return self._latest
 
     def under(self, settings: Settings) -> Application:
@@ -324,30 +322,6 @@ class Application:
         )
 
     @property
-    def embedding_plans(self) -> EmbeddingPlans:
-        """Plans vectors, and finds the texts of a plan."""
-        from hermes_jobs.bootstrap.embeddings import EmbeddingPlans
-
-        return EmbeddingPlans(
-            self.settings, log=self.log, views=self.views, memory=self.memory, clock=self.clock
-        )
-
-    @property
-    def consolidations(self) -> ConsolidationPlans:
-        """Requests consolidations, and finds the turns of each."""
-        from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
-
-        return ConsolidationPlans(
-            self.settings,
-            log=self.log,
-            views=self.views,
-            places=self.memory_places,
-            clock=self.clock,
-            ids=self.ids,
-            zone=self._days,
-        )
-
-    @property
     def memory_places(self) -> MemoryPlaces:
         """Where the memory's entries are: in prompts, recalled, or left out."""
         from hermes_jobs.bootstrap.memory_places import MemoryPlaces
@@ -422,17 +396,14 @@ class Application:
             contexts=self.contexts,
             providers=self.providers,
             skills=self.skills,
-            curator=self.curator,
-            views=self.views,
             mcp=self.mcp,
             of_features=self._handlers_of_features,
             tracing=self.tracing,
             asking=self._asking,
-            check=self._check,
             on_result=self.results.save,
             attach=self.intake.attach_each,
             on_delta=on_delta,
-            days=self._days,
+            days=self.days,
         )
         return StepHandlers(self.settings, parts)
 
@@ -456,10 +427,10 @@ class Application:
     @cached_property
     def replayed_requests(self) -> ReplayedRequests:
         """The requests of recorded model calls, with the tools as they are now."""
-        from hermes_jobs.bootstrap.replays import replayed_requests
+        from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
 
         handlers = self._handlers(ignore_delta)
-        return replayed_requests(self._deciding.sessions, handlers.build_request)
+        return ReplayedRequests(self._deciding.sessions, handlers.build_request)
 
     def engine_over(self, log: EventLog, worker: str) -> Engine:
         """An engine that only decides, over another log, such as one transaction of this one."""
@@ -656,12 +627,12 @@ class Application:
 
         return condition_command(self.settings, self.environ, self.ids, rules)
 
-    def _check(self, command: str, answer: str, cancel: Cancel) -> CheckResult:
-        """The result of a command that checks an answer."""
+    @property
+    def check_command(self) -> CheckCommand:
+        """What runs the command that checks an answer."""
         from hermes_jobs.bootstrap.toolbox import check_command
-        from hermes_jobs.features.replay.events import CheckResult
 
-        return CheckResult(*check_command(self.settings, self.environ, self.ids)(command, answer, cancel))
+        return check_command(self.settings, self.environ, self.ids)
 
     def _asking(self, call: ToolCall) -> Asking | None:
         """The model calls that a tool call makes, at most; None where it makes none."""

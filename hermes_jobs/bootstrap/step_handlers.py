@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 from hermes_jobs.bootstrap.endpoints import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
-from hermes_jobs.bootstrap.replays import plan_verification, replayed_requests
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.features.compression.engine_host import PluginContextEngines
@@ -18,12 +17,6 @@ from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.features.compression.steps.flush import Flush
 from hermes_jobs.features.compression.steps.idle import IdleCompression
-from hermes_jobs.features.memory.steps import MemoryWriteListener, NotifyMemoryProvider
-from hermes_jobs.features.replay.rules.replay import limits_of as limits_of_replay
-from hermes_jobs.features.replay.steps.check_answer import CheckAnswer, RunCheck
-from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
-from hermes_jobs.features.replay.steps.verify import ConcludeVerification
-from hermes_jobs.features.reviews.begin_review import BeginCuration, BeginReview
 from hermes_jobs.features.titles.session_titles import next_title
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.handlers import (
@@ -63,17 +56,14 @@ if TYPE_CHECKING:
     from hermes_jobs.features.compression.engine_host import BuiltIn
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
-    from hermes_jobs.features.replay.rules.replay import Replay
     from hermes_jobs.features.skills.catalog import SkillCatalog
-    from hermes_jobs.features.skills.curator import Curator
     from hermes_jobs.features.tracing.tracing import Tracing
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import ModelRequest, SpendingApproval
+    from hermes_jobs.kernel.engine.ports import ModelRequest
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
-    from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
     from hermes_jobs.tools.toolbox import Toolbox
 
@@ -83,10 +73,10 @@ REFERENCE: StepKind = "turn.reference"
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The dependencies of handlers. `asking(call)` is the model call that a tool call makes, `check` runs the
-    command of a check, `on_result(call, text)` stores a large result as a file, `attach` what a tool shows,
-    `of_features` makes the handlers of the features, `on_delta` is called with answers as they are written.
-    `days` is the zone in which the days of budgets begin; None: the machine's."""
+    """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
+    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `of_features` makes
+    the handlers of the features, `on_delta` is called with answers as they are written. `days` is the zone
+    in which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -94,13 +84,10 @@ class Parts:
     contexts: BuiltIn | PluginContextEngines
     providers: Providers
     skills: SkillCatalog
-    curator: Curator
-    views: Views
     mcp: McpSessions
     of_features: Callable[[ModelCalls], Mapping[StepKind, StepHandler]]
     tracing: Tracing | None
     asking: Callable[[ToolCall], Asking | None]
-    check: RunCheck
     on_result: Callable[[str, str], None]
     attach: Attach
     on_delta: OnDelta
@@ -115,8 +102,8 @@ class StepHandlers:
         self._parts = parts
         self._clock, self._ids = parts.engine.clock, parts.engine.ids
         self._retries = Retries(delay, self._clock, self._ids)
-        self._listeners = _listeners(parts)
-        self._limits = _limits(settings, self._listeners)
+        self._context_listener = _context_listener(parts)
+        self._limits = _limits(settings, (parts.providers.listener, self._context_listener))
         self._by_purpose = helpers = ModelsByPurpose(settings, parts.endpoints, parts.engine)
         main = helpers.main
         self._prompt = create_session_prompt(
@@ -151,9 +138,12 @@ class StepHandlers:
                 set_apart=helpers.set_apart,
                 own_model=helpers.model_of,
                 requests=self._requests,
+                build_request=self.build_request,
                 limits=self._limits,
                 retries=self._retries,
                 guard=self.budget_guard,
+                asking=parts.asking,
+                rules=self._rules,
                 engine=parts.engine,
             )
         )
@@ -196,7 +186,8 @@ class StepHandlers:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
         tracing = self._parts.tracing
         operations = {**self._of_turns(), **self._of_compressions()}
-        others = {**self._of_features, **self._others()}
+        context = NotifyListener(self._context_listener, self._clock, self._ids)
+        others = {**self._of_features, "listener.context": context}
         if REFERENCE in others:
             operations[REFERENCE] = others.pop(REFERENCE)
         if tracing is None:
@@ -279,37 +270,6 @@ class StepHandlers:
             ),
         }
 
-    def _others(self) -> Mapping[StepKind, StepHandler]:
-        parts = self._parts
-        begin = BeginReview(
-            self._ids, self._models.review.name, parts.toolbox.toolsets_on, self._settings.learning.verify
-        )
-        memory, context = self._listeners
-        return {
-            "replay.call": AskAgain(
-                requests=replayed_requests(parts.engine.sessions, self.build_request),
-                chosen=self._models.turn,
-                reserve_for=self._approve_replay,
-                read=ReadTools(parts.toolbox, lambda call: parts.asking(call) is not None, self._rules),
-                retries=self._retries,
-                clock=self._clock,
-            ),
-            "experiment.check": CheckAnswer(parts.check),
-            "verification.plan": plan_verification(self._settings, parts.engine, parts.views),
-            "verification.conclude": ConcludeVerification(),
-            "listener.memory": NotifyMemoryProvider(memory, parts.engine.log, self._clock, self._ids),
-            "listener.context": NotifyListener(context, self._clock, self._ids),
-            "review.memory": begin,
-            "review.skills": begin,
-            "review.combined": begin,
-            "review.curate": BeginCuration(
-                self._ids, self._models.review.name or self._settings.model_name, parts.curator.inventory
-            ),
-        }
-
-    def _approve_replay(self, replay: Replay, request: ModelRequest) -> SpendingApproval:
-        return self.budget_guard.approve_within(partial(limits_of_replay, replay), request)
-
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""
         try:
@@ -332,12 +292,10 @@ def ensemble_of(settings: Settings, model: str) -> Ensemble | None:
     return Ensemble(name=name, members=entry.members, aggregator=entry.aggregator)
 
 
-def _listeners(parts: Parts) -> tuple[MemoryWriteListener | None, Listener | None]:
-    """The external memory provider, and the context engine if it listens to sessions; None where there is
-    none."""
-    providers, contexts = parts.providers, parts.contexts
-    memory = providers if providers.external is not None else None
-    return memory, contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None
+def _context_listener(parts: Parts) -> Listener | None:
+    """The context engine if it listens to sessions."""
+    contexts = parts.contexts
+    return contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None
 
 
 def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLimits:

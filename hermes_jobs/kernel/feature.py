@@ -22,6 +22,8 @@ Kind = Literal[
     "built",
     "tools",
     "asking",
+    "planning",
+    "upkeep",
     "checks",
     "setup",
     "gateway",
@@ -67,6 +69,11 @@ class Feature(NamedTuple):
     asking: str = ""
     """A function from an `Application` and a tool call to the model calls that its tools make in it, an
     `Asking`; None for the calls of other tools."""
+    planning: str = ""
+    """A function of an `Application` that plans work which the clock makes due. Workers call it every ten
+    minutes."""
+    upkeep: str = ""
+    """A function of an `Application` that tidies its part of the home, hourly."""
     tables: str = ""
     """A function from `ViewSources` to its `Projection`s: the rows that follow from events."""
     built: str = ""

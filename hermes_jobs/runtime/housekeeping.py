@@ -1,4 +1,4 @@
-"""Maintenance of a home: deletes old data, cleans up after a forgetting, and curates the memory.
+"""Maintenance of a home: deletes old data, cleans up after a forgetting, and what features have to do.
 
 Workers do it hourly, `send` after an answer when a day has passed; one process of a home at a time.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.kernel.events import TextsForgotten
+from hermes_jobs.kernel.feature import parts
 from hermes_jobs.system.allocator import return_free_memory
 from hermes_jobs.system.file_lock import FileLock
 from hermes_jobs.tools.folder_guard import ACCEPTED
@@ -85,8 +86,8 @@ def _maintain_home(application: Application) -> None:
     application.snapshots.prune_if_due(time.time())
     if not application.processes.running():
         remove_unused(application.settings.paths.home, time.time())
-    if application.settings.memory.curate == "apply":
-        _curate(application)
+    for tidy in parts("upkeep"):
+        tidy(application)
 
 
 def _collect_attachments(application: Application) -> None:
@@ -114,40 +115,13 @@ def remove_unused(home: Path, now: float) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _curate(application: Application) -> None:
-    """Apply the safe proposals of the memory's curator."""
-    from hermes_jobs.features.memory.rules.curation import Curate
-
-    version, proposals = application.memory_places.proposed()
-    safe = [child for child in proposals if child.is_safe]
-    if safe:
-        change = Curate(safe, version, application.ids.name("c"), "curator")
-        done = application.memory.change(change, "curator")
-        logger.info("the curator made %s", done.answer)
-
-
-def plan_embeddings(application: Application) -> None:
-    """Plan calls for texts without a vector, if embeddings are on. A failure is retried the next time."""
-    if application.settings.embeddings.model is None:
-        return
-    try:
-        embedder = application.endpoints.embedder
-        if embedder is not None:
-            application.embedding_plans.add(application.engine(), embedder.model)
-    except HermesJobsError as error:
-        logger.warning("embeddings are planned later: %s", error)
-
-
-def plan_consolidations(application: Application) -> None:
-    """Request consolidations of finished conversations, if they are on and there is a model. A failure is
-    retried the next time."""
-    settings = application.settings
-    if not settings.memory.consolidate or (settings.rehearsal and not settings.set_apart("consolidation")):
-        return
-    try:
-        application.consolidations.plan(application.engine())
-    except HermesJobsError as error:
-        logger.warning("consolidations are requested later: %s", error)
+def plan_work(application: Application) -> None:
+    """Plan the features' work that the clock makes due. A failure is logged, and the next run tries again."""
+    for plan in parts("planning"):
+        try:
+            plan(application)
+        except HermesJobsError as error:
+            logger.warning("work is planned later: %s", error)
 
 
 class Housekeeper:
@@ -190,9 +164,7 @@ class Housekeeper:
                 now = time.monotonic()
                 if now >= plan_at:
                     plan_at = now + POLL_SECONDS
-                    application = self._application.current()
-                    plan_consolidations(application)
-                    plan_embeddings(application)
+                    plan_work(self._application.current())
                 if now >= maintain_at:
                     maintain_at = now + EVERY
                     maintain_home(self._application)

@@ -10,10 +10,10 @@ from collections import Counter
 import pytest
 
 from hermes_jobs.features.consolidation import events as consolidation_events
+from hermes_jobs.features.consolidation.plans import plan
 from hermes_jobs.features.consolidation.rules import PREFIX
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.kernel.log.log import EventLog
-from hermes_jobs.runtime.housekeeping import plan_consolidations
 from tests.e2e.invariants import assert_views_agree
 from tests.faults.crew import Crew, wait_until
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish, installed
@@ -102,11 +102,11 @@ def test_workers_read_each_due_conversation_once_and_retry_failed_calls(
     with installed(home) as application:
         crew.start_one(0)
         crew.start_one(1)
-        plan_consolidations(application)
-        plan_consolidations(application)
+        plan(application)
+        plan(application)
         wait_until(lambda: len(observed(application.log)) == 2, "two observations")
         wait_until(lambda: not application.log.steps(), "the steps to end")
-        plan_consolidations(application)
+        plan(application)
         assert not application.log.steps()
         assert_each_turn_is_read_once(application.log)
         assert sum(map(is_read, model_server.requests)) == 3
@@ -120,12 +120,12 @@ def test_two_clocks_together_keep_to_the_bound_of_a_day(home: Home, model_server
     for number in range(4):
         home.run("sessions", "end", home.send(f"I bought boat number {number}")["session"])
     with installed(home) as one, installed(home) as other:
-        clocks = [threading.Thread(target=plan_consolidations, args=(each,)) for each in (one, other)]
+        clocks = [threading.Thread(target=plan, args=(each,)) for each in (one, other)]
         for clock in clocks:
             clock.start()
         for clock in clocks:
             clock.join()
-        plan_consolidations(other)
+        plan(other)
         assert len(one.log.streams(PREFIX)) == 2
         finish(one)
         assert len(observed(one.log)) == 2

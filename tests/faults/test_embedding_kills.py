@@ -8,11 +8,11 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.features.recall.plans import plan_vectors
 from hermes_jobs.features.recall.rules import PREFIX
 from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
-from hermes_jobs.runtime.housekeeping import plan_embeddings
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_views_agree
@@ -75,8 +75,8 @@ def test_workers_embed_due_texts_and_retry_failed_calls(
     application = Application(load(home.environ), home.environ)
     try:
         crew.start_one(0)
-        plan_embeddings(application)
-        plan_embeddings(application)
+        plan_vectors(application)
+        plan_vectors(application)
         model_server.wait_until(lambda: len(model_server.embeddings) == 1)
         model_server.no_embeddings = None
         wait_until(lambda: not application.log.steps(), "the step to end")

@@ -35,7 +35,7 @@ NOT_YET = {
     "gateway": "deliveries",
     "mcp": "gateway memory schedules search",
     "memory": "forgetting recall replay",
-    "recall": "search",
+    "recall": "memory search",
     "replay": "memory skills snapshots",
     "reviews": "consolidation gateway memory replay skills",
     "schedules": "deliveries usage",

@@ -23,7 +23,7 @@ from tests.providers.families import DeepSeek, Gemini, Local, Mistral, Moonshot,
 from tests.providers.person import Person
 from tests.providers.responses import Responses
 from tests.providers.rules import ChatRules
-from tests.tables import sampled
+from tests.tables import nightly, sampled
 
 Family = ChatRules | Anthropic
 FAMILIES: list[type[Family]] = [
@@ -87,6 +87,10 @@ class Place:
     @property
     def environ(self) -> dict[str, str]:
         return self.rules.environ(self.server.base_url)
+
+
+A_FEW = [OpenAI, Responses, Anthropic, *nightly(DeepSeek, Gemini, OpenRouter, Moonshot, Mistral, Local)]
+"""One for each protocol."""
 
 
 @pytest.fixture(
@@ -156,6 +160,7 @@ def test_members_of_an_ensemble_on_a_conversation_with_tool_calls(place: Place, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", A_FEW, indirect=True)
 def test_a_loop_of_forty_calls_and_a_closing_answer_without_tools(place: Place, tmp_path: Path) -> None:
     person = Person(tmp_path, CONFIG + "agent: {max_iterations: 40}\ncompression: {enabled: false}\n")
     with person.at(place.environ) as visit:
@@ -181,6 +186,7 @@ def test_a_review_and_a_compression_of_a_conversation_with_tools(place: Place, t
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", A_FEW, indirect=True)
 def test_a_worker_that_dies_in_a_call_and_one_that_takes_over(place: Place, person: Person) -> None:
     with person.at(place.environ) as visit:
         session = visit.send("look first")
@@ -197,12 +203,22 @@ def test_a_worker_that_dies_in_a_call_and_one_that_takes_over(place: Place, pers
         assert visit.events(e.StepAbandoned)
 
 
+EVERY_MOVE = [each for pair in combinations(FAMILIES, 2) for each in pair] + FAMILIES[:1]
+
+
+def test_a_way_has_every_move() -> None:
+    assert sorted(map(str, pairwise(EVERY_MOVE))) == sorted(map(str, permutations(FAMILIES, 2)))
+
+
 @pytest.mark.slow
-def test_a_session_that_moves_from_every_provider_to_every_other_and_back(person: Person) -> None:
+@pytest.mark.parametrize(
+    "way", [pytest.param(EVERY_MOVE, marks=pytest.mark.nightly), [*FAMILIES, *FAMILIES[:1]]]
+)
+def test_a_session_that_moves_from_provider_to_provider_and_back(
+    way: list[type[Family]], person: Person
+) -> None:
     places = {rules: Place(rules()) for rules in FAMILIES}
     session = "s1"
-    way = [each for pair in combinations(FAMILIES, 2) for each in pair] + FAMILIES[:1]
-    assert sorted(map(str, pairwise(way))) == sorted(map(str, permutations(FAMILIES, 2)))
     num_turns = 0
     for rules in way:
         with person.at(places[rules].environ) as visit:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.application import NullDispatcher
-from hermes_jobs.bootstrap.replays import leave_out, put_in
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
 from hermes_jobs.features.replay.replays import replayed_turn
@@ -88,9 +87,7 @@ class Bench:
         sessions = self.application.engine().sessions
         requests = RequestBuilder(toolbox, LIMITS)
         again = AskAgain(
-            requests=ReplayedRequests(
-                sessions, lambda session, turn, _: requests.build(session, turn), leave_out, put_in
-            ),
+            requests=ReplayedRequests(sessions, lambda session, turn, _: requests.build(session, turn)),
             chosen=ConfiguredModel(model=self.model, pricing=self.model),
             reserve_for=lambda replay, request: pytest.fail("nothing is reserved here"),
             read=ReadTools(toolbox, lambda call: call.name == "consult", tuple),

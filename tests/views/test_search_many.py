@@ -104,7 +104,7 @@ class Remembered:
         """Nothing was ever forgotten."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversations]:
     """The hundred thousand, made deterministically, with the needles among them."""
     log = Remembered(Corpus(needles=list(AT.items())).recorded(MESSAGES))
@@ -114,11 +114,11 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversations]:
     views.close()
 
 
-def test_there_are_as_many_as_are_said_to_be(past: Conversations) -> None:
+def as_many_as_are_said_to_be_are_searched(past: Conversations) -> None:
     assert past.searched() >= MESSAGES
 
 
-def test_a_rare_word_is_found_in_all_its_messages(past: Conversations) -> None:
+def a_rare_word_is_found_in_all_its_messages(past: Conversations) -> None:
     found = {query: [needle_in(hit.snippet) for hit in past.search(query, limit=100)] for query in CASES}
     assert {query: set(needles) for query, needles in found.items()} == CASES
     assert {query for query, needles in found.items() if len(needles) != len(CASES[query])} == set()
@@ -136,7 +136,7 @@ COMMON = (
 )
 
 
-def test_every_hit_of_a_common_word_holds_it(past: Conversations) -> None:
+def every_hit_of_a_common_word_holds_it(past: Conversations) -> None:
     for query in COMMON:
         expression = parse(query)
         assert expression is not None, query
@@ -149,7 +149,7 @@ def test_every_hit_of_a_common_word_holds_it(past: Conversations) -> None:
         assert all(">>>" in hit.snippet for hit in hits), query
 
 
-def test_common_words_are_found_within_narrow_limits(past: Conversations) -> None:
+def common_words_are_found_within_narrow_limits(past: Conversations) -> None:
     of_users = past.search("the", scope=Scope(roles=("user",), source="telegram"), limit=30)
     assert [hit.role for hit in of_users] == ["user"] * 30
     first_day = past.search("the", scope=Scope(before="2026-01-02T00:00:00.000000Z"), limit=30)
@@ -157,3 +157,11 @@ def test_common_words_are_found_within_narrow_limits(past: Conversations) -> Non
     assert all(hit.at < "2026-01-02" for hit in first_day)
     (last, *_) = past.search("the", limit=1)
     assert last.session not in {hit.session for hit in past.search("the", scope=Scope(outside=last.session))}
+
+
+def test_a_hundred_thousand_messages_are_searched(past: Conversations) -> None:
+    """One test, since making them takes most of its time, once for each process of tests."""
+    as_many_as_are_said_to_be_are_searched(past)
+    a_rare_word_is_found_in_all_its_messages(past)
+    every_hit_of_a_common_word_holds_it(past)
+    common_words_are_found_within_narrow_limits(past)

@@ -7,6 +7,7 @@ from hermes_jobs.kernel.feature import Feature
 FEATURE = Feature(
     __name__,
     model_steps="steps:handlers",
+    planning="plans:plan",
     tables="tables:projections",
     events="events:ConsolidationEvent",
     streams="streams:STREAMS",

@@ -61,7 +61,9 @@ def consolidate_session(
 
 
 def _finished(context: CliContext, limit: int) -> list[str]:
-    return [unread.lineage for unread in context.application.consolidations.finished(limit)]
+    from hermes_jobs.features.consolidation.plans import plans_of
+
+    return [unread.lineage for unread in plans_of(context.application).finished(limit)]
 
 
 def _lineage(context: CliContext, text: str) -> str:
@@ -101,11 +103,13 @@ def _consolidated(context: CliContext, lineages: list[str], *, is_whole: bool) -
 def _ask(application: Application, lineage: str, *, is_whole: bool) -> str | None:
     """Request the next part; returns the id of its review, or of the running one. None: all is
     read."""
+    from hermes_jobs.features.consolidation.plans import plans_of
+
     under_way = _state(application, lineage).requested
     if under_way is not None:
         return under_way.review
     unread = _unread(application, lineage, is_whole=is_whole)
-    if unread is None or not application.consolidations.ask(application.engine(), unread):
+    if unread is None or not plans_of(application).ask(application.engine(), unread):
         return None
     requested = _state(application, lineage).last
     return requested.review if requested is not None else None
@@ -114,7 +118,9 @@ def _ask(application: Application, lineage: str, *, is_whole: bool) -> str | Non
 def _unread(application: Application, lineage: str, *, is_whole: bool) -> Unread | None:
     if is_whole:
         return application.views.read(select_unread, lineage)
-    finished = application.consolidations.finished()
+    from hermes_jobs.features.consolidation.plans import plans_of
+
+    finished = plans_of(application).finished()
     return next((unread for unread in finished if unread.lineage == lineage), None)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from hermes_jobs.features.consolidation import events as e
+from hermes_jobs.features.consolidation.plans import plans_of
 from hermes_jobs.features.consolidation.rules import PURPOSE, Consolidation, ended, review_of
 from hermes_jobs.features.memory.rules.observations import LONGEST, MOST, PortionTurn, observations
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
@@ -158,7 +159,7 @@ def _end(call: HelperCall, model: str) -> e.ConsolidationEnded:
 
 def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
     """The handler of each kind of step."""
-    settings, plans = application.settings.memory, application.consolidations
+    settings, plans = application.settings.memory, plans_of(application)
     chosen = calls.set_apart("consolidation", PURPOSE) or calls.models.turn
     consolidate = Consolidate(
         chosen=chosen,

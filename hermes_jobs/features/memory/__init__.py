@@ -6,7 +6,9 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
+    steps="steps:handlers",
     tools="tools:memory_tools",
+    upkeep="upkeep:curate",
     tables="tables:projections",
     events="events:MemoryEvent",
     streams="streams:STREAMS",

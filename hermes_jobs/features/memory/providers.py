@@ -47,6 +47,11 @@ class Providers:
         """The external provider."""
         return self._external
 
+    @property
+    def listener(self) -> Providers | None:
+        """These, if there is an external provider, which listens to sessions."""
+        return self if self._external is not None else None
+
     def add(self, provider: ProviderHost) -> bool:
         """Add an external provider; returns whether it was accepted. A second one is refused."""
         if self._external is not None:

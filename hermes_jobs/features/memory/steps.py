@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from typing import Protocol, cast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol, cast
 
 from hermes_jobs.features.memory.events import MemoryEvent
 from hermes_jobs.features.memory.rules import memory
@@ -17,7 +17,11 @@ from hermes_jobs.kernel.streams import subscriptions
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StreamEvents
 from hermes_jobs.kernel.streams.subscriptions import MAX_ATTEMPTS, Subscription
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.steps import Step, StepKind
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.ports import StepHandler
 
 logger = logging.getLogger(__name__)
 
@@ -81,3 +85,10 @@ class NotifyMemoryProvider:
 
     def _position(self, name: str) -> int:
         return cast(subscriptions.ListenerCursor, self._states.state(subscriptions.stream_of(name))).writes
+
+
+def handlers(application: Application) -> Mapping[StepKind, StepHandler]:
+    """The handler of each kind of step."""
+    listener = application.providers.listener
+    notify = NotifyMemoryProvider(listener, application.log, application.clock, application.ids)
+    return {"listener.memory": notify}

@@ -7,6 +7,7 @@ from hermes_jobs.kernel.feature import Feature
 FEATURE = Feature(
     __name__,
     model_steps="steps:handlers",
+    planning="plans:plan_vectors",
     tables="tables:projections",
     events="events:EmbeddingEvent",
     streams="streams:STREAMS",

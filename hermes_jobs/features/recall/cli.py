@@ -51,6 +51,7 @@ def embed(context: CliContext, as_json: bool) -> int:
 
 def _embed(context: CliContext, model: str) -> HelperCallFailed | None:
     """Plan and embed until nothing is left, or a permanent failure."""
+    from hermes_jobs.features.recall.plans import plans_of
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
     from hermes_jobs.kernel.events import HelperCallFailed
     from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -58,7 +59,7 @@ def _embed(context: CliContext, model: str) -> HelperCallFailed | None:
     application = context.application
     application.sync_files()
     again = application.ids.name("e")
-    plans, engine = application.embedding_plans, application.engine()
+    plans, engine = plans_of(application), application.engine()
     if not (streams := plans.add(engine, model, quiet=0.0, again=again)):
         return None
     log_to_file(context, application.settings.paths.logs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_jobs.features.recall import events as recall_events
+from hermes_jobs.features.recall.plans import plans_of
 from hermes_jobs.features.recall.rules import Embedding, embedded
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, HelperCalls, Responses
@@ -97,5 +98,5 @@ def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, S
     def reserve(state: Embedding, sent: int) -> SpendingApproval:
         return calls.guard.approve_embedding(_plan(state).model, sent, cost_usd)
 
-    texts = application.embedding_plans.texts
+    texts = plans_of(application).texts
     return {"memory.embed": Embed(embedder=embedder, texts=texts, reserve_for=reserve, retries=calls.retries)}

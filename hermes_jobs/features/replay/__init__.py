@@ -6,6 +6,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
+    model_steps="steps:handlers",
     tables="tables:projections",
     events="events:StreamEvents",
     streams="streams:STREAMS",

@@ -4,7 +4,6 @@ of the judge that compares two answers."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.comparison import normalised
 from hermes_jobs.features.replay.rules.experiment import Cell, Experiment, shown, shows_first
 from hermes_jobs.features.replay.rules.replay import JUDGE, Replay, ReplayCall, required_plan
+from hermes_jobs.features.replay.saved_items import leave_out, put_in
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.engine.repository import StreamRepository
 from hermes_jobs.kernel.events import ModelCallStarted, ReferenceStarted
@@ -116,23 +116,11 @@ def judge_request(experiment: Experiment, call: ReplayCall, recorded: ModelReque
     )
 
 
-LeaveOut = Callable[[ModelRequest, e.Exclusion], ModelRequest]
-"""The request without an item; unchanged if it does not contain it."""
-
-
-class PutIntoRequest(Protocol):
-    """The request with an item; unchanged if it contains it."""
-
-    def __call__(self, request: ModelRequest, item: e.Inclusion, *, unrelated: bool) -> ModelRequest: ...
-
-
 class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
     """Builds the requests of replays from the log. Safe for many threads."""
 
     sessions: StreamRepository
     build: BuildRequest
-    leave_out: LeaveOut
-    put_in: PutIntoRequest
 
     def recorded(self, turn: e.ReplayedTurn, number: int) -> ModelRequest:
         """The recorded request of that call of the turn, counted from 1. Raises `Rejected` if the log does
@@ -154,9 +142,9 @@ class ReplayedRequests(msgspec.Struct, frozen=True, eq=False):
         """The same request in that variant. Raises as `recorded` does."""
         request = self.recorded(turn, number)
         for part in variant.without:
-            request = self.leave_out(request, part)
+            request = leave_out(request, part)
         for item in variant.including:
-            request = self.put_in(request, item, unrelated=turn.unrelated)
+            request = put_in(request, item, unrelated=turn.unrelated)
         system = request.system_prompt if variant.system is None else variant.system
         return replace(request, model=variant.model or request.model, system_prompt=system)
 

@@ -6,6 +6,7 @@ from hermes_jobs.kernel.feature import Command, Feature
 
 FEATURE = Feature(
     __name__,
+    model_steps="begin_review:handlers",
     tables="tables:projections",
     finders={"reviews show": "cli.commands:find_review"},
     commands={

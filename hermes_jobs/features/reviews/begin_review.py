@@ -5,7 +5,8 @@ The curator's review, `review.curate`, begins with the inventory of skills.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +25,12 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateL
 from hermes_jobs.kernel.turns.review_rules import to_begin
 from hermes_jobs.kernel.turns.reviews import CURATED, SOURCE
 from hermes_jobs.kernel.turns.session import Session, stream_of
-from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.kernel.turns.steps import Step, StepKind
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.model_calls import ModelCalls
+    from hermes_jobs.kernel.engine.ports import StepHandler
 
 NOTHING_TO_SAVE = "Nothing to save."
 NOTHING_TO_PROPOSE = "Nothing to propose."
@@ -189,3 +195,12 @@ class BeginCuration(msgspec.Struct, frozen=True, eq=False):
             return DecisionResult.of(session.stream, review_started, started, submitted)
 
         return change
+
+
+def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+    """The handler of each kind of step."""
+    settings, model = application.settings, calls.models.review.name
+    toolsets_on, inventory = application.toolbox.toolsets_on, application.curator.inventory
+    begin = BeginReview(application.ids, model, toolsets_on, settings.learning.verify)
+    curate = BeginCuration(application.ids, model or settings.model_name, inventory)
+    return {"review.memory": begin, "review.skills": begin, "review.combined": begin, "review.curate": curate}

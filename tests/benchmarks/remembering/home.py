@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.consolidation.plans import plans_of
 from hermes_jobs.features.consolidation.tables import select_unread
 from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
@@ -129,7 +130,7 @@ class BenchHome:
         """Request observations of the sessions; `rest` records them."""
         unread = self.application.views.read(select_unread, session)
         if unread is not None:
-            self.application.consolidations.ask(self._worker.engine, unread)
+            plans_of(self.application).ask(self._worker.engine, unread)
 
     def compress(self, session: str) -> Session:
         """One compression by hand, if there is something to compress; the session after that."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.features.consolidation.rules import Consolidation
     from hermes_jobs.features.consolidation.tables import Unread
@@ -31,20 +32,19 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.ports import Clock, Ids
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
-    from hermes_jobs.settings import Settings
 
 HOUR = 3_600.0
 IDLE_HOURS = 6  # without a message a conversation is finished: a day's next sitting is another one
 
 
 class ConsolidationPlans:
-    """Requests consolidations, and reads their turns. `zone` is where days begin; None: the
-    machine's."""
+    """Requests consolidations, at most `per_day`, and reads their turns. `zone` is where days begin; None:
+    the machine's."""
 
     def __init__(
         self,
-        settings: Settings,
         *,
+        per_day: int,
         log: EventLog,
         views: Views,
         places: MemoryPlaces,
@@ -52,7 +52,7 @@ class ConsolidationPlans:
         ids: Ids,
         zone: tzinfo | None,
     ) -> None:
-        self._settings = settings.memory
+        self._per_day = per_day
         self._log = log
         self._views = views
         self._places = places
@@ -115,7 +115,7 @@ class ConsolidationPlans:
 
     def _free_keys(self) -> Iterator[str]:
         """The names of this day's unused keys."""
-        for number in range(1, self._settings.consolidate_per_day + 1):
+        for number in range(1, self._per_day + 1):
             name = f"{self._today()}/{number}"
             if self._log.key(KEY_SCOPE, name) is None:
                 yield name
@@ -139,3 +139,24 @@ class ConsolidationPlans:
     def _day(self, at: str) -> str:
         moment = datetime.fromisoformat(at).replace(tzinfo=UTC)
         return day_of(moment.timestamp(), self._zone)
+
+
+def plans_of(application: Application) -> ConsolidationPlans:
+    """Those of the application's home."""
+    return ConsolidationPlans(
+        per_day=application.settings.memory.consolidate_per_day,
+        log=application.log,
+        views=application.views,
+        places=application.memory_places,
+        clock=application.clock,
+        ids=application.ids,
+        zone=application.days,
+    )
+
+
+def plan(application: Application) -> None:
+    """Request consolidations of finished conversations, if they are on and there is a model. Raises
+    `LogUnavailable`."""
+    settings = application.settings
+    if settings.memory.consolidate and not (settings.rehearsal and not settings.set_apart("consolidation")):
+        plans_of(application).plan(application.engine())

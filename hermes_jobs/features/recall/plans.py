@@ -21,12 +21,12 @@ from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
 
 if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.memory.memory_files import SyncedMemory
     from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
-    from hermes_jobs.settings import Settings
 
 TEXTS = 100  # of one call
 CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character
@@ -35,9 +35,13 @@ QUIET = 600.0  # seconds without a word, after which a conversation's last excha
 
 
 class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
-    """Plans calls for vectors, and finds the texts that a plan names. No plans while embeddings are off."""
+    """Plans calls for vectors, and finds the texts that a plan names.
 
-    settings: Settings
+    `max_chars`: the most of a text that a vector is made of. `conversations`: exchanges get vectors too.
+    """
+
+    max_chars: int
+    conversations: bool
     log: EventLog
     views: Views
     memory: SyncedMemory
@@ -67,10 +71,7 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         exchange_texts = {
             digest: "\n".join(exchange.texts(self.views.texts_at)) for digest, exchange in exchanges.items()
         }
-        return {
-            digest: text[: self.settings.embeddings.max_chars]
-            for digest, text in {**entries, **exchange_texts}.items()
-        }
+        return {digest: text[: self.max_chars] for digest, text in {**entries, **exchange_texts}.items()}
 
     def _calls(self, model: str, quiet: float) -> Iterator[list[EmbeddedText]]:
         """The texts of each call."""
@@ -79,12 +80,11 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
         waiting = [
             (EmbeddedText(MEMORY, digest), len(text)) for digest, text in entries.items() if digest in missing
         ]
-        if self.settings.memory.recall:
+        if self.conversations:
             before = iso(self.clock.now() - quiet)
             exchanges = self.views.read(select_exchanges_without, model, before=before, limit=CALLS * TEXTS)
-            longest = self.settings.embeddings.max_chars
             waiting += [
-                (EmbeddedText(exchange.stream, exchange.digest), min(exchange.chars, longest))
+                (EmbeddedText(exchange.stream, exchange.digest), min(exchange.chars, self.max_chars))
                 for exchange in exchanges
             ]
         call: list[EmbeddedText] = []
@@ -101,3 +101,23 @@ class EmbeddingPlans(msgspec.Struct, frozen=True, eq=False):
     def _entries(self) -> dict[str, str]:
         memory = self.memory.logged()
         return {digest_of((text,)): text for target in TARGETS for text in memory.entries(target)}
+
+
+def plans_of(application: Application) -> EmbeddingPlans:
+    """Those of the application's home."""
+    settings = application.settings
+    return EmbeddingPlans(
+        max_chars=settings.embeddings.max_chars,
+        conversations=settings.memory.recall,
+        log=application.log,
+        views=application.views,
+        memory=application.memory,
+        clock=application.clock,
+    )
+
+
+def plan_vectors(application: Application) -> None:
+    """Plan calls for texts without a vector, if embeddings are on. Raises `LogUnavailable`."""
+    embedder = application.endpoints.embedder if application.settings.embeddings.model else None
+    if embedder is not None:
+        plans_of(application).add(application.engine(), embedder.model)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.bootstrap.replays import leave_out, put_in, without_recalled
 from hermes_jobs.features.memory.entry_recall import HEADING
 from hermes_jobs.features.memory.events import MemoryAdded, MemoryTarget
 from hermes_jobs.features.memory.prompt_section import prompt_section, with_entry, without_entry
 from hermes_jobs.features.memory.rules.entries import Recorded, entries_with_history, placed
 from hermes_jobs.features.memory.rules.memory import TARGETS, Limits, history, is_shown
 from hermes_jobs.features.replay.events import Exclusion, Inclusion
+from hermes_jobs.features.replay.saved_items import leave_out, put_in, without_recalled
 from hermes_jobs.features.skills.presenter import INDEX
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.turns.messages import UserMessage

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.consolidations import ConsolidationPlans
+from hermes_jobs.features.consolidation.plans import ConsolidationPlans, plans_of
 from hermes_jobs.features.consolidation.rules import Consolidation, stream_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.portion import CHARS, portion
@@ -54,7 +54,7 @@ class Planner:
 
     @property
     def found(self) -> ConsolidationPlans:
-        return self.application.consolidations
+        return plans_of(self.application)
 
     def plan(self, later: float) -> list[str]:
         """The lineages that are asked for so many seconds from now."""
