@@ -17,6 +17,7 @@ EXAMPLES: tuple[e.Event, ...] = (
             budget_usd=0.25,
             workdir="/srv",
             debounce=30.0,
+            hook=t.Hook(salt="5a17", events=("push",), fields=("action=opened",)),
         ),
         by="user",
     ),

@@ -39,9 +39,10 @@ NOT_YET = {
     "replay": "memory skills snapshots",
     "reviews": "consolidation gateway memory replay skills",
     "schedules": "deliveries usage",
-    "serve": "usage",
+    "serve": "triggers usage",
     "skills": "memory replay reviews snapshots",
     "telegram": "gateway",
+    "triggers": "serve",
     "usage": "consolidation memory schedules",
 }
 """The features of which each still imports other modules."""

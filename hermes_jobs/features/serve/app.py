@@ -15,6 +15,7 @@ from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.features.serve.gate import Gate
 from hermes_jobs.features.serve.pages import PART as PAGES
 from hermes_jobs.features.serve.pages.frame import problem
+from hermes_jobs.features.triggers.hooks.part import PART as HOOKS
 from hermes_jobs.interfaces.cli.output import event_json
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ PING_SECONDS = 15
 
 def parts() -> Sequence[Part]:
     """The parts of the site."""
-    return (PAGES,)
+    return (PAGES, HOOKS)
 
 
 def make_app(site: Site) -> ASGIApp:

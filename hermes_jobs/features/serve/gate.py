@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,7 @@ class Gate:
         self._site = site
         self._parts = [(prefix, part) for part in parts for prefix in part.prefixes]
         self._parts.sort(key=lambda each: -len(each[0]))
+        self._reading: Counter[Part] = Counter()
         self._sign_ins, self._strangers = Rate(SIGN_INS_PER_MINUTE), Rate(STRANGERS_PER_MINUTE)
         settings = site.settings
         own = {f"{name}:{settings.port}" for name in ("localhost", "127.0.0.1", "[::1]", settings.host)}
@@ -120,7 +121,13 @@ class Gate:
         is_browser = caller is None or bool(caller.csrf)
         if is_browser and not _is_own_origin(headers):
             return _refusal(403, "This request comes from another site.")
-        body = await _body(receive, headers, part.max_body)
+        if self._reading[part] >= part.max_readers:
+            return _refusal(503, "Too many requests at once: try again.")
+        self._reading[part] += 1
+        try:
+            body = await _body(receive, headers, part.max_body)
+        finally:
+            self._reading[part] -= 1
         if isinstance(body, Response):
             return body
         if is_browser and not await _has_token(scope, state, body):

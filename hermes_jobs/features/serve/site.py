@@ -52,3 +52,5 @@ class Part(NamedTuple):
     identify: Callable[[Site, HTTPConnection], Caller | None]
     max_body: int = 1024 * 1024
     """The most bytes of a body."""
+    max_readers: int = 64
+    """The most bodies that are read at once."""

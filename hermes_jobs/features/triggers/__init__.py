@@ -11,6 +11,7 @@ FEATURE = Feature(
     queues={"trigger.start": "schedules"},
     steps="steps:handlers",
     tables="tables:projections",
+    secrets={"HOOKS_KEY": "the key from which the secrets of hooks are derived"},
     finders={"triggers show": "api:find_trigger"},
     commands={
         "trigger": Command("cli:trigger", "Fire a trigger: start its task, with input.", "Schedule"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from msgspec.structs import replace
 
+from hermes_jobs.features.triggers.hooks.options import HookInput, hook_options, new_secret, note_hook
 from hermes_jobs.interfaces.cli.budgets import check_price, dollars
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
 from hermes_jobs.interfaces.cli.id_completion import complete_session
@@ -25,7 +26,7 @@ from hermes_jobs.interfaces.cli.options import (
 )
 from hermes_jobs.interfaces.cli.output import note, print_json
 from hermes_jobs.interfaces.cli.param_types import DurationParam, NonEmpty, TextParam
-from hermes_jobs.interfaces.cli.resource import Resource, print_result
+from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets, warn_of_undeliverable
 from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
@@ -98,11 +99,12 @@ plan_options = option_group(
 )
 @_name
 @plan_options
+@hook_options
 @click.option("--replace", "replaces", is_flag=True, help="Replace the trigger of that name.")
 @json_option
 @pass_context
 def add_trigger(
-    context: CliContext, wanted: TriggerInput, *, name: str, replaces: bool, as_json: bool
+    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: str, replaces: bool, as_json: bool
 ) -> None:
     """Add a trigger: a name for a task.
 
@@ -112,36 +114,57 @@ def add_trigger(
 
     if wanted.task is None:
         raise click.UsageError("A trigger needs a task: --task TEXT.")
-    plan = _changed(context, wanted, api.TriggerPlan(text=""))
+    plan = _changed(context, wanted, hooked, api.TriggerPlan(text=""))
     api.add(context.application, name, plan, replaces=replaces)
     text = f"The trigger {name} is added. Fire it: hermes-jobs trigger {name}"
-    print_result(lambda: api.trigger(context.application, name), text, as_json=as_json)
-    warn_of_undeliverable(context, plan.deliver)
+    _print_changed(context, name, text, hooked, as_json=as_json)
 
 
 @triggers.command("edit", epilog=example("hermes-jobs triggers edit review --debounce 1m --model none"))
 @_name
 @plan_options
+@hook_options
 @json_option
 @pass_context
-def edit_trigger(context: CliContext, wanted: TriggerInput, *, name: str, as_json: bool) -> None:
+def edit_trigger(
+    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: str, as_json: bool
+) -> None:
     """Change a trigger's task or options; the rest stays.
 
-    The value `none` resets --debounce, --session, --model, --toolsets or --budget.
+    The value `none` resets --debounce, --session, --model, --toolsets, --budget, --on-event or --if-field.
+    --hook gives an open hook a new secret: the old one ends.
     """
     from hermes_jobs.features.triggers import api
 
-    if not any(value is not None and value != () for value in wanted):
+    if not hooked.is_given and not any(value is not None and value != () for value in wanted):
         raise click.UsageError("Name what to change, such as --task or --debounce.")
     application = context.application
-    plan = _changed(context, wanted, api.trigger(application, name).plan)
-    api.edit(application, name, plan)
-    print_result(lambda: api.trigger(application, name), f"The trigger {name} is changed.", as_json=as_json)
-    warn_of_undeliverable(context, plan.deliver)
+    api.edit(application, name, _changed(context, wanted, hooked, api.trigger(application, name).plan))
+    _print_changed(context, name, f"The trigger {name} is changed.", hooked, as_json=as_json)
 
 
-def _changed(context: CliContext, wanted: TriggerInput, plan: TriggerPlan) -> TriggerPlan:
+def _print_changed(context: CliContext, name: str, text: str, hooked: HookInput, *, as_json: bool) -> None:
+    """The changed trigger; with a new secret that, on standard output."""
+    import msgspec
+
+    from hermes_jobs.features.triggers import api
+
+    view = api.trigger(context.application, name)
+    secret = new_secret(context, name, view.plan.hook) if hooked.hook and view.plan.hook else None
+    if as_json:
+        print_json(view if secret is None else {**msgspec.to_builtins(view), "secret": secret})
+    else:
+        note(text)
+        if secret is not None:
+            note_hook(context, name)
+            click.echo(secret)
+    warn_of_undeliverable(context, view.plan.deliver)
+
+
+def _changed(context: CliContext, wanted: TriggerInput, hooked: HookInput, plan: TriggerPlan) -> TriggerPlan:
     """The plan with all given options. Raises usage errors for invalid ones."""
+    from hermes_jobs.features.triggers.hooks.keys import made_key
+
     session, workdir = plan.session, wanted.workdir or plan.workdir
     if wanted.session is not None:
         session = None if wanted.session == NONE else context.find_session(wanted.session).lineage
@@ -161,9 +184,11 @@ def _changed(context: CliContext, wanted: TriggerInput, plan: TriggerPlan) -> Tr
     if wanted.budget is not None:
         changes["budget_usd"] = None if wanted.budget == NONE else dollars(wanted.budget)
     folder = None if session is not None else workdir or working_folder()
-    plan = replace(plan, session=session, workdir=folder, **changes)
+    plan = replace(plan, session=session, workdir=folder, hook=hooked.changed(plan.hook), **changes)
     check_price(context, plan.model, plan.budget_usd)
     context.application.check(plan.model)
+    if hooked.hook:
+        made_key(context.application)
     return plan
 
 
@@ -301,6 +326,11 @@ def _print_pending(context: CliContext, fired: Fired, waiting: WaitOptions) -> i
     return 0
 
 
+def _hook(view: TriggerView) -> str:
+    hook = view.plan.hook
+    return " ".join((f"/hooks/{view.name}", *hook.events, *hook.fields)) if hook else ""
+
+
 def _debounce(view: TriggerView) -> str:
     return f"{view.plan.debounce:g} s" if view.plan.debounce else ""
 
@@ -320,6 +350,7 @@ TRIGGERS: Resource[TriggerView] = Resource(
         ("Status", view.status),
         ("Task", view.plan.text),
         ("Debounce", _debounce(view)),
+        ("Hook", _hook(view)),
         ("Session", view.plan.session or "a fresh one each time"),
         ("Folder", view.plan.workdir or ""),
         ("Delivered to", ", ".join(view.plan.deliver)),

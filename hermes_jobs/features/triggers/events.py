@@ -14,10 +14,19 @@ SOURCE = "trigger:"
 """Prefix of the `source` of the turns that triggers start."""
 
 
+class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    """How requests over HTTP fire the trigger. `salt`: what its secret is derived from, beside the home's
+    key. `events`: those that do; empty: all. `fields`: `PATH=VALUE`, what the payload has to hold."""
+
+    salt: str
+    events: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+
 class TriggerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The task of a trigger. `session`: the lineage that every turn continues; None for a new session each
     time. `deliver`: the targets of the answer. `debounce`: the seconds without a firing after which one turn
-    starts for all of them; 0: each firing starts its own at once."""
+    starts for all of them; 0: each firing starts its own at once. `hook`: None: no request fires it."""
 
     text: str
     session: str | None = None
@@ -27,6 +36,7 @@ class TriggerPlan(msgspec.Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     workdir: str | None = None
     debounce: float = 0.0
+    hook: Hook | None = None
 
 
 class TriggerAdded(Event, frozen=True, kw_only=True):

@@ -136,6 +136,13 @@ def select_trigger(connection: Connection, name: str) -> TriggerView:
     )
 
 
+def select_plan(connection: Connection, name: str) -> e.TriggerPlan | None:
+    """The plan of a trigger that was not removed."""
+    query = "SELECT plan FROM triggers WHERE name = ? AND status != 'removed'"
+    row = connection.execute(query, (name,)).fetchone()
+    return None if row is None else msgspec.json.decode(row[0], type=described(e.TriggerPlan))
+
+
 def select_firings(connection: Connection, name: str, limit: int = 20) -> tuple[FiringView, ...]:
     """The turns of the trigger, newest first."""
     query = """

@@ -1,0 +1,1 @@
+"""Hooks: triggers that other machines fire over HTTP, by signed requests to `serve`."""
