@@ -30,4 +30,5 @@ FEATURES: tuple[str, ...] = (
     "attachments",
     "serve",
     "api",
+    "acp",
 )

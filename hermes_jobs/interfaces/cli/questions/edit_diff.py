@@ -23,16 +23,21 @@ def command_of(call: ToolCall) -> str:
 
 def diff_of(call: ToolCall, folder: str) -> list[str]:
     """The diff of an edit, if this process can read the file; else none."""
+    before, after = edited_texts(call, folder)
+    return file_diff(str(arguments_of(call)["path"]), before, after) if after is not None else []
+
+
+def edited_texts(call: ToolCall, folder: str) -> tuple[str | None, str | None]:
+    """The file's text before an edit, None where there is none, and after it, None where it is unknown."""
     arguments = arguments_of(call)
     path = arguments.get("path")
     if call.name not in {"write_file", "patch_file"} or not isinstance(path, str):
-        return []
+        return None, None
     before = _content(Path(folder, path).expanduser())
     try:
-        after = _after(before, arguments)
+        return before, _after(before, arguments)
     except Rejected:
-        return []
-    return file_diff(path, before, after) if after is not None else []
+        return before, None
 
 
 def arguments_of(call: ToolCall) -> dict[str, object]:
