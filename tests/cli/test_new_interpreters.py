@@ -22,6 +22,7 @@ DETERMINISTIC = """
     config show --json
     log events --json
     log events verify --json
+    acp
     export --format sharegpt -
     inbox list --json
     inbox read --json

@@ -105,7 +105,7 @@ READS = """
     log views status
 """
 WRITES = """
-    approvals accept, approvals add, approvals remove
+    acp, approvals accept, approvals add, approvals remove
     backup, changed, chat, config edit, config set, config unset, down, export
     experiments cancel, experiments new, experiments run
     import, inbox read, keys add, keys revoke

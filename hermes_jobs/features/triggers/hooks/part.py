@@ -12,8 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hermes_jobs.errors import LogUnavailable, Rejected
-from hermes_jobs.features.serve.sign_in import Caller
-from hermes_jobs.features.serve.site import Part
+from hermes_jobs.features.serve.api import Caller, Part
 from hermes_jobs.features.triggers import api
 from hermes_jobs.features.triggers.events import Hook, TriggerPlan
 from hermes_jobs.features.triggers.hooks.keys import home_key
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request
     from starlette.routing import BaseRoute
 
-    from hermes_jobs.features.serve.site import Site
+    from hermes_jobs.features.serve.api import Site
 
 MOST_BYTES = 1_000_000
 """Bytes of a body, as of what `trigger` reads."""
