@@ -55,6 +55,7 @@ ELSEWHERE = {
     "help",
     "config edit",
     "mcp",
+    "acp",
 }
 
 
@@ -357,12 +358,14 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
         " -m none --budget none --json",
         shape=object,
     ),
-    Row("triggers edit builds --hook --on-event push --if-field a=b --json", shape=object),
-    Row("triggers edit builds --no-hook"),
-    Row("triggers edit builds --if-field a=b", 2, out=""),
-    Row("triggers edit builds --hook --if-field a", 2, out=""),
-    Row("triggers add hooked --task Look --hook --on-event push --if-field a=b --json", shape=object),
-    Row("triggers add unhooked --task Look --no-hook"),
+    Row(
+        "triggers add hooked --task Look --hook --on-event push --if-field a=b --replace --json", shape=object
+    ),
+    Row("triggers add unhooked --task Look --no-hook --replace", out=""),
+    Row("triggers add unhooked --task Look --if-field a=b --replace", 2, out=""),
+    Row("triggers add unhooked --task Look --hook --if-field a --replace", 2, out=""),
+    Row("triggers edit nosuch --hook --on-event push --if-field a=b", 2, out=""),
+    Row("triggers edit nosuch --no-hook", 2, out=""),
     Row("triggers edit builds", 2, out=""),
     Row("triggers edit nosuch --session nosuch --model other", 2, out=""),
     Row("triggers edit builds --debounce 2d", 2, out=""),

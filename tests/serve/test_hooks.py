@@ -56,6 +56,11 @@ def test_a_signed_delivery_starts_a_turn_once_and_nobody_else_learns_anything(ho
         assert large.status_code == 413
         assert post(url, "pr", {"Host": "evil.example", **signed(secret, BODY, "d5")}).status_code == 421
 
+        added = home.run("keys", "add", "ci", "--scope", "hooks", "--json").json["text"]
+        keyed = {"Authorization": f"Bearer {added}", "X-Delivery": "d1b"}
+        assert [post(url, name, keyed).status_code for name in ("pr", "pr", "closed")] == [202, 202, 401]
+        assert post(url, "pr", {"Authorization": "Bearer hj-no"}).status_code == 401
+
         renewed = home.run("triggers", "edit", "pr", "--hook", "--json").json["secret"]
         assert post(url, "pr", signed(secret, BODY, "d6")).status_code == 401
         assert post(url, "pr", signed(renewed, BODY, "d7")).status_code == 202
@@ -68,7 +73,7 @@ def test_a_signed_delivery_starts_a_turn_once_and_nobody_else_learns_anything(ho
         facts = facts_of(log)
         texts = [fact.text for fact in facts if isinstance(fact, e.TurnSubmitted)]
         recorded = log.tail(0, 1000)
-    assert len(texts) == 2
+    assert len(texts) == 3
     assert all(text.startswith("Review {number}.") and "{number}: 7" in text for text in texts)
     written = b"".join(json.dumps(str(each.event)).encode() for each in recorded)
     assert not [each for each in (secret, renewed) if each.encode() in written]

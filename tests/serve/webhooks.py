@@ -53,7 +53,7 @@ def send_all(
 
         def is_accepted() -> bool:
             try:
-                response = httpx.post(url, content=body, headers=signed(secret, body, delivery), timeout=60)
+                response = client.post(url, content=body, headers=signed(secret, body, delivery))
             except httpx.TransportError:
                 return False  # it is down, or went down with the request
             assert response.status_code == 202, response.text
@@ -65,6 +65,6 @@ def send_all(
         answers += 1
         on_answer(answers)
 
-    with ThreadPoolExecutor(SENDERS) as pool:
+    with httpx.Client(timeout=60) as client, ThreadPoolExecutor(SENDERS) as pool:
         list(pool.map(send, deliveries))
     return turns

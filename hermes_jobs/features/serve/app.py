@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hermes_jobs.errors import HermesJobsError, LogUnavailable
+from hermes_jobs.features.mcp.serve.part import PART as MCP
 from hermes_jobs.features.serve.gate import Gate
 from hermes_jobs.features.serve.pages import PART as PAGES
 from hermes_jobs.features.serve.pages.frame import problem
@@ -28,7 +29,7 @@ PING_SECONDS = 15
 
 def parts() -> Sequence[Part]:
     """The parts of the site."""
-    return (PAGES, HOOKS)
+    return (PAGES, HOOKS, MCP)
 
 
 def make_app(site: Site) -> ASGIApp:

@@ -139,7 +139,10 @@ class Gate:
             return _refusal(429, "Too many requests without a sign-in: wait a minute.")
         if browser and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
             return RedirectResponse(SIGN_IN, 303)
-        return _refusal(401, "Sign in first.")
+        refused = _refusal(401, "Sign in first.")
+        if not browser:
+            refused.headers["WWW-Authenticate"] = "Bearer"
+        return refused
 
 
 def _refusal(status: int, text: str) -> Response:

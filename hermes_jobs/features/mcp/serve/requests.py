@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.serve import forms
@@ -21,15 +22,12 @@ from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.features.schedules.tools import Action, schedule_tool
 from hermes_jobs.features.search.cli import hit_json
 from hermes_jobs.features.search.conversations import Conversations
-from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import SessionChoice
 from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.param_types import FolderParam
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.input import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
-from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_session
 from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import Mode
@@ -46,7 +44,7 @@ TEXT_WIDTH = 100  # columns of a turn's text in a list
 class NewSession(NamedTuple):
     """Settings of clients' new sessions: folder and permission mode."""
 
-    workdir: str
+    workdir: str | None
     mode: Mode | None
 
 
@@ -60,10 +58,20 @@ class SendReply(NamedTuple):
 class Requests:
     """Handles the requests of one client. Thread-safe."""
 
-    def __init__(self, context: CliContext, new: NewSession) -> None:
-        self._context = context
+    def __init__(
+        self,
+        application: Application,
+        new: NewSession,
+        *,
+        source: str = SOURCE,
+        account: Callable[[], tuple[str, float | None]] = lambda: ("", None),
+    ) -> None:
+        """`source`: what the client is called in the log. `account`: what its turns are charged to, and
+        the most of it in dollars."""
         self._new = new
-        self._application = context.application
+        self._source = source
+        self._account = account
+        self._application = application
         self._engine = self._application.engine()
         self._views = self._application.views
 
@@ -79,23 +87,26 @@ class Requests:
             raise Rejected("The text is empty.", kind="usage")
         if session and workdir:
             raise Rejected("A session keeps its folder: leave out `workdir`.", kind="usage")
-        choice = SessionChoice(session=session or None, newest=False, anywhere=False, workdir=None)
-        resolved = resolve_session(self._context, choice)
+        resolved = self._views.session(self._views.find_session(session)) if session else None
         lineage = resolved.lineage if resolved else None
         folder = FolderParam().convert(workdir, None, None) if workdir else self._new.workdir
-        model_name = resolve_model(self._context, model or None, lineage)
+        model_name = application.settings.models.aliases.get(model, model) or None
+        application.check(model_name or (resolved.model if resolved else None) or None)
         carried = settings_for_workers(application, model_name)
         application.sync_files()
         request = TurnRequest(
             text=text,
-            source=SOURCE,
+            source=self._source,
             session=lineage,
             workdir=folder,
             model=model_name,
             mode=None if lineage else self._new.mode,
             key=key or None,
         )
-        command = submission(application, request, carried)
+        account, account_usd = self._account()
+        command = msgspec.structs.replace(
+            submission(application, request, carried), account=account, account_usd=account_usd
+        )
         return self._engine.submit(command, asked_for=lineage or "")
 
     def find(self, text: str) -> Submitted:
@@ -105,7 +116,7 @@ class Requests:
 
     def is_own(self, submitted: Submitted) -> bool:
         """Whether an MCP client has submitted the turn."""
-        return self._views.turn(submitted.turn).source == SOURCE
+        return self._views.turn(submitted.turn).source == self._source
 
     def times(self, submitted: Submitted) -> tuple[str, str]:
         """The times of the turn's submission and last event (ISO 8601)."""
@@ -127,6 +138,8 @@ class Requests:
             if isinstance(command, c.AnswerInput):
                 require_no_secret(command.content, self.redact)
             if command is not None:
+                if self._source != SOURCE:
+                    command = msgspec.structs.replace(command, by=self._source)
                 self._engine.execute(stream, command)
         except Rejected:
             return False
@@ -137,7 +150,7 @@ class Requests:
         submitted = self.find(text)
         if not self.is_own(submitted):
             raise Rejected(f"Turn {submitted.turn} was not sent by an MCP client.", kind="usage")
-        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=SOURCE))
+        session = self._engine.execute(submitted.stream, c.CancelTurn(turn=submitted.turn, by=self._source))
         if submitted.turn not in session.ended:
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.turn(submitted.turn)
@@ -229,13 +242,18 @@ class Requests:
         application = self._application
         tool = schedule_tool(application)
         caller = ToolContext(
-            session="", turn=USER, call="", workdir=self._new.workdir, attended=False, source=SOURCE
+            session="",
+            turn=USER,
+            call="",
+            workdir=self._new.workdir or "",
+            attended=False,
+            source=self._source,
         )
         outcome = tool.schedule(
             caller, action, when or None, task or None, name or None, schedule=schedule or None
         )
         assert outcome.change is not None, outcome
-        text = self._engine.change(outcome.change, f"{SOURCE} {action}").answer
+        text = self._engine.change(outcome.change, f"{self._source} {action}").answer
         return self._reply(text, {"done": text})
 
     def question_text(self, question: AnyQuestion) -> str:
@@ -244,7 +262,7 @@ class Requests:
 
     def redact(self, text: str) -> str:
         """The text without any secret of this process."""
-        return self._context.redact(text)
+        return self._application.settings.secrets.redact(text)
 
     def _reply(self, text: str, value: dict[str, Any]) -> SendReply:
         return SendReply(self.redact(text), _redacted(msgspec.to_builtins(value), self.redact))

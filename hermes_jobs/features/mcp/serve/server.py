@@ -1,4 +1,4 @@
-"""The MCP server over stdio, with the SDK.
+"""The MCP server, with the SDK, and its service over stdio.
 
 | allowed     | tools besides those that only read | what else                                              |
 |-------------|------------------------------------|--------------------------------------------------------|
@@ -277,7 +277,7 @@ def _rounds(ctx: Context[Any, Any]) -> int:
 
 def serve(context: CliContext, allowed: Collection[str], new: NewSession) -> None:
     """Serve until standard input ends, or until a signal ends this process."""
-    server = AgentServer(Requests(context, new), allowed).server
+    server = AgentServer(Requests(context.application, new), allowed).server
     with ExitStack() as works:
 
         async def run() -> None:

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.features.api.api import identify_by_key
 from hermes_jobs.features.serve.api import Caller, Part
 from hermes_jobs.features.triggers import api
 from hermes_jobs.features.triggers.events import Hook, TriggerPlan
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 1_000_000
 """Bytes of a body, as of what `trigger` reads."""
 ID_CHARS = 200
+ANYBODY = Caller("hook")
+"""What is not signed is refused once its body is there."""
 CLOSED = TriggerPlan(text="")
 REFUSED = "The signature is wrong, or there is no such hook."
 
@@ -44,27 +47,34 @@ class _Hooks:
     async def __call__(self, request: Request) -> Response:
         body = await request.body()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        accept = partial(self._accept, request.path_params["name"], headers, body)
+        is_signed = request.state.caller == ANYBODY
+        accept = partial(self._accept, request.path_params["name"], headers, body, is_signed=is_signed)
         async with self._recording:
             status, answer = await run_in_threadpool(accept)
         return JSONResponse(answer, status)
 
-    def _accept(self, name: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
+    def _accept(
+        self, name: str, headers: dict[str, str], body: bytes, *, is_signed: bool
+    ) -> tuple[int, dict[str, Any]]:
         """The status of the answer, and its body."""
         try:
-            return self._checked(name, headers, body)
+            return self._checked(name, headers, body, is_signed=is_signed)
         except LogUnavailable as error:
             return 503, {"error": str(error)}
         except Rejected as rejected:
             return 409, {"error": rejected.message}
 
-    def _checked(self, name: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
+    def _checked(
+        self, name: str, headers: dict[str, str], body: bytes, *, is_signed: bool
+    ) -> tuple[int, dict[str, Any]]:
         plan = self._application.views.read(select_plan, name) or CLOSED
         hook = plan.hook or Hook(salt="")
         key = home_key(self._application)
         # A hook that is missing is compared, too: an answer does not tell whether there is one.
         secret = derived_secret(key, name, hook.salt)
         delivery = delivery_id(secret, headers, body, self._application.clock.now())
+        if not is_signed:
+            delivery = headers.get("x-delivery", "")
         if delivery is None or not key or not hook.salt:
             return 401, {"error": REFUSED}
         if len(delivery) > ID_CHARS:
@@ -81,8 +91,10 @@ def _routes(site: Site) -> Sequence[BaseRoute]:
     return [Route("/hooks/{name}", _Hooks(site).__call__, methods=["POST"])]
 
 
-def _identify(_site: Site, _connection: HTTPConnection) -> Caller:
-    return Caller("hook")  # anybody; what is not signed is refused once its body is there
+def _identify(site: Site, connection: HTTPConnection) -> Caller | None:
+    if "authorization" in connection.headers:
+        return identify_by_key(site, connection, "hooks")
+    return ANYBODY
 
 
 PART = Part(prefixes=("/hooks/",), routes=_routes, identify=_identify, max_body=MOST_BYTES)
