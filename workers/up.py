@@ -22,6 +22,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -75,9 +76,11 @@ METRICS_GRACE = 2.0
 SERVE_GRACE = 5.0
 GATEWAY_GRACE = 5.0
 GATEWAY = "gateway"
+SERVE = "serve"
 BEAT = "beat"
-SHOWN = {BEAT: "scheduler"}  # the names that people read
+SHOWN = {BEAT: "scheduler", SERVE: "server of the web pages"}  # the names that people read
 STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for its writes
+ERROR = "Error: "  # how a line begins that says why a command ended
 TICK = 1.0  # seconds between checks of the processes; the end of one is detected at once
 STARTING_TICK = 0.1
 
@@ -131,6 +134,7 @@ class Supervisor:
         self._parts: dict[str, ManagedProcess] = {}  # in the order of their start; they stop in reverse order
         self._restarting: set[str] = set()  # asked to restart with other settings
         self._refused_token: str | None = None  # the token with which the gateway has ended
+        self._no_pages = ""  # why the web pages are not served
 
     def run(self) -> None:
         """Start all processes, keep them running, and stop them at the first SIGINT, SIGTERM or SIGHUP.
@@ -213,8 +217,8 @@ class Supervisor:
         self._start("metrics", ["--port", str(metrics.port)], METRICS_GRACE)
 
     def _start_serve(self) -> None:
-        if self._settings.serve.enabled and "serve" in commands():
-            self._start("serve", [], SERVE_GRACE)
+        if self._settings.serve.enabled and SERVE in commands():
+            self._start(SERVE, [], SERVE_GRACE)
 
     def _start(self, name: str, arguments: list[str], grace: float) -> None:
         command = [*python_module("hermes_jobs"), name, *arguments]
@@ -224,8 +228,11 @@ class Supervisor:
         part.start()
 
     def _has_come_up(self, registered: set[str], flower_port: int | None) -> bool:
-        """Whether a new worker and a new scheduler have registered in the log, and Flower listens."""
+        """Whether a new worker and a new scheduler have registered in the log, Flower listens, and the web
+        pages are served, or cannot be."""
         if flower_port is not None and not listens(DEFAULT_ADDRESS, flower_port):
+            return False
+        if SERVE in self._parts and not self._no_pages and not self._serves():
             return False
         try:
             come = self._registered() - registered
@@ -233,6 +240,11 @@ class Supervisor:
             return False
         beats = {name for name in come if name.startswith(f"{BEAT}-")}
         return bool(come - beats) and (bool(beats) or not self._options.beat)
+
+    def _serves(self) -> bool:
+        from hermes_jobs.features.serve.sign_in import read_running
+
+        return read_running(self._settings.paths) is not None
 
     def _registered(self) -> set[str]:
         """The registered workers that consume queues, and schedulers, that have not ended as far as this host
@@ -258,7 +270,7 @@ class Supervisor:
             ("scheduler", f"log {logs / 'beat.log'}" if self._options.beat else "not asked for"),
             ("telegram", self._gateway_status()),
             ("metrics", self._metrics_status()),
-            *([("web", "hermes-jobs open")] if "serve" in self._parts else []),
+            *([("web", self._web_status())] if SERVE in self._parts else []),
             ("flower", f"{state.flower}  log {logs / 'flower.log'}" if state.flower else "not asked for"),
         ]
         self._print("hermes-jobs is up.")
@@ -276,6 +288,11 @@ class Supervisor:
     def _gateway_status(self) -> str:
         log = self._settings.paths.logs / f"{GATEWAY}.log"
         return f"log {log}" if GATEWAY in self._parts else "not configured (TELEGRAM_BOT_TOKEN)"
+
+    def _web_status(self) -> str:
+        return (
+            f"not served: {self._no_pages}" if self._no_pages and not self._serves() else "hermes-jobs open"
+        )
 
     def _metrics_status(self) -> str:
         metrics = self._settings.metrics
@@ -308,8 +325,12 @@ class Supervisor:
                 self._print(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
+                if name == SERVE:
+                    self._no_pages = _last_error(log)
+                because = f" {self._no_pages}" if name == SERVE else ""
                 self._print(
                     f"The {SHOWN.get(name, name)} has ended ({_shown_exit(ended)}; {log}). It starts again."
+                    f"{because}"
                 )
 
     def _follow_gateway(self, before: Settings, after: Settings) -> None:
@@ -360,6 +381,14 @@ def _flower_port(requested: int | None) -> int:
     raise Misconfigured(
         f"Flower cannot have port {ports[0]}.", hint="Choose another with --flower-port, or --no-flower."
     )
+
+
+def _last_error(log: Path) -> str:
+    """The last error that a process has written to its log."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(errors="replace").splitlines()
+        return next((line.removeprefix(ERROR) for line in reversed(lines) if line.startswith(ERROR)), "")
+    return ""
 
 
 def _shown_exit(code: int) -> str:

@@ -30,20 +30,22 @@ class Memory:
         target: MemoryTarget = "memory",
         kind: MemoryClass | None = None,
         tags: tuple[str, ...] = (),
+        by: str = "",
     ) -> None:
-        """Add an entry. Raises `Rejected` for what looks like an instruction to the agent or a secret."""
-        self._write(Operation(action="add", target=target, content=text, kind=kind, tags=tags))
+        """Add an entry; `by` is who asks for it. Raises `Rejected` for what looks like an instruction to the
+        agent or a secret."""
+        self._write(Operation(action="add", target=target, content=text, kind=kind, tags=tags), by)
 
-    def replace(self, old: str, new: str, *, target: MemoryTarget = "memory") -> None:
+    def replace(self, old: str, new: str, *, target: MemoryTarget = "memory", by: str = "") -> None:
         """Replace the one entry that contains `old`. Raises `Rejected` for none or several."""
-        self._write(Operation(action="replace", target=target, content=new, old_text=old))
+        self._write(Operation(action="replace", target=target, content=new, old_text=old), by)
 
-    def remove(self, old: str, *, target: MemoryTarget = "memory") -> None:
+    def remove(self, old: str, *, target: MemoryTarget = "memory", by: str = "") -> None:
         """Remove the one entry that contains `old`. Raises `Rejected` for none or several."""
-        self._write(Operation(action="remove", target=target, old_text=old))
+        self._write(Operation(action="remove", target=target, old_text=old), by)
 
-    def _write(self, operation: Operation) -> None:
+    def _write(self, operation: Operation, by: str) -> None:
         application = self._application
         write = Write([operation], Origin("user"), application.memory_limits)
-        application.memory.change(write, f"memory {operation.action}")
+        application.memory.change(write, f"memory {operation.action}", by=by)
         application.memory.sync()

@@ -51,9 +51,10 @@ class Schedules:
         timezone: str | None = None,
         deliver: tuple[str, ...] = (),
         workdir: str | Path | None = None,
+        by: str = USER,
     ) -> ScheduleJson:
         """Add a prompt that is sent once or repeatedly: `when` is `every weekday at 9`, `in 2 hours`, or five
-        fields of cron. Raises `Rejected` where that is not understood."""
+        fields of cron. `by` is who asks for it. Raises `Rejected` where that is not understood."""
         from hermes_jobs.errors import Rejected
         from hermes_jobs.features.schedules.tools import schedule_tool
         from hermes_jobs.tools.tool import ToolFailed
@@ -61,7 +62,7 @@ class Schedules:
         application = self._application
         tool = schedule_tool(application)
         folder = "" if workdir is None else str(Path(workdir).expanduser().absolute())
-        caller = ToolContext(session="", turn=USER, call="", workdir=folder, attended=False, deliver=deliver)
+        caller = ToolContext(session="", turn=by, call="", workdir=folder, attended=False, deliver=deliver)
         before = {view.id for view in application.views.read(select_schedules, removed=True)}
         try:
             outcome = tool.schedule(caller, "add", when, task, name, timezone)
@@ -74,19 +75,19 @@ class Schedules:
         ]
         return schedule_json(added[-1])
 
-    def pause(self, schedule: str) -> ScheduleJson:
+    def pause(self, schedule: str, *, by: str = USER) -> ScheduleJson:
         """Pause it; a run in progress continues."""
-        return self._change(schedule, Pause)
+        return self._change(schedule, Pause, by)
 
-    def resume(self, schedule: str) -> ScheduleJson:
+    def resume(self, schedule: str, *, by: str = USER) -> ScheduleJson:
         """Resume it; runs that were due meanwhile are skipped."""
-        return self._change(schedule, Resume)
+        return self._change(schedule, Resume, by)
 
-    def remove(self, schedule: str) -> ScheduleJson:
+    def remove(self, schedule: str, *, by: str = USER) -> ScheduleJson:
         """Remove it; its history stays."""
-        return self._change(schedule, Remove)
+        return self._change(schedule, Remove, by)
 
-    def run(self, schedule: str) -> Submitted:
+    def run(self, schedule: str, *, by: str = USER) -> Submitted:
         """Run it now; the turn, for `Turns.wait`. The next due time does not change."""
         application, views = self._application, self._application.views
         name = views.find_schedule(schedule)
@@ -94,12 +95,12 @@ class Schedules:
         application.check(plan.model)
         run = Run(turn=application.ids.name("t"), session=application.ids.name("s"))
         now = application.clock.now()
-        application.engine().change(RunNow(schedule=name, now=now, run=run), "schedule run")
+        application.engine().change(RunNow(schedule=name, now=now, run=run, by=by), "schedule run")
         return Submitted(turn=run.turn, stream=stream_of(plan.session or run.session))
 
-    def _change(self, schedule: str, kind: type[Pause | Resume | Remove]) -> ScheduleJson:
+    def _change(self, schedule: str, kind: type[Pause | Resume | Remove], by: str) -> ScheduleJson:
         application = self._application
         name = application.views.find_schedule(schedule)
-        change = kind(schedule=name, now=application.clock.now())
+        change = kind(schedule=name, now=application.clock.now(), by=by)
         application.engine().change(change, f"schedule {kind.__name__.lower()}")
         return schedule_json(application.views.read(select_schedule, name))

@@ -20,6 +20,7 @@ from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mode
 from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.inputs import waiting_request
 from hermes_jobs.kernel.turns.questions import Answer, Question, content_of, open_questions
 from hermes_jobs.kernel.turns.titles import clean_title
@@ -142,10 +143,12 @@ class Turns:
         source: str = "python",
         if_busy: BusyPolicy | None = None,
         deliver: Sequence[str] = (),
+        attachments: Sequence[Attachment] = (),
         runs_here: bool = False,
     ) -> Submitted:
-        """Submit a text as `Home.send` does, without waiting. `runs_here`: this process waits, and runs the
-        turn where no worker can. Raises `Rejected`, `Misconfigured`, `LogUnavailable`."""
+        """Submit a text as `Home.send` does, without waiting. `attachments`: what the home has taken in.
+        `runs_here`: this process waits, and runs the turn where no worker can. Raises `Rejected`,
+        `Misconfigured`, `LogUnavailable`."""
         application = self._application
         if not text.strip():
             raise Rejected("The text is empty.", kind="usage")
@@ -170,6 +173,7 @@ class Turns:
             approve=tuple(map(parse_pattern, approve)),
             unattended=unattended,
             schema=_json_schema(schema),
+            attachments=tuple(attachments),
             deliver=tuple(dict.fromkeys(parse_target(target).text for target in deliver)),
         )
         settings = self._settings(answering, runs_here=runs_here)
@@ -236,11 +240,24 @@ class Turns:
             reclaim_from_dead_workers(self._engine, self._application.workers.failure_detector())
         return self.current(submitted)
 
-    def retry(self, turn: str, *, model: str | None = None, wait: bool = True, by: str = BY) -> TurnJson:
-        """Resume a failed, cancelled or stopped turn after its last step, under the same id."""
+    def retry(
+        self,
+        turn: str,
+        *,
+        model: str | None = None,
+        budget_usd: float | None = None,
+        wait: bool = True,
+        by: str = BY,
+    ) -> TurnJson:
+        """Resume a failed, cancelled or stopped turn after its last step, under the same id.
+
+        `budget_usd`: the limit of the whole turn from now on.
+        """
         submitted = self.find(turn)
         open_turn = self._engine.sessions.load(submitted.stream).find(submitted.turn)
-        command: c.SessionCommand = c.ResumeTurn(turn=submitted.turn, by=by, model=model or "")
+        command: c.SessionCommand = c.ResumeTurn(
+            turn=submitted.turn, by=by, model=model or "", budget_usd=budget_usd
+        )
         if open_turn is not None and open_turn.waits_until:
             command = c.EndWait(turn=submitted.turn, by=by, model=model or "")
         self._engine.execute(submitted.stream, command)

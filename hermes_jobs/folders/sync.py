@@ -39,10 +39,13 @@ class SyncedFolder:
         """Synchronise log and files; the resulting state of the log. Raises `LogUnavailable`."""
         raise NotImplementedError
 
-    def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Sync, apply a user's change, and sync again. Raises `Rejected`, `LogUnavailable`."""
+    def change(self, change: Decision, cause: str, *, by: str = "") -> DecisionResult:
+        """Sync, apply a user's change, and sync again; `by` is who asked for it.
+
+        Raises `Rejected`, `LogUnavailable`.
+        """
         self.sync()
-        changed = self._engine.change(change, cause)
+        changed = self._engine.change(change, cause, by=by)
         self.sync()
         return changed
 

@@ -581,6 +581,13 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     allowed_hosts: Annotated[
         tuple[Text, ...], about("Further hosts by which browsers reach it, such as jobs.example.com.")
     ] = ()
+    public_url: Annotated[
+        Text | None, about("Its address for other devices, such as https://jobs.example.com: for links.")
+    ] = None
+    deliver: Annotated[
+        tuple[Text, ...], about("Targets of the answers to what is written there, such as ntfy:TOPIC.")
+    ] = ()
+    ntfy_server: Annotated[Text, about("Server of the targets ntfy:TOPIC.")] = "https://ntfy.sh"
 
 
 class Mcp(Section, frozen=True, kw_only=True):

@@ -12,7 +12,10 @@ FEATURE = Feature(
     queues={"delivery.send": "deliveries"},
     steps="steps:handlers",
     tables="tables:projections",
-    secrets={"WEBHOOK_SECRET": "signs deliveries to webhooks"},
+    secrets={
+        "WEBHOOK_SECRET": "signs deliveries to webhooks",
+        "NTFY_TOKEN": "the access token of the ntfy server, if it asks for one",
+    },
     finders={"inbox show": "api:find_delivery"},
     commands={"inbox": Command("cli:inbox", "Unread answers and pending approvals.", "Talk")},
 )

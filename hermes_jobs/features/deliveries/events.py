@@ -19,6 +19,7 @@ from hermes_jobs.kernel.turns.turn import Turn
 
 TELEGRAM_TOKEN = "TELEGRAM_BOT_TOKEN"
 WEBHOOK_SECRET = "WEBHOOK_SECRET"
+NTFY_TOKEN = "NTFY_TOKEN"
 
 PREFIX = "delivery-"
 INBOX = "cli"
@@ -48,8 +49,8 @@ class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliveryRequested(Event, frozen=True, kw_only=True):
-    """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL` or `telegram:CHAT`; `ok` is
-    false where the turn failed.
+    """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL`, `telegram:CHAT` or
+    `ntfy:TOPIC`; `ok` is false where the turn failed.
 
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
@@ -120,19 +121,20 @@ DeliveryEvent = (
 
 # --- targets --------------------------------------------------------------------------------------
 
-TargetKind = Literal["cli", "file", "webhook", "telegram"]
+TargetKind = Literal["cli", "file", "webhook", "telegram", "ntfy"]
 
-_FORMS = "cli, file:PATH, webhook:URL or telegram:CHAT"
+_FORMS = "cli, file:PATH, webhook:URL, telegram:CHAT or ntfy:TOPIC"
 _URL = re.compile(r"https?://(?P<authority>[^/?#]+)(?P<rest>[^\s#]*)", re.IGNORECASE)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@\[\]]+)(:\d{1,5})?", re.IGNORECASE)
 _SECRET_QUERY = re.compile(
     r"[?&;](?:[\w.-]*(?:password|passwd|pwd|token|api_?key|secret)|key|sig|signature)=", re.IGNORECASE
 )
+_TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 _CHAT = re.compile(r"-?[1-9]\d{0,18}(?:/[1-9]\d{0,18})?|@[A-Za-z]\w{3,31}", re.ASCII)
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The target of an answer. `address` is a path, a URL or a chat; empty for `cli`."""
+    """The target of an answer. `address` is a path, a URL, a chat or a topic; empty for `cli`."""
 
     kind: TargetKind
     address: str = ""
@@ -164,6 +166,12 @@ def parse_target(text: str) -> Target:
                 "telegram:123456789",
             )
         return Target("telegram", address)
+    if kind == "ntfy":
+        if not _TOPIC.fullmatch(address):
+            raise _refused(
+                target, "a topic has at most 64 letters, digits, - and _", "ntfy:a-name-nobody-guesses"
+            )
+        return Target("ntfy", address)
     if kind in {"http", "https"} and colon:
         raise _refused(target, "a URL needs its kind before it", f"webhook:{target}")
     if target.startswith(("/", "~", ".")):

@@ -30,7 +30,15 @@ from hermes_jobs.features.deliveries.events import (
     requests,
 )
 from hermes_jobs.features.gateway.rules.news import immediate_notices, stop_notice, with_news
-from hermes_jobs.kernel.events import SessionEvent, TurnCancelled, TurnCompleted, TurnEnd, TurnFailed
+from hermes_jobs.kernel.events import (
+    ApprovalRequested,
+    InputRequested,
+    SessionEvent,
+    TurnCancelled,
+    TurnCompleted,
+    TurnEnd,
+    TurnFailed,
+)
 from hermes_jobs.kernel.streams.decision import StateLoader, StreamEvents
 from hermes_jobs.kernel.streams.stream_kind import StreamKind
 from hermes_jobs.kernel.turns import review_rules
@@ -207,6 +215,8 @@ def react(session: Session, version: int, event: SessionEvent, _load: StateLoade
     """The deliveries that an event of a session requests: notices to chats, and a turn's answer."""
     if lines := immediate_notices(event):
         yield from _notices(session, event, lines, f"n{version}")
+    if isinstance(event, ApprovalRequested | InputRequested):
+        yield from _waits(session, event, f"w{version}")
     if isinstance(event, TurnEnd) and not isinstance(event, TurnCancelled):
         turn = session.find(event.turn)
         if turn is not None and not review_rules.is_its_turn(session, turn):
@@ -222,6 +232,18 @@ def _notices(
     text = "\n".join(f"({line[0].upper()}{line[1:]}.)" for line in lines)
     chats = [(target, text) for target in turn.deliver if _is_chat(turn, target)]
     yield from requests(session, turn, chats, ok=True, suffix=suffix)
+
+
+def _waits(
+    session: Session, event: ApprovalRequested | InputRequested, suffix: str
+) -> Iterator[StreamEvents]:
+    """What waits for a person, to where only a page can answer: chats are asked by their gateway."""
+    turn = session.find(event.turn)
+    if turn is None:
+        return
+    why = event.rule if isinstance(event, ApprovalRequested) else f"{event.asker} asks"
+    told = [(target, f"Waits for you: {why}.") for target in turn.deliver if target.startswith("ntfy:")]
+    yield from requests(session, turn, told, ok=True, suffix=suffix)
 
 
 def _answers(session: Session, turn: Turn, end: TurnCompleted | TurnFailed) -> Iterator[StreamEvents]:

@@ -18,6 +18,7 @@ from hermes_jobs.features.deliveries.channel import (
     PlaceholderSent,
 )
 from hermes_jobs.features.deliveries.events import (
+    NTFY_TOKEN,
     WEBHOOK_SECRET,
     DeliveryEvent,
     DeliveryFailed,
@@ -157,6 +158,12 @@ class DeliveryChannels:
                 return WebhookChannel(self._settings.secrets.get(WEBHOOK_SECRET), clock=self._clock)
             case "telegram":
                 return self._telegram()
+            case "ntfy":
+                from hermes_jobs.features.deliveries.channels.ntfy import NtfyChannel
+
+                return NtfyChannel(
+                    self._settings.serve, self._settings.secrets.get(NTFY_TOKEN), clock=self._clock
+                )
             case _:
                 assert_never(kind)
 

@@ -35,12 +35,14 @@ ROUNDS = 5  # attempts to read and write a file that another process writes to
 
 
 class RecordedWrite(msgspec.Struct, frozen=True):
-    """One write to the memory: its version, its event, when it was recorded, by which process."""
+    """One write to the memory: its version, its event, when it was recorded, by which process. `by`: the
+    person who asked for it, if one is named."""
 
     version: int
     event: MemoryEvent
     at: str
     worker: str
+    by: str = ""
 
 
 class MemoryPreview(msgspec.Struct, frozen=True):
@@ -107,8 +109,13 @@ class SyncedMemory(SyncedFolder):
     def writes(self) -> tuple[RecordedWrite, ...]:
         """All writes, in order."""
         return tuple(
-            # The memory's stream has no other events.
-            RecordedWrite(event.version, cast(MemoryEvent, event.event), event.recorded_at, event.meta.worker)
+            RecordedWrite(
+                event.version,
+                cast(MemoryEvent, event.event),  # the memory's stream has no other events
+                event.recorded_at,
+                event.meta.worker,
+                event.meta.by,
+            )
             for event in self._engine.log.read(STREAM)
         )
 

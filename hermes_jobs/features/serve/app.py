@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from hermes_jobs.errors import HermesJobsError, LogUnavailable
 from hermes_jobs.features.mcp.serve.part import PART as MCP
+from hermes_jobs.features.serve.feed import PING_SECONDS, SEND_SECONDS
 from hermes_jobs.features.serve.gate import Gate
 from hermes_jobs.features.serve.pages import PART as PAGES
 from hermes_jobs.features.serve.pages.frame import problem
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from hermes_jobs.features.serve.site import Part, Site
-
-PING_SECONDS = 15
 
 
 def parts() -> Sequence[Part]:
@@ -97,4 +96,4 @@ async def _events(request: Request) -> Response:
             if is_of_stream and (is_of_turn or "turn" not in wanted):
                 yield ServerSentEvent(site.redact(event_json(recorded).decode()), id=str(recorded.position))
 
-    return EventSourceResponse(chosen(), ping=PING_SECONDS)
+    return EventSourceResponse(chosen(), ping=PING_SECONDS, send_timeout=SEND_SECONDS)

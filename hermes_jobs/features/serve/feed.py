@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 
 WAIT_SECONDS = 1.0
+PING_SECONDS = 15
+SEND_SECONDS = 30  # a client that takes nothing for so long is cut off
 KEPT = (
     1_000  # events that a slow listener may be behind; it is cut off then, and comes again with its last id
 )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from hermes_jobs.features.serve.site import Part, Site
 
 OPEN = {"/healthz", "/readyz"}
+MAX_FILES = 100  # of a form; a message may have fewer, and says so
+MEGABYTE = 1_000_000
 SIGN_IN = "/sign-in"
 STATIC = "/static/"
 BODY_SECONDS = 30
+UPLOAD_SECONDS = 600  # twenty-odd megabytes from a phone
 STRANGERS_PER_MINUTE = 120
 SIGN_INS_PER_MINUTE = 10
 HEADERS = {
@@ -121,17 +124,21 @@ class Gate:
         is_browser = caller is None or bool(caller.csrf)
         if is_browser and not _is_own_origin(headers):
             return _refusal(403, "This request comes from another site.")
+        limit, seconds = part.max_body, BODY_SECONDS
+        if scope["path"].startswith(part.uploads) and _carries_files(headers):
+            limit += int(self._site.application.settings.attachments.turn_mb * MEGABYTE)
+            seconds = UPLOAD_SECONDS
         if self._reading[part] >= part.max_readers:
             return _refusal(503, "Too many requests at once: try again.")
         self._reading[part] += 1
         try:
-            body = await _body(receive, headers, part.max_body)
+            body = await _body(receive, headers, limit, seconds)
         finally:
             self._reading[part] -= 1
         if isinstance(body, Response):
             return body
-        if is_browser and not await _has_token(scope, state, body):
-            return _refusal(403, "This page is out of date: load it again.")
+        if is_browser and (refusal := await _read_form(scope, state, body)):
+            return refusal
         return _again(body)
 
     def _turn_away(self, scope: Scope, headers: Headers, *, browser: bool) -> Response:
@@ -157,7 +164,11 @@ def _is_own_origin(headers: Headers) -> bool:
     return origin.partition("://")[2].lower() == headers["host"].lower()
 
 
-async def _body(receive: Receive, headers: Headers, limit: int) -> bytes | Response:
+def _carries_files(headers: Headers) -> bool:
+    return headers.get("content-type", "").lower().startswith("multipart/form-data")
+
+
+async def _body(receive: Receive, headers: Headers, limit: int, seconds: float) -> bytes | Response:
     """The body, or the refusal of one that is too large or too slow."""
     too_large = _refusal(413, f"The body is larger than {limit:,} bytes.")
     length = headers.get("content-length", "")
@@ -165,7 +176,7 @@ async def _body(receive: Receive, headers: Headers, limit: int) -> bytes | Respo
         return too_large
     body, more = bytearray(), True
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             while more and len(body) <= limit:
                 message = await receive()
                 body += message.get("body", b"")
@@ -175,16 +186,17 @@ async def _body(receive: Receive, headers: Headers, limit: int) -> bytes | Respo
     return bytes(body) if len(body) <= limit else too_large
 
 
-async def _has_token(scope: Scope, state: dict[str, Any], body: bytes) -> bool:
-    """Whether the form, which is kept, carries its caller's token; a stranger has none."""
+async def _read_form(scope: Scope, state: dict[str, Any], body: bytes) -> Response | None:
+    """Keep the form in the state; the refusal of one without its caller's token. A stranger has none."""
     try:
-        state["form"] = await Request(scope, _again(body)).form(max_files=20, max_fields=200)
-    except HTTPException:  # it cannot be read
-        return False
+        state["form"] = await Request(scope, _again(body)).form(max_files=MAX_FILES, max_fields=200)
+    except MultiPartException as error:
+        return _refusal(400, f"The form cannot be read: {error.message}")
     caller: Caller | None = state["caller"]
-    return caller is None or hmac.compare_digest(
-        str(state["form"].get("csrf", "")).encode(), caller.csrf.encode()
-    )
+    token = str(state["form"].get("csrf", "")).encode()
+    if caller is not None and not hmac.compare_digest(token, caller.csrf.encode()):
+        return _refusal(403, "This page is out of date: load it again.")
+    return None
 
 
 def _again(body: bytes) -> Receive:

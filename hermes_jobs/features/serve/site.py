@@ -10,6 +10,7 @@ from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.turns import Turns
 from hermes_jobs.features.serve.feed import Feed
+from hermes_jobs.runtime.redis_live import channel_of
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -34,6 +35,7 @@ class Site:
         self.schedules = Schedules(application)
         self.memory = Memory(application)
         self.feed = Feed(application.log)
+        self.live = channel_of(application)
 
     def redact(self, text: str) -> str:
         """The text without secrets."""
@@ -54,3 +56,5 @@ class Part(NamedTuple):
     """The most bytes of a body."""
     max_readers: int = 64
     """The most bodies that are read at once."""
+    uploads: tuple[str, ...] = ()
+    """Paths below which forms may carry files besides: as many bytes as a message may have of them."""

@@ -173,9 +173,9 @@ class SkillCatalog:
         self._home.sync()
         return self._home.all_known()
 
-    def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Carry out a user's change of the home's skills. Raises `Rejected`."""
-        return self._home.change(change, cause)
+    def change(self, change: Decision, cause: str, *, by: str = "") -> DecisionResult:
+        """Carry out a user's change of the home's skills; `by` is who asks for it. Raises `Rejected`."""
+        return self._home.change(change, cause, by=by)
 
     def writing(self, write: SkillWriteRequest) -> Decision:
         """The change for an agent's request. Raises `Rejected` for a request that this host refuses."""
@@ -200,9 +200,9 @@ class SkillCatalog:
             path = write.request.path or MAIN_FILE
             raise Rejected(f"{path} of {write.name} cannot be written: {blocked}.", kind="skill_path")
 
-    def approve(self, name: str, number: int | None = None) -> DecisionResult:
+    def approve(self, name: str, number: int | None = None, *, by: str = "user") -> DecisionResult:
         """Approve a proposed write. Raises `Rejected`."""
-        return self._home.change(approve_proposal(self.past(name).name, number), "skills approve")
+        return self._home.change(approve_proposal(self.past(name).name, number, by), "skills approve")
 
     def allow(self, name: str) -> DecisionResult:
         """Make the newest write of a skill that the guard refused. Raises `Rejected`."""
@@ -239,17 +239,19 @@ class SkillCatalog:
         self._home.sync()
         return self._home.past(name)
 
-    def deny(self, name: str, number: int | None = None) -> DecisionResult:
+    def deny(self, name: str, number: int | None = None, *, by: str = "user") -> DecisionResult:
         """Deny a proposed write. Raises `Rejected`."""
-        return self._home.change(deny_proposal(self.past(name).name, number), "skills deny")
+        return self._home.change(deny_proposal(self.past(name).name, number, by), "skills deny")
 
-    def undo(self, name: str, to: int | None = None, *, also: Sequence[Decision] = ()) -> DecisionResult:
+    def undo(
+        self, name: str, to: int | None = None, *, also: Sequence[Decision] = (), by: str = ""
+    ) -> DecisionResult:
         """Undo the last write of a skill, or all since its version `to`, with the other events of the same
         append. Raises `Rejected`."""
         skill = self.past(name)
         if to is None:
             changes = [undo_writes(skill.name), *also]
-            return self._home.change(combine(changes, all_or_none=True), "skills undo")
+            return self._home.change(combine(changes, all_or_none=True), "skills undo", by=by)
         states = self.states(skill.name)
         if to >= len(states):
             raise Rejected(
@@ -258,7 +260,7 @@ class SkillCatalog:
                 hint=f"See `hermes-jobs skills log {name}`.",
             )
         changes = [restore_skill(skill.name, states[to]), *also]
-        return self._home.change(combine(changes, all_or_none=True), "skills undo")
+        return self._home.change(combine(changes, all_or_none=True), "skills undo", by=by)
 
     def sync(self) -> None:
         """Import users' edits, and write the files from the log. Raises `LogUnavailable`."""

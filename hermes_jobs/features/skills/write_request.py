@@ -116,7 +116,7 @@ def _affected_paths(skill: Skill, request: skills_events.SkillRequest) -> Set[st
             assert_never(request.action)
 
 
-def approve_proposal(name: str, number: int | None) -> Decision:
+def approve_proposal(name: str, number: int | None, by: str) -> Decision:
     """A change that approves a proposed write; `number` None: the only one. The change raises `Rejected`."""
 
     def change(load: StateLoader) -> DecisionResult:
@@ -131,7 +131,7 @@ def approve_proposal(name: str, number: int | None) -> Decision:
         write = SkillWriteRequest(
             name=name, request=proposal.request, author=proposal.author, evidence=proposal.evidence
         )
-        approved = skills_events.SkillApproved(name=name, proposal=proposal.version, by="user")
+        approved = skills_events.SkillApproved(name=name, proposal=proposal.version, by=by)
         event = event_for(skill, write)
         events = (approved,) if event is None else (approved, event)
         answer = _done(proposal.request.action, proposal.path)
@@ -156,13 +156,13 @@ def allow_write(write: SkillWriteRequest) -> Decision:
     return change
 
 
-def deny_proposal(name: str, number: int | None) -> Decision:
+def deny_proposal(name: str, number: int | None, by: str) -> Decision:
     """The change by which a user denies a proposed write."""
 
     def change(load: StateLoader) -> DecisionResult:
         skill: Skill = load(stream_of(name))
         proposal = _proposal(skill, number)
-        denied = skills_events.SkillDenied(name=name, proposal=proposal.version, by="user")
+        denied = skills_events.SkillDenied(name=name, proposal=proposal.version, by=by)
         return DecisionResult.of(skill.stream, denied, answer="denied")
 
     return change

@@ -10,6 +10,7 @@ from hermes_jobs.errors import KeyTaken
 from hermes_jobs.features.triggers.events import TriggerFired, TriggerPlan, stream_of
 from hermes_jobs.features.triggers.rules.commands import (
     SCOPE,
+    USER,
     AddTrigger,
     EditTrigger,
     FireTrigger,
@@ -117,14 +118,14 @@ def find_trigger(application: Application, name: str) -> str:
     return trigger(application, name).name
 
 
-def pause(application: Application, name: str) -> None:
+def pause(application: Application, name: str, *, by: str = USER) -> None:
     """Refuse firings. Raises `Rejected`, `unknown_trigger`."""
-    application.engine().change(PauseTrigger(name=name), "trigger pause")
+    application.engine().change(PauseTrigger(name=name, by=by), "trigger pause")
 
 
-def resume(application: Application, name: str) -> None:
+def resume(application: Application, name: str, *, by: str = USER) -> None:
     """Accept firings again. Raises `Rejected`, `unknown_trigger`."""
-    application.engine().change(ResumeTrigger(name=name), "trigger resume")
+    application.engine().change(ResumeTrigger(name=name, by=by), "trigger resume")
 
 
 def remove(application: Application, name: str) -> None:

@@ -22,7 +22,7 @@ def deliver_option(what: str) -> Callable[[F], F]:
         metavar="TARGET",
         type=NonEmpty(),
         multiple=True,
-        help=f"{what}: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT. Repeatable.",
+        help=f"{what}: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT, ntfy:TOPIC. Repeatable.",
     )
 
 

@@ -129,15 +129,16 @@ class CommandHandler:
         limits: tuple[Limit, ...] = (),
         durable: bool = True,
         turns_on: str = "",
+        by: str = "",
     ) -> DecisionResult:
-        """Decide and append, again after each conflict. `cause` is the causation in the events' metadata.
+        """Decide and append, again after each conflict. `cause` and `by` go into the events' metadata.
         Threads of this process write to the stream `turns_on` one after another, instead of running into
         conflicts.
 
         Raises `Rejected`, `StepLost`, `KeyTaken`, `OverBudget`, `LogUnavailable`.
         """
         with self._turns[hash(turns_on) % len(self._turns)] if turns_on else nullcontext():
-            return self._applied(change, cause, guard, limits, durable=durable)
+            return self._applied(change, cause, guard, limits, durable=durable, by=by)
 
     def _applied(
         self,
@@ -147,6 +148,7 @@ class CommandHandler:
         limits: tuple[Limit, ...],
         *,
         durable: bool,
+        by: str,
     ) -> DecisionResult:
         cache_reset = _CacheReset(self._repository)
         while True:
@@ -154,7 +156,7 @@ class CommandHandler:
             changed = change(load)
             if not changed.writes and guard is None:
                 return changed
-            meta = EventMeta(worker=self.worker, causation=cause)
+            meta = EventMeta(worker=self.worker, causation=cause, by=by)
             try:
                 self._append(
                     load.writes(changed),

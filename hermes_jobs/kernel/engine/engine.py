@@ -159,13 +159,13 @@ class Engine:
         """
         return self._command_handler.handle(stream, command, keys=keys)
 
-    def change(self, change: Decision, cause: str) -> DecisionResult:
-        """Apply a decision about streams that are not sessions; `cause` is the causation in the events'
+    def change(self, change: Decision, cause: str, *, by: str = "") -> DecisionResult:
+        """Apply a decision about streams that are not sessions; `cause` and `by` go into the events'
         metadata.
 
         Raises `Rejected`, `KeyTaken`, `LogUnavailable`.
         """
-        return self._command_handler.apply(change, cause)
+        return self._command_handler.apply(change, cause, by=by)
 
     def state(self, stream: str) -> StreamState:
         """The current state of any stream. Raises `Corrupt`, `LogUnavailable`."""

@@ -18,11 +18,16 @@ from hermes_jobs.kernel.turns.steps import Queue, Step
 
 
 class EventMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The author and cause of an event: `causation` and `correlation` are ids of steps, turns or commands."""
+    """The author and cause of an event: `causation` and `correlation` are ids of steps, turns or commands.
+
+    `by`: the person who asked for it, such as `web:anna`, where the event itself does not say so; empty for
+    one at the command line.
+    """
 
     worker: str
     causation: str | None = None
     correlation: str | None = None
+    by: str = ""
 
 
 class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -45,8 +45,6 @@ class WebhookChannel:
 
     def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Delivered:
         """Post the answer. Raises `DeliveryError`, `StepInterrupted`."""
-        from httpx2 import HTTPError, InvalidURL
-
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
         body = body_of(delivery.requested)
         sent_at = int(self._clock.now())
@@ -57,20 +55,7 @@ class WebhookChannel:
             "webhook-timestamp": str(sent_at),
             "webhook-signature": signature(self._key(), delivery.id, sent_at, body),
         }
-        try:
-            status, retry_after = waited_for(_post(address, headers, body), cancel, self._seconds)
-        except TimeoutError as error:
-            raise DeliveryError(f"{address} did not answer within {self._seconds:g} s.") from error
-        except InvalidURL as error:
-            raise DeliveryError(f"{address} is not a valid URL: {error}.", lasting=True) from error
-        except HTTPError as error:
-            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise DeliveryError(f"{address} cannot be reached ({what}).") from error
-        if not 200 <= status < 300:
-            wait = retry_after_seconds(retry_after, self._clock.now())
-            lasting = 300 <= status < 500 and status not in RETRYABLE_STATUSES
-            raise DeliveryError(f"{address} answered {status}.", lasting=lasting, retry_after=wait)
-        return Delivered(str(status))
+        return Delivered(str(post(address, headers, body, cancel, self._clock, seconds=self._seconds)))
 
     def _key(self) -> bytes:
         if not self._secret:
@@ -83,6 +68,28 @@ class WebhookChannel:
             return base64.b64decode(self._secret.removeprefix(_ENCODED), validate=True)
         except binascii.Error as error:
             raise DeliveryError(f"What follows {_ENCODED} in {SECRET} is not base64.") from error
+
+
+def post(
+    url: str, headers: dict[str, str], body: bytes, cancel: Cancel, clock: Clock, *, seconds: float = SECONDS
+) -> int:
+    """Post it; the status. Raises `DeliveryError`, `StepInterrupted`."""
+    from httpx2 import HTTPError, InvalidURL
+
+    try:
+        status, retry_after = waited_for(_post(url, headers, body), cancel, seconds)
+    except TimeoutError as error:
+        raise DeliveryError(f"{url} did not answer within {seconds:g} s.") from error
+    except InvalidURL as error:
+        raise DeliveryError(f"{url} is not a valid URL: {error}.", lasting=True) from error
+    except HTTPError as error:
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise DeliveryError(f"{url} cannot be reached ({what}).") from error
+    if not 200 <= status < 300:
+        wait = retry_after_seconds(retry_after, clock.now())
+        lasting = 300 <= status < 500 and status not in RETRYABLE_STATUSES
+        raise DeliveryError(f"{url} answered {status}.", lasting=lasting, retry_after=wait)
+    return status
 
 
 async def _post(url: str, headers: dict[str, str], body: bytes) -> tuple[int, str | None]:

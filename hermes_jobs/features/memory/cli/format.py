@@ -71,13 +71,13 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
 
     def what(write: RecordedWrite) -> str:
         mark = "(undone) " if write.version in undone else ""
-        return f"{mark}{_what(write)}{_forgotten_text(forgotten.get(write.version))}"
+        return f"{mark}{what_changed(write, forgotten)}"
 
     return Resource(
         (
             Column("N", lambda write: str(write.version), right=True),
             moment_column("WHEN", lambda write: write.at),
-            Column("BY", lambda write: write.event.author, rank=1),
+            Column("BY", lambda write: write.by or write.event.author, rank=1),
             Column("TARGET", lambda write: write.event.target, rank=2),
             Column("TURN", lambda write: (write.event.evidence and write.event.evidence.turn) or "", rank=3),
             Column("WHAT", what, is_main=True),
@@ -86,6 +86,11 @@ def memory_writes(undone: Collection[int], forgotten: Mapping[int, RecordedEvent
         lambda write: write_json(write, undone, forgotten),
         by_day=True,
     )
+
+
+def what_changed(write: RecordedWrite, forgotten: Mapping[int, RecordedEvent]) -> str:
+    """The change in words, with a note where its text was removed."""
+    return f"{_what(write)}{_forgotten_text(forgotten.get(write.version))}"
 
 
 def _forgotten_text(forgetting: RecordedEvent | None) -> str:
@@ -132,6 +137,7 @@ def write_json(
         "undone": write.version in undone,
         "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
+        "by": write.by or None,
         "observed": event.observed or None if isinstance(event, MemoryAdded | MemoryReplaced) else None,
         "observed_in": list(event.observed_in) if isinstance(event, MemoryAdded | MemoryReplaced) else [],
     }
@@ -249,7 +255,8 @@ class Provenance:
 
     def _lines(self, write: RecordedWrite) -> Iterator[str]:
         event, evidence = write.event, write.event.evidence
-        yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {AUTHORS[event.author]}"
+        author = write.by or AUTHORS[event.author]
+        yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {author}"
         if write.version in self._forgotten:
             yield f"     {removal_note(self._forgotten[write.version])}"
         if isinstance(event, MemoryReplaced):

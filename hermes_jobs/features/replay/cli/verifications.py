@@ -170,14 +170,16 @@ def removed_elsewhere(application: Application, entries: Sequence[Entry]) -> lis
     ]
 
 
-def undone_elsewhere(application: Application, review: str, kind: LearnedKind, name: str) -> list[Decision]:
+def undone_elsewhere(
+    application: Application, review: str, kind: LearnedKind, name: str, by: str = "user"
+) -> list[Decision]:
     """The decisions about a review's write that the same append undoes; no `review`:
     none."""
     from hermes_jobs.features.replay.rules import verification
     from hermes_jobs.features.replay.verifications import verifications_of
 
     experiments = verifications_of(application.engine(), review) if review else ()
-    return [verification.undone(experiment.stream, kind, name, "user") for experiment in experiments]
+    return [verification.undone(experiment.stream, kind, name, by) for experiment in experiments]
 
 
 def _take_back(application: Application, verification: VerificationView) -> Decision:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hermes_jobs.errors import HermesJobsError, LogUnavailable, Rejected
 from hermes_jobs.interfaces.html.render import Frame, render
+from hermes_jobs.text.figures import moment
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,6 +31,8 @@ PLACES = {
     "/triggers": "Triggers",
     "/inbox": "Inbox",
     "/memory": "Memory",
+    "/skills": "Skills",
+    "/reviews": "Reviews",
     "/usage": "Usage",
     "/queues": "Queues",
 }
@@ -60,11 +64,18 @@ def frame(request: Request, *, live: str = "", acts: str = "", **values: Any) ->
         "here": request.url.path,
         "csrf": "" if caller is None else caller.csrf,
         "who": "" if caller is None else caller.name,
+        "local": lambda at: _local(at, site_of(request).application.settings.zone),
         "live": live,
+        "position": getattr(request.state, "position", ""),
         "acts": acts,
         "has_workers": caller is None or site_of(request).application.workers.are_live(),
     }
     return Frame(TEMPLATES, {**around, **values})
+
+
+def _local(at: str, zone: tzinfo | None) -> str:
+    """A moment of the log in the home's zone."""
+    return moment(datetime.fromisoformat(at).astimezone(zone))
 
 
 def page(

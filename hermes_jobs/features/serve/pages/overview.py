@@ -1,12 +1,11 @@
-"""Triggers, the inbox, memory, usage, queues."""
+"""Triggers, the inbox, usage, queues."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries import api as deliveries
-from hermes_jobs.features.serve.pages.frame import Table, done, field, page, site_of
+from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.features.triggers import api as triggers
 from hermes_jobs.features.usage.tables.usage import SpendingKey, select_spending
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, age, queues_of, read_stats
@@ -15,8 +14,6 @@ from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from hermes_jobs.features.memory.events import MemoryTarget
 
 LISTED = 50
 WAYS: tuple[SpendingKey, ...] = ("day", "model", "session", "purpose")
@@ -32,7 +29,7 @@ def show_triggers(request: Request) -> Response:
 def change_trigger(request: Request) -> Response:
     """Pause or resume a trigger."""
     change = triggers.pause if field(request, "act") == "pause" else triggers.resume
-    change(site_of(request).application, request.path_params["name"])
+    change(site_of(request).application, request.path_params["name"], by=caller_of(request).name)
     return done("/triggers")
 
 
@@ -47,30 +44,6 @@ def mark_as_read(request: Request) -> Response:
     application = site_of(request).application
     deliveries.mark_as_read(application, [deliveries.delivery(application, request.path_params["delivery"])])
     return done("/inbox")
-
-
-def show_memory(request: Request) -> Response:
-    """What the agent remembers."""
-    return page(request, "memory.html", "Memory", entries=site_of(request).memory.entries())
-
-
-def change_memory(request: Request) -> Response:
-    """Add, replace or remove an entry. Raises `Rejected`."""
-    memory, text, old = site_of(request).memory, field(request, "text").strip(), field(request, "old")
-    target = field(request, "target")
-    if target not in {"user", "memory"}:
-        raise Rejected(f"{target!r} is no target of the memory.", kind="usage")
-    chosen = cast("MemoryTarget", target)
-    match field(request, "act"):
-        case "add":
-            memory.add(text, target=chosen)
-        case "replace":
-            memory.replace(old, text, target=chosen)
-        case "remove":
-            memory.remove(old, target=chosen)
-        case other:
-            raise Rejected(f"{other!r} cannot be done with the memory.", kind="usage")
-    return done("/memory")
 
 
 def show_usage(request: Request) -> Response:
@@ -98,8 +71,6 @@ ROUTES: Table = {
     ("POST", "/triggers/{name}"): change_trigger,
     ("GET", "/inbox"): show_inbox,
     ("POST", "/inbox/{delivery}"): mark_as_read,
-    ("GET", "/memory"): show_memory,
-    ("POST", "/memory"): change_memory,
     ("GET", "/usage"): show_usage,
     ("GET", "/queues"): show_queues,
 }

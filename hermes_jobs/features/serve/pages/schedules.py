@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.serve.pages.frame import Table, done, field, page, site_of
+from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from schedules.timing import upcoming, written
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def show(request: Request) -> Response:
 
 def act(request: Request) -> Response:
     """Pause, resume or run a schedule. Raises `Rejected`."""
-    site, schedule = site_of(request), request.path_params["schedule"]
+    site, schedule, by = site_of(request), request.path_params["schedule"], caller_of(request).name
     match field(request, "act"):
         case "pause":
-            site.schedules.pause(schedule)
+            site.schedules.pause(schedule, by=by)
         case "resume":
-            site.schedules.resume(schedule)
+            site.schedules.resume(schedule, by=by)
         case "run":
-            return done(f"/turns/{site.schedules.run(schedule).turn}")
+            return done(f"/turns/{site.schedules.run(schedule, by=by).turn}")
         case other:
             raise Rejected(f"{other!r} cannot be done with a schedule.", kind="usage")
     return done(f"/schedules/{schedule}")
@@ -65,7 +65,10 @@ def add(request: Request) -> Response:
     """Add the schedule that the preview showed."""
     site = site_of(request)
     added = site.schedules.add(
-        field(request, "when"), field(request, "task"), name=field(request, "name") or None
+        field(request, "when"),
+        field(request, "task"),
+        name=field(request, "name") or None,
+        by=caller_of(request).name,
     )
     return done(f"/schedules/{added.schedule}")
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from starlette.datastructures import UploadFile
+
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.attachments.api import MAX_NAME, File
+from hermes_jobs.features.serve.pages.files import files_of
 from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.features.serve.pages.waiting import waiting
+from hermes_jobs.interfaces.cli.output import one_line
+from hermes_jobs.interfaces.cli.turns.attached_files import composed
 from hermes_jobs.interfaces.html.render import prose
 
 if TYPE_CHECKING:
@@ -39,8 +46,13 @@ def show(request: Request) -> Response:
     turns = site.turns.list(session=session.session, limit=5)
     going = [turn for turn in turns if turn.status in {"queued", "running", "waiting"}]
     stream = site.application.views.session(session.session).stream
+    files = files_of(site, stream)
     said = [
-        (each, prose(site.redact(each.content)) if each.role != "tool" else site.redact(each.content)[:HEAD])
+        (
+            each,
+            prose(site.redact(each.content)) if each.role != "tool" else site.redact(each.content)[:HEAD],
+            files.get((each.turn, each.call or ""), ()) if each.role != "assistant" else (),
+        )
         for each in messages[-NEWEST:]
     ]
     title = session.title or session.preview or session.session
@@ -60,14 +72,19 @@ def show(request: Request) -> Response:
 
 
 def write(request: Request) -> Response:
-    """Send a text to a session, or begin one with it. Raises `Rejected`."""
+    """Send a text with its files to a session, or begin one with it. Raises `Rejected`."""
     site, session = site_of(request), request.path_params.get("session")
-    text = field(request, "text")
-    key = field(request, "key")
-    if not text.strip():
+    files = [
+        File(one_line(PurePath(each.filename or "file").name)[:MAX_NAME], each.file.read())
+        for each in request.state.form.getlist("file")
+        if isinstance(each, UploadFile) and (each.filename or each.size)
+    ]
+    text, attachments = composed(site.application.intake, field(request, "text").strip(), files)
+    if not text:
         raise Rejected("The text is empty. Nothing was sent.", kind="usage")
     by = caller_of(request).name
-    submitted = site.turns.submit(text, session=session, source=by, key=f"{by} {key}" if key else None)
+    deliver = site.settings.deliver
+    submitted = site.turns.submit(text, session=session, source=by, attachments=attachments, deliver=deliver)
     return done(f"/sessions/{site.turns.current(submitted).session}#end")
 
 

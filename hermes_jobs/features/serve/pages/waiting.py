@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.mcp.events import McpServerFailed
 from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.views.models import TurnView
 
 FAILED = 10
+PARKED = 20
 KINDS = {"+": "added", "-": "removed", "@": "hunk"}
 SCOPES = ("once", "session", "always")
 
@@ -126,8 +129,30 @@ def show(request: Request) -> Response:
     found = waiting(site)
     failed = site.turns.list(status="failed", limit=FAILED)
     runs = [each for each in site.schedules.list() if each.failures]
-    title = f"({found.count}) Waiting for you" if found.count else "Nothing waits for you"
-    return page(request, "waiting.html", title, live="all", found=found, failed=failed, runs=runs, back="/")
+    logins = _logins(site)
+    count = found.count + len(logins)
+    title = f"({count}) Waiting for you" if count else "Nothing waits for you"
+    parked = [each for each in site.turns.list(status="waiting", limit=PARKED) if each.waits_until]
+    return page(
+        request,
+        "waiting.html",
+        title,
+        live="all",
+        found=found,
+        logins=logins,
+        failed=failed,
+        runs=runs,
+        parked=parked,
+        back="/",
+    )
+
+
+def _logins(site: Site) -> Sequence[McpServerFailed]:
+    """The MCP servers that cannot be used without a login."""
+    log = site.application.log
+    newest = (log.read(head.stream, after=head.version - 1) for head in log.streams("mcp-"))
+    events = [recorded.event for batch in newest for recorded in batch[-1:]]
+    return [event for event in events if isinstance(event, McpServerFailed) and event.login]
 
 
 def decide(request: Request) -> Response:

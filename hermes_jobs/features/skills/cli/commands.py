@@ -138,13 +138,9 @@ def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
     Each further undo reverts the write before. --to restores any version of `skills log`, also one that was
     undone.
     """
-    from hermes_jobs.features.replay.cli.verifications import undone_elsewhere
+    from hermes_jobs.features.skills import api
 
-    library = context.application.skills
-    skill = library.past(name)
-    also = undone_elsewhere(context.application, skill.provisional, "skill", skill.name)
-    changed = library.undo(name, to, also=also)
-    _print_outcome(context, name, changed.answer.strip(), as_json=as_json)
+    _print_outcome(context, name, api.undo(context.application, name, to), as_json=as_json)
 
 
 @skills.command("scan", epilog=example("hermes-jobs skills scan ~/Downloads/pdf-tools"))

@@ -136,7 +136,8 @@ def use_fields(use: SkillUse) -> Sequence[tuple[str, str]]:
 
 
 class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a skill's log. `undone`: the entry that undid it. `is_update`: it was an update."""
+    """An entry of a skill's log. `undone`: the entry that undid it. `is_update`: it was an update. `by`: the
+    person who asked for it, if one is named."""
 
     version: int
     at: str
@@ -152,6 +153,7 @@ class WriteRow(msgspec.Struct, frozen=True, kw_only=True):
     proposal: int | None
     conflict: bool
     is_update: bool = False
+    by: str = ""
 
     @property
     def _installed(self) -> str:
@@ -201,7 +203,7 @@ SKILL_WRITES: Resource[WriteRow] = Resource(
     (
         Column("VERSION", lambda write: str(write.version), right=True),
         moment_column("WHEN", lambda write: write.at),
-        Column("BY", lambda write: write.author, rank=1),
+        Column("BY", lambda write: write.by or write.author, rank=1),
         Column("TURN", lambda write: write.turn or "", rank=2),
         Column("WHAT", WriteRow.description, is_main=True),
     ),
@@ -296,6 +298,7 @@ def _write(recorded: RecordedEvent, undone: int | None, *, is_update: bool) -> W
         proposal=getattr(event, "proposal", None),
         conflict=getattr(event, "conflict", False),
         is_update=is_update and isinstance(event, skills_events.SkillInstalled),
+        by=recorded.meta.by,
     )
 
 

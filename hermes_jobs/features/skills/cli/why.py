@@ -45,6 +45,7 @@ class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
     provisional: bool
     turns: tuple[EvidenceTurn, ...]
     tried_out: VerificationView | None
+    by: str = ""
 
 
 class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +97,7 @@ def _write(
         provisional=getattr(event, "provisional", False),
         turns=tuple(_turns(application, row, review)),
         tried_out=verifications.get(review or ""),
+        by=row.by,
     )
 
 
@@ -146,7 +148,7 @@ def print_why(reason: SkillWhy) -> None:
     )
     for write in reason.writes:
         click.echo()
-        author = AUTHORS.get(write.author, write.author)  # type: ignore[call-overload]
+        author = write.by or AUTHORS.get(write.author, write.author)  # type: ignore[call-overload]
         print_heading(f"{write.version}. {write.what}, {format_time(write.at)}, by {author}")
         if lines := [f"   {line}" for line in _lines(write)]:
             print_text("\n".join(lines))

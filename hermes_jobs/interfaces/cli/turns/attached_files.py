@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.output import one_line
-from hermes_jobs.interfaces.cli.turns.text import PIPED, STDIN
+from hermes_jobs.interfaces.cli.turns.text import MAX_BYTES, PIPED, STDIN, fenced
+from hermes_jobs.text.figures import file_size
 
 if TYPE_CHECKING:
-    from hermes_jobs.features.attachments.api import File
+    from hermes_jobs.features.attachments.api import File, Intake
     from hermes_jobs.kernel.turns.attachments import Attachment
 
 SNIFFED = 65_536
@@ -77,6 +79,28 @@ def text_of(text: str, attachments: Iterable[Attachment]) -> str:
     """The message's text; the names of what goes beside it where it has none."""
     names = ", ".join(attachment.file_name for attachment in attachments)
     return text or (f"[{names}]" if names else "")
+
+
+def composed(intake: Intake, text: str, files: Sequence[File]) -> tuple[str, tuple[Attachment, ...]]:
+    """The text with the text files among them, in fences; and the others as attachments.
+
+    Raises `Rejected`, kind `usage`, for a file that cannot be sent: nothing is stored then.
+    """
+    from hermes_jobs.features.attachments.api import is_text
+
+    texts = [file for file in files if file.content and is_text(file.content)]
+    size = sum(len(file.content) for file in texts)
+    if size > MAX_BYTES:
+        names = ", ".join(file.name for file in texts)
+        raise Rejected(
+            f"{names}: {file_size(size)} of text; a message may have {file_size(MAX_BYTES)}.",
+            kind="usage",
+            hint="Send a part of it.",
+        )
+    beside = [file for file in files if file not in texts]
+    attachments = intake.attach(beside) if beside else ()
+    parts = [text, *(fenced(file.name, file.content.decode()) for file in texts)]
+    return text_of("\n\n".join(filter(None, parts)), attachments), attachments
 
 
 @contextmanager
