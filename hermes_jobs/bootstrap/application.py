@@ -28,8 +28,6 @@ from hermes_jobs.text.scan import kept
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
-    from hermes_jobs.bootstrap.process_endings import ProcessEndings
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.bootstrap.turn_parts import SettingsOfTurns
     from hermes_jobs.bootstrap.workers import HomeWorkers
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.mcp.servers import Servers
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.memory_files import SyncedMemory
+    from hermes_jobs.features.memory.places import MemoryPlaces
     from hermes_jobs.features.memory.providers import Providers
     from hermes_jobs.features.memory.rules.memory import Limits
     from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from hermes_jobs.tools.check_command import CheckCommand
     from hermes_jobs.tools.own_functions import OwnTools
     from hermes_jobs.tools.path_policy import PathPolicy
+    from hermes_jobs.tools.process_endings import ProcessEndings
     from hermes_jobs.tools.toolbox import Toolbox
 
 logger = logging.getLogger(__name__)
@@ -288,7 +288,7 @@ class Application:
     @cached_property
     def process_endings(self) -> ProcessEndings:
         """Ends background processes whose session or turn has ended."""
-        from hermes_jobs.bootstrap.process_endings import ProcessEndings
+        from hermes_jobs.tools.process_endings import ProcessEndings
 
         return ProcessEndings(self.settings.paths.processes, lambda: self.processes, self.clock)
 
@@ -310,7 +310,7 @@ class Application:
     @cached_property
     def providers(self) -> Providers:
         """All memories, the built-in one first. Raises `Misconfigured` for an unknown provider."""
-        from hermes_jobs.bootstrap.memories import create_memory
+        from hermes_jobs.features.memory.parts import create_memory
 
         return create_memory(
             self.settings,
@@ -324,21 +324,21 @@ class Application:
     @property
     def memory_places(self) -> MemoryPlaces:
         """Where the memory's entries are: in prompts, recalled, or left out."""
-        from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+        from hermes_jobs.features.memory.places import MemoryPlaces
 
         return MemoryPlaces(self.settings.memory, self.memory, self.memory_limits, self.views, self.clock)
 
     @cached_property
     def skills(self) -> SkillCatalog:
         """The skills of the home, with their files, and those of the configured folders."""
-        from hermes_jobs.bootstrap.skills import create_skills
+        from hermes_jobs.features.skills.parts import create_skills
 
         return create_skills(self.settings, self.environ, self.engine("skills"))
 
     @cached_property
     def curator(self) -> Curator:
         """The curator of the skills: their inventory and use, and the proposals to merge or archive them."""
-        from hermes_jobs.bootstrap.skills import create_curator
+        from hermes_jobs.features.skills.parts import create_curator
 
         return create_curator(self.skills, self.log, self.views, self.clock, self.settings.zone)
 
@@ -541,21 +541,21 @@ class Application:
     @cached_property
     def contexts(self) -> BuiltIn | PluginContextEngines:
         """The context engines, which compress histories. Raises `Misconfigured` for an unknown engine."""
-        from hermes_jobs.bootstrap.contexts import create_context_engines
+        from hermes_jobs.features.compression.parts import create_context_engines
 
         return create_context_engines(self.settings, self.endpoints, self.log, self.clock)
 
     @cached_property
     def mcp(self) -> McpSessions:
         """The MCP servers, as configured."""
-        from hermes_jobs.bootstrap.mcp import create_mcp
+        from hermes_jobs.features.mcp.parts import create_mcp
 
         return create_mcp(self.settings, self.environ, self._deciding, self.mcp_connections, self.clock)
 
     @property
     def mcp_reader(self) -> McpReader:
         """Reads resources and prompts of the MCP servers, without a user to answer questions."""
-        from hermes_jobs.bootstrap.mcp import create_mcp_reader
+        from hermes_jobs.features.mcp.parts import create_mcp_reader
 
         return create_mcp_reader(self.settings, self.mcp.launches, self.mcp_connections, self.clock)
 
@@ -603,9 +603,9 @@ class Application:
 
     def agent_roles(self, workdir: str) -> Mapping[str, AgentRole]:
         """The kinds of sub-agents for work in that folder, by name."""
-        from hermes_jobs.bootstrap.agent_roles import agent_roles
+        from hermes_jobs.features.delegation.role_files import agent_roles
 
-        return agent_roles(self.settings, workdir)
+        return agent_roles(self.settings.paths.agents, self.settings.agents, workdir)
 
     def check_child_model(self, name: str) -> None:
         """Raise where a sub-agent with that model could not run."""

@@ -1,7 +1,8 @@
 """Which settings a part of the application is made of, read from the code that makes it.
 
-Only this package sees `Settings`: what it makes gets values. So a part depends on the fields that are named
-in the function that makes it, in the modules of this package from which that function gets what it calls, and
+Only this package and the modules `parts` of features see `Settings` when parts are made, which get values. So
+a part depends on the fields that are named in the function that makes it, in those modules from which that
+function gets what it calls, and
 in the properties of `Settings` that are named there; in the modules of the features' parts that it asks for;
 and on what the parts that it is given depend on. A name
 that means something else by chance costs a rebuild; none is missed.
@@ -79,11 +80,15 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _modules(code: CodeType) -> Iterator[ModuleType]:
-    """The modules of this package that the code imports from."""
-    for name in _names(code):
-        module = sys.modules.get(name)
-        if module is not None and name.startswith(f"{PACKAGE}."):
+    """The modules that make parts and that the code imports from."""
+    for name in filter(_makes_parts, _names(code)):
+        if (module := sys.modules.get(name)) is not None:
             yield module
+
+
+def _makes_parts(module: str) -> bool:
+    is_of_feature = module.startswith("hermes_jobs.features.") and module.endswith(".parts")
+    return is_of_feature or module.startswith(f"{PACKAGE}.")
 
 
 def _of_features(code: CodeType) -> Iterator[ModuleType]:
@@ -95,7 +100,7 @@ def _of_features(code: CodeType) -> Iterator[ModuleType]:
 
 
 def _in_module(module: ModuleType) -> frozenset[str]:
-    """The names in all functions of the module, and of the modules of this package that it uses."""
+    """The names in all functions of the module, and of those that make parts and that it uses."""
     found: dict[str, frozenset[str]] = {}
     waiting = [module]
     while waiting:
@@ -106,7 +111,7 @@ def _in_module(module: ModuleType) -> frozenset[str]:
         found[current.__name__] = frozenset(name for code in codes for name in _names(code))
         imported = {getattr(value, "__module__", None) for value in vars(current).values()}
         waiting += [used for code in codes for used in _modules(code)]
-        waiting += [sys.modules[name] for name in imported if name and name.startswith(f"{PACKAGE}.")]
+        waiting += [sys.modules[name] for name in imported if name and _makes_parts(name)]
     return frozenset().union(*found.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.agent_roles import agent_roles
+from hermes_jobs.features.delegation.role_files import agent_roles
 from hermes_jobs.features.delegation.roles import shown_to_model
 from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.kernel.engine.ports import NotYet
@@ -66,7 +66,7 @@ def _roles_of_children(settings: Settings, toolbox: Toolbox, session: Session) -
     opening = session.opening or Opening()
     if "delegate" not in toolbox.toolsets_on(opening.toolsets):
         return ""
-    return shown_to_model(agent_roles(settings, opening.workdir or ""))
+    return shown_to_model(agent_roles(settings.paths.agents, settings.agents, opening.workdir or ""))
 
 
 def _servers(

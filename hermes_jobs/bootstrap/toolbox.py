@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hermes_jobs.bootstrap.skills import granted_secrets
 from hermes_jobs.features.conditions.api import ConditionCommand, SeenStore
 from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS
 from hermes_jobs.features.snapshots.store import SnapshotStore
@@ -118,7 +117,7 @@ def _terminal(
     processes: BackgroundProcesses | None,
 ) -> TerminalOptions:
     variables = overlay(environ, settings.terminal.environment)
-    granted = granted_secrets(settings)
+    granted = settings.granted_secrets
     credentials = Credentials(
         paths=paths,
         visible=settings.terminal.sandbox_visible,

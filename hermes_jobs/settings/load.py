@@ -13,6 +13,7 @@ from hermes_jobs.errors import Misconfigured
 from hermes_jobs.features.mcp.config import secrets_named
 from hermes_jobs.llm.providers import Provider
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser, is_same_host
+from hermes_jobs.settings.env_file import known_secrets
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.removed_keys import removal_of, warning
@@ -98,6 +99,14 @@ class Settings(Configuration, frozen=True, kw_only=True):
         from zoneinfo import ZoneInfo
 
         return ZoneInfo(self.schedules.timezone)
+
+    @property
+    def granted_secrets(self) -> dict[str, str]:
+        """The secrets that the user grants to commands, by variable; never one that hermes-jobs uses
+        itself."""
+        names = [name for name in self.terminal.grant if name not in known_secrets()]
+        secrets = {name: self.secrets.get(name) for name in names}
+        return {name: value for name, value in secrets.items() if value}
 
     @property
     def main_model(self) -> Choice:

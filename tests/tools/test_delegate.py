@@ -194,7 +194,7 @@ def test_no_sub_agent_has_more_than_its_kind_and_the_delegating_agent(
 
 
 def test_toolsets_of_markdown_kinds_bind_as_written(tmp_path: Path) -> None:
-    from hermes_jobs.bootstrap.agent_roles import role_files
+    from hermes_jobs.features.delegation.role_files import role_files
 
     texts = {
         "empty": "toolsets: []",

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.bootstrap.process_endings import ProcessEndings
 from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.events import TurnFailed
@@ -19,6 +18,7 @@ from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
+from hermes_jobs.tools.process_endings import ProcessEndings
 from hermes_jobs.tools.sandbox import Layer, Mode, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
     from hermes_jobs.features.consolidation.rules import Consolidation
     from hermes_jobs.features.consolidation.tables import Unread
+    from hermes_jobs.features.memory.places import MemoryPlaces
     from hermes_jobs.features.memory.rules.observations import PortionTurn
     from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.ports import Clock, Ids

@@ -42,7 +42,7 @@ def provider(application: Application) -> Iterator[DoctorFinding]:
 
 def make(application: Application) -> MemoryProvider:
     """The configured provider, without a session. Raises `Misconfigured`, `Rejected`, or its own errors."""
-    from hermes_jobs.bootstrap.memories import factory_and_setup
+    from hermes_jobs.features.memory.parts import factory_and_setup
 
     name = application.settings.memory.provider
     if name is None:

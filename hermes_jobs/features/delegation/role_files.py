@@ -22,7 +22,7 @@ from hermes_jobs.features.skills.front_matter import split_front_matter
 from hermes_jobs.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings import Settings
+    from hermes_jobs.settings.sections import AgentRoleSettings
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +42,21 @@ _INHERITED = frozenset({"inherit", "sonnet", "opus", "haiku"})
 """Model names for Claude Code only: they select the delegating agent's model."""
 
 
-def agent_roles(settings: Settings, workdir: str = "") -> Mapping[str, AgentRole]:
-    """All kinds of sub-agents for work in that folder, by name; a broken file is left out with a warning."""
+def agent_roles(
+    home: Path, configured: Mapping[str, AgentRoleSettings], workdir: str = ""
+) -> Mapping[str, AgentRole]:
+    """All kinds of sub-agents for work in `workdir`, by name; a broken file is left out with a warning.
+
+    `home` is the folder of the user's own files, which `configured` ones replace.
+    """
     roles = dict(BUILT_IN)
     if workdir:
         for folder in PROJECT_FOLDERS:
             for name, role in role_files(Path(workdir), folder, is_project=True):
                 roles.setdefault(name, role)
-    home = settings.paths.agents
     roles.update(role_files(home.parent, home.name, is_project=False))
-    for name, configured in settings.agents.items():
-        roles[name] = AgentRole(**asdict(configured), origin="config.yaml")
+    for name, chosen in configured.items():
+        roles[name] = AgentRole(**asdict(chosen), origin="config.yaml")
     return roles
 
 

@@ -15,7 +15,6 @@ from hermes_jobs.features.skills.rules.skill import stream_of
 from hermes_jobs.features.skills.skill_folder import SkillFolder
 from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
 from hermes_jobs.kernel.engine.clock_and_ids import day_of
-from hermes_jobs.settings import known_secrets
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
 
 
-def granted_secrets(settings: Settings) -> dict[str, str]:
-    """The secrets that the user grants to commands, by variable; never one that hermes-jobs uses
-    itself."""
-    names = [name for name in settings.terminal.grant if name not in known_secrets()]
-    secrets = {name: settings.secrets.get(name) for name in names}
-    return {name: value for name, value in secrets.items() if value}
-
-
 def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
     """The variables that commands get, and the programs on their PATH; read on first use."""
 
@@ -44,7 +35,7 @@ def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:
         from hermes_jobs.tools.environment import filtered_environment, overlay
 
         inherited = overlay(environ, settings.terminal.environment)
-        return filtered_environment(inherited, settings.secrets.values) | granted_secrets(settings)
+        return filtered_environment(inherited, settings.secrets.values) | settings.granted_secrets
 
     return Available(
         has_variable=lambda name: name in variables(),

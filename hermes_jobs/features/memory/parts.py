@@ -26,7 +26,7 @@ from hermes_jobs.plugins.instances import TimeLimits
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from hermes_jobs.bootstrap.memory_places import MemoryPlaces
+    from hermes_jobs.features.memory.places import MemoryPlaces
     from hermes_jobs.kernel.engine.ports import Clock, Embedder
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
