@@ -14,7 +14,8 @@ from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
-from hermes_jobs.features.usage.tables.usage import Spending, SpendingKey, select_spending
+from hermes_jobs.features.usage.tables.usage import Spending, select_spending
+from hermes_jobs.features.usage.tables.usage import SpendingKey as SpendingKey  # noqa: PLC0414 - for callers
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.views.turn_json import TurnJson
 from hermes_jobs.settings import load
@@ -90,7 +91,10 @@ class Home:
     def usage(self, *, by: SpendingKey = "day", since: datetime | None = None) -> tuple[Spending, ...]:
         """Tokens and money of all model responses, in rows by day, session, model, purpose, schedule or
         root. `since`: an aware datetime."""
-        moment = None if since is None else iso(since.timestamp())
-        return self._application.views.read(
-            select_spending, by=by, since=moment, zone=self._application.settings.zone
-        )
+        return spending(self._application, by=by, since=since)
+
+
+def spending(application: Application, *, by: SpendingKey, since: datetime | None) -> tuple[Spending, ...]:
+    """See `Home.usage`."""
+    moment = None if since is None else iso(since.timestamp())
+    return application.views.read(select_spending, by=by, since=moment, zone=application.settings.zone)

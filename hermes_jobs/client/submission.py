@@ -44,6 +44,8 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     wants_title: bool = False
     attachments: tuple[Attachment, ...] = ()
     deliver: tuple[str, ...] = ()
+    account: str = ""
+    account_usd: float | None = None
 
 
 def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
@@ -69,6 +71,8 @@ def submission(application: Application, request: TurnRequest, settings: TurnSet
         wants_title=request.wants_title,
         attachments=request.attachments,
         deliver=request.deliver,
+        account=request.account,
+        account_usd=request.account_usd,
     )
 
 

@@ -144,9 +144,12 @@ class Turns:
         if_busy: BusyPolicy | None = None,
         deliver: Sequence[str] = (),
         attachments: Sequence[Attachment] = (),
+        account: str = "",
+        account_usd: float | None = None,
         runs_here: bool = False,
     ) -> Submitted:
         """Submit a text as `Home.send` does, without waiting. `attachments`: what the home has taken in.
+        `account`: what is charged for it besides, up to `account_usd` in all.
         `runs_here`: this process waits, and runs the turn where no worker can. Raises `Rejected`,
         `Misconfigured`, `LogUnavailable`."""
         application = self._application
@@ -174,6 +177,8 @@ class Turns:
             unattended=unattended,
             schema=_json_schema(schema),
             attachments=tuple(attachments),
+            account=account,
+            account_usd=account_usd,
             deliver=tuple(dict.fromkeys(parse_target(target).text for target in deliver)),
         )
         settings = self._settings(answering, runs_here=runs_here)

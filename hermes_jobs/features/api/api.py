@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from hermes_jobs.features.api.events import ApiKeyAdded
-    from hermes_jobs.features.serve.api import Caller, Site
+    from hermes_jobs.features.serve.api import Caller, Part, Site
 
 
 def identify_by_key(site: Site, connection: HTTPConnection, scope: Scope) -> Caller | None:
@@ -27,5 +27,11 @@ def identify_by_key(site: Site, connection: HTTPConnection, scope: Scope) -> Cal
 
 def key_of(site: Site, connection: HTTPConnection) -> ApiKeyAdded | None:
     """The key in force that the request carries: `Authorization: Bearer hj-…`."""
-    kind, _, text = connection.headers.get("authorization", "").partition(" ")
-    return keys.recognised(site.application, text.strip()) if kind.lower() == "bearer" else None
+    return keys.of_header(site.application, connection.headers)
+
+
+def part() -> Part:
+    """The part of the site for programs."""
+    from hermes_jobs.features.api.part import PART
+
+    return PART

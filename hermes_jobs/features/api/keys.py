@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -58,6 +58,12 @@ def revoke(application: Application, name: str) -> None:
 def keys(application: Application) -> tuple[KeyView, ...]:
     """The keys in force, in the order in which they were added."""
     return tuple(_view(application, key) for key in _state(application).keys.values())
+
+
+def of_header(application: Application, headers: Mapping[str, str]) -> e.ApiKeyAdded | None:
+    """The key in force that a request carries: `Authorization: Bearer hj-…`."""
+    kind, _, text = headers.get("authorization", "").partition(" ")
+    return recognised(application, text.strip()) if kind.lower() == "bearer" else None
 
 
 def recognised(application: Application, text: str) -> e.ApiKeyAdded | None:

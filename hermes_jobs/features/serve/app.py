@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hermes_jobs.errors import HermesJobsError, LogUnavailable
+from hermes_jobs.features.api.api import part
 from hermes_jobs.features.mcp.serve.part import PART as MCP
 from hermes_jobs.features.serve.feed import PING_SECONDS, SEND_SECONDS
 from hermes_jobs.features.serve.gate import Gate
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def parts() -> Sequence[Part]:
     """The parts of the site."""
-    return (PAGES, HOOKS, MCP)
+    return (PAGES, HOOKS, MCP, part())
 
 
 def make_app(site: Site) -> ASGIApp:

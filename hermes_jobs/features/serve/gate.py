@@ -14,6 +14,8 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from hermes_jobs.errors import LogUnavailable
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -42,6 +44,14 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+class Refusal(PlainTextResponse):
+    """What a request is told that is not let in; a part may say it in its own form."""
+
+    def __init__(self, said: str, status: int) -> None:
+        super().__init__(f"{said}\n", status)
+        self.said = said
 
 
 class Rate:
@@ -90,6 +100,8 @@ class Gate:
 
         state = scope.setdefault("state", {})
         answer = await self._admit(scope, state, receive)
+        if isinstance(answer, Refusal) and (refuse := self._part(scope["path"]).refuse) is not None:
+            answer = refuse(answer.status_code, answer.said)
         if isinstance(answer, Response):
             await answer(scope, receive, send_safely)
         else:
@@ -102,8 +114,11 @@ class Gate:
             return receive
         if headers.get("host", "").lower() not in self._hosts:
             return _refusal(421, "This host is not served here: see serve.allowed_hosts.")
-        part = next(part for prefix, part in self._parts if path.startswith(prefix))
-        caller = part.identify(self._site, HTTPConnection(scope))
+        part = self._part(path)
+        try:
+            caller = await asyncio.to_thread(part.identify, self._site, HTTPConnection(scope))
+        except LogUnavailable:
+            return _refusal(503, "The log cannot be reached: try again.")
         state["caller"] = caller
         is_open = path == SIGN_IN or path.startswith(STATIC)
         changes = scope["method"] not in {"GET", "HEAD", "OPTIONS"}
@@ -114,6 +129,10 @@ class Gate:
         if path == SIGN_IN and (changes or scope["query_string"]) and not self._sign_ins.allows():
             return _refusal(429, "Too many sign-ins: wait a minute.")
         return await self._admit_change(scope, state, receive, part) if changes else receive
+
+    def _part(self, path: str) -> Part:
+        """The part whose prefix is the longest that the path begins with."""
+        return next(part for prefix, part in self._parts if path.startswith(prefix))
 
     async def _admit_change(
         self, scope: Scope, state: dict[str, Any], receive: Receive, part: Part
@@ -139,7 +158,7 @@ class Gate:
             return body
         if is_browser and (refusal := await _read_form(scope, state, body)):
             return refusal
-        return _again(body)
+        return _again(body, receive)
 
     def _turn_away(self, scope: Scope, headers: Headers, *, browser: bool) -> Response:
         if not self._strangers.allows():
@@ -152,8 +171,8 @@ class Gate:
         return refused
 
 
-def _refusal(status: int, text: str) -> Response:
-    return PlainTextResponse(f"{text}\n", status)
+def _refusal(status: int, text: str) -> Refusal:
+    return Refusal(text, status)
 
 
 def _is_own_origin(headers: Headers) -> bool:
@@ -199,13 +218,15 @@ async def _read_form(scope: Scope, state: dict[str, Any], body: bytes) -> Respon
     return None
 
 
-def _again(body: bytes) -> Receive:
-    """A body that was read, once more."""
+def _again(body: bytes, then: Receive | None = None) -> Receive:
+    """A body that was read, once more; `then` says when the client goes away."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
         if messages:
             return messages.pop()
+        if then is not None:
+            return await then()
         await asyncio.Event().wait()  # the server ends the task when the client goes away
         return {"type": "http.disconnect"}
 

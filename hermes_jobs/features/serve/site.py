@@ -14,6 +14,7 @@ from hermes_jobs.runtime.redis_live import channel_of
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
+    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from hermes_jobs.bootstrap import Application
@@ -54,6 +55,8 @@ class Part(NamedTuple):
     identify: Callable[[Site, HTTPConnection], Caller | None]
     max_body: int = 1024 * 1024
     """The most bytes of a body."""
+    refuse: Callable[[int, str], Response] | None = None
+    """How a status and a sentence of the gate are said; None: in plain text."""
     max_readers: int = 64
     """The most bodies that are read at once."""
     uploads: tuple[str, ...] = ()

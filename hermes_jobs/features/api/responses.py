@@ -1,0 +1,208 @@
+"""`/v1/responses`: a turn in the form of OpenAI's Responses, also in the background."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from hermes_jobs.errors import Rejected
+from hermes_jobs.features.api import asking, pieces
+from hermes_jobs.features.api.choosing import HEADER, Chosen, choose, continued
+from hermes_jobs.features.api.prompts import (
+    Prompt,
+    RequestMessage,
+    ResponseFormat,
+    Settings,
+    prompt_of,
+    refuse_tools,
+    schema_of,
+)
+from hermes_jobs.features.api.response_json import (
+    BLOCK,
+    PREFIX,
+    READ_LATER,
+    Asked,
+    ResponseEvent,
+    ResponseJson,
+    ResponseWriter,
+    behind,
+    response_json,
+)
+from hermes_jobs.features.api.streams import event_stream
+from hermes_jobs.features.api.wire import Call, Operation, json_answer
+from hermes_jobs.kernel.views.turn_json import ListedTurnJson, listed_turn_json
+
+if TYPE_CHECKING:
+    from hermes_jobs.kernel.engine.engine import Submitted
+
+ENDS = {"completed": "response.completed", "failed": "response.failed"}
+
+
+class TextOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The form of the answer."""
+
+    format: ResponseFormat | None = None
+
+
+class ResponsesRequest(Settings, frozen=True, kw_only=True):
+    """A text, or a conversation whose last message is answered."""
+
+    input: str | Annotated[tuple[RequestMessage, ...], Meta(min_length=1)]
+    instructions: str | None = None
+    previous_response_id: Annotated[str, Meta(max_length=200)] | None = None
+    background: bool | None = None
+    text: TextOptions | None = None
+
+
+class GetResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """How a response is read. `starting_after`: the last number that the client has."""
+
+    stream: bool = False
+    starting_after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+
+
+async def create(call: Call, asked: ResponsesRequest) -> Response:
+    """Answer the input: at once, as a stream, or in the background. Raises `Rejected`."""
+    submitted = await run_in_threadpool(_submitted, call, asked)
+    headers = {HEADER: (await run_in_threadpool(_listed, call, submitted)).session}
+    facts = Asked(asked.previous_response_id, bool(asked.background))
+    if asked.stream:
+        return event_stream(call, _events(call, submitted, -1, facts), headers)
+    writer = ResponseWriter(submitted.turn)
+    if asked.background:
+        await run_in_threadpool(_write_backlog, call, submitted, writer)
+    else:
+        async for piece in pieces.pieces(call.site, submitted):
+            _ = list(writer.take(piece))
+            if writer.waiting and isinstance(piece, pieces.Waits):
+                break
+    turn = await run_in_threadpool(_listed, call, submitted)
+    return json_answer(call.site, response_json(turn, writer, facts), headers=headers)
+
+
+async def get(call: Call, asked: GetResponse) -> Response:
+    """A response as it is now, or the rest of its stream. Raises `Rejected`."""
+    submitted = await run_in_threadpool(_found, call)
+    if asked.stream:
+        after = -1 if asked.starting_after is None else asked.starting_after
+        return event_stream(call, _events(call, submitted, after, READ_LATER))
+    return json_answer(call.site, await run_in_threadpool(_as_it_is, call, submitted))
+
+
+def cancel(call: Call) -> ResponseJson:
+    """Cancel the turn, unless it has ended. Raises `Rejected`."""
+    submitted = call.turn(_turn_of(call.path["response"]), "manage")
+    try:
+        call.site.turns.cancel(submitted.turn, by=call.by)
+    except Rejected as refused:
+        if refused.kind != "already_ended":
+            raise
+    return _as_it_is(call, submitted)
+
+
+def _submitted(call: Call, asked: ResponsesRequest) -> Submitted:
+    """The turn: that of an earlier request with the same `Idempotency-Key`, or a new one."""
+    refuse_tools(asked)
+    said = asked.input
+    messages = (RequestMessage(role="user", content=said),) if isinstance(said, str) else said
+    prompt, schema = prompt_of(messages), schema_of(asked.text.format if asked.text is not None else None)
+    if (earlier := asking.joined(call, prompt)) is not None:
+        return earlier
+    system = "\n\n".join(filter(None, (asked.instructions, prompt.system)))
+    prompt = prompt._replace(system=system)
+    chosen = _chosen(call, prompt, asked)
+    waits = not asked.background
+    return asking.ask(call, prompt, chosen, model=asked.model, schema=schema, waits=waits)
+
+
+def _chosen(call: Call, prompt: Prompt, asked: ResponsesRequest) -> Chosen:
+    if asked.previous_response_id is None:
+        return choose(call, prompt, asked.user)
+    return Chosen(continued(call, _turn_of(asked.previous_response_id)), begins=False, system=None)
+
+
+def _found(call: Call) -> Submitted:
+    return call.turn(_turn_of(call.path["response"]))
+
+
+def _turn_of(response: str) -> str:
+    """The turn with that id of a response. Raises `Rejected`."""
+    if not response.startswith(PREFIX):
+        raise Rejected(f"There is no response {response!r}.", kind="unknown_response")
+    return response.removeprefix(PREFIX)
+
+
+def _listed(call: Call, submitted: Submitted) -> ListedTurnJson:
+    return listed_turn_json(call.site.application.views.turn(submitted.turn))
+
+
+def _as_it_is(call: Call, submitted: Submitted) -> ResponseJson:
+    writer = ResponseWriter(submitted.turn)
+    _write_backlog(call, submitted, writer)
+    return response_json(_listed(call, submitted), writer)
+
+
+def _write_backlog(call: Call, submitted: Submitted, writer: ResponseWriter) -> None:
+    reader = pieces.TurnReader(submitted.turn)
+    for piece in reader.backlog(each.event for each in call.site.application.log.read(submitted.stream)):
+        _ = list(writer.take(piece))
+
+
+async def _events(
+    call: Call, submitted: Submitted, after: int, facts: Asked
+) -> AsyncIterator[tuple[str, Any]]:
+    """The events of the response behind the number `after`."""
+    writer = ResponseWriter(submitted.turn)
+    turn = await run_in_threadpool(_listed, call, submitted)
+    begun = msgspec.structs.replace(turn, status="running", error=None)
+    for number, kind in enumerate(("response.created", "response.in_progress")):
+        if number > after:
+            response = response_json(begun, writer, facts)
+            yield kind, ResponseEvent(type=kind, sequence_number=number, response=response)
+    async for piece in pieces.pieces(call.site, submitted):
+        for event in writer.take(piece):
+            if (left := behind(event, after)) is not None:
+                yield event.type, left
+        if isinstance(piece, pieces.Ended):
+            turn = await run_in_threadpool(_listed, call, submitted)
+            response = response_json(turn, writer, facts)
+            kind = ENDS.get(response.status, "response.incomplete")
+            number = piece.block * BLOCK + 1
+            if number > after:
+                yield kind, ResponseEvent(type=kind, sequence_number=number, response=response)
+
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/v1/responses",
+        "Answer the input: at once, as a stream, or in the background.",
+        create,
+        ResponseJson,
+        ResponsesRequest,
+        ("chat",),
+    ),
+    Operation(
+        "GET",
+        "/v1/responses/{response}",
+        "A response as it is now, or the rest of its stream.",
+        get,
+        ResponseJson,
+        GetResponse,
+        ("chat", "read"),
+    ),
+    Operation(
+        "POST",
+        "/v1/responses/{response}/cancel",
+        "Cancel a response that has not ended.",
+        cancel,
+        ResponseJson,
+        None,
+        ("chat",),
+    ),
+)
