@@ -134,11 +134,11 @@ async def perform(operation: Operation, call: Call) -> Response:
 async def _read(operation: Operation, request: Request) -> msgspec.Struct:
     """The body, or the query. Raises `Rejected`."""
     assert operation.takes is not None
-    kind = described(operation.takes)
+    kind = operation.takes
     try:
         if operation.method == "GET":
-            return msgspec.convert(dict(request.query_params), kind, strict=False)
-        return msgspec.json.decode(await request.body() or b"{}", type=kind)
+            return msgspec.convert(dict(request.query_params), described(kind), strict=False)
+        return msgspec.json.decode(await request.body() or b"{}", type=described(kind))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise Rejected(f"The request cannot be read: {error}.", kind="usage") from None
 
