@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from signal import SIGKILL
 from typing import Any
 
 import acp
@@ -15,7 +16,7 @@ from acp import schema as s
 from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
 from tests.home import Home
-from tests.model_script import Answer, AskedCall, Rule, Script
+from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 
 pytestmark = pytest.mark.slow
@@ -29,6 +30,7 @@ SCRIPT = Script(
         Rule("Clean", (Answer(tool_calls=(CLEAN,)), Answer(text="Cleaned."))),
         Rule("Ask", (Answer(tool_calls=(ASK,)), Answer(text="It is blue."))),
         Rule("Picture", (Answer(text="A picture."),)),
+        Rule("Slow", (Hold(first="I begin"),)),
     )
 )
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -43,12 +45,23 @@ class Editor:
         self.answer: Callable[[dict[str, str]], str | None] = lambda options: None
         self.is_asked = asyncio.Event()
         self.never = asyncio.Event()
+        self.awaited = ""
+        self.is_said = asyncio.Event()
 
     def on_connect(self, conn: Any) -> None:
         """Nothing to keep."""
 
     async def session_update(self, session_id: str, update: Any, **_others: Any) -> None:
         self.updates.append(update)
+        if self.awaited and self.awaited in self.text:
+            self.is_said.set()
+
+    async def wait_for(self, text: str) -> None:
+        """Until the agent has said that."""
+        self.awaited = text
+        if text not in self.text:
+            await self.is_said.wait()
+        self.is_said.clear()
 
     async def request_permission(
         self, session_id: str, tool_call: Any, options: list[Any], **_others: Any
@@ -71,8 +84,8 @@ class Editor:
 
 
 @asynccontextmanager
-async def connected(home: Home, editor: Editor) -> AsyncIterator[Any]:
-    """A connection to a process of its own, which ends when its input does."""
+async def connected(home: Home, editor: Editor, *, is_killed: bool = False) -> AsyncIterator[Any]:
+    """A connection to a process of its own, which ends when its input does, or is killed."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "hermes_jobs", "acp"),
         env=home.environ,
@@ -89,10 +102,12 @@ async def connected(home: Home, editor: Editor) -> AsyncIterator[Any]:
         )
         assert started.agent_capabilities.load_session
         yield connection
+        if is_killed:
+            process.kill()
         await connection.close()
         assert process.stdin is not None
         process.stdin.close()
-        assert await process.wait() == 0
+        assert await process.wait() == (-SIGKILL if is_killed else 0)
     finally:
         if process.returncode is None:
             process.kill()
@@ -179,3 +194,32 @@ async def _in_another_one(home: Home, session: str) -> None:
         assert editor.text.endswith("A picture.")
         with pytest.raises(acp.RequestError):
             await agent.load_session(cwd=str(home.work), session_id="nosuch", mcp_servers=[])
+
+
+def test_a_turn_whose_process_was_killed_goes_on_where_its_session_is_loaded(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(SCRIPT)
+
+    async def begun() -> str:
+        editor = Editor()
+        async with connected(home, editor, is_killed=True) as agent:
+            session = (await agent.new_session(cwd=str(home.work), mcp_servers=[])).session_id
+            prompting = asyncio.create_task(agent.prompt(session_id=session, prompt=said("Slow")))
+            await editor.wait_for("I begin")
+        with suppress(Exception):  # the connection was lost
+            await prompting
+        return str(session)
+
+    async def loaded(session: str) -> None:
+        editor = Editor()
+        async with connected(home, editor) as agent:
+            await agent.load_session(cwd=str(home.work), session_id=session, mcp_servers=[])
+            model_server.release()
+            await editor.wait_for("Released.")
+
+    session = asyncio.run(begun())
+    asyncio.run(loaded(session))
+    with home.open_log() as log:
+        ended = [fact for fact in facts_of(log) if isinstance(fact, e.TurnCompleted)]
+    assert [fact.answer for fact in ended] == ["I beginReleased."]
