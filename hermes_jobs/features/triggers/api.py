@@ -48,6 +48,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.log.log import KeyRow
 
 
@@ -62,14 +63,21 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fire(
-    application: Application, name: str, payload: str = "", *, key: str = "", at_once: bool = False
+    application: Application,
+    name: str,
+    payload: str = "",
+    *,
+    key: str = "",
+    at_once: bool = False,
+    engine: Engine | None = None,
 ) -> Fired:
     """Fire a trigger: its task starts as a turn, with the payload as untrusted text.
 
-    A `key` starts it once, from any number of processes. `at_once`: without its debounce. Raises `Rejected`:
-    `unknown_trigger`, `paused`, `session_ended`.
+    A `key` starts it once, from any number of processes. `at_once`: without its debounce. `engine`: of who
+    fires often, as it remembers the trigger; None: a new one. Raises `Rejected`: `unknown_trigger`, `paused`,
+    `session_ended`.
     """
-    ids, engine = application.ids.name, application.engine()
+    ids, engine = application.ids.name, engine or application.engine()
     act = FireTrigger(
         name=name,
         now=application.clock.now(),

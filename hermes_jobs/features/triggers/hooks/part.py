@@ -42,6 +42,7 @@ class _Hooks:
 
     def __init__(self, site: Site) -> None:
         self._application = site.application
+        self._engine = site.application.engine()
         self._recording = asyncio.Lock()
 
     async def __call__(self, request: Request) -> Response:
@@ -83,7 +84,8 @@ class _Hooks:
         if not payload.is_wanted(hook):
             return 200, {"turn": None, "reason": "The filters of this hook leave it out."}
         unique = f"hook {delivery}" if delivery else ""
-        fired = api.fire(self._application, name, payload.input_of(plan.text), key=unique)
+        text = payload.input_of(plan.text)
+        fired = api.fire(self._application, name, text, key=unique, engine=self._engine)
         return 202, {"turn": fired.turn, "starts_at": iso(fired.due), "repeated": not fired.is_new}
 
 
