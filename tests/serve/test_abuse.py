@@ -137,6 +137,7 @@ def test_html_in_every_field_stays_text(home: Home, model_server: ModelServer) -
         ):
             answer = client.get(path)
             assert answer.status_code == 200, path
+            assert "Signed in as <code>web:" in answer.text, path
             _assert_is_text(answer.text)
 
 
