@@ -149,6 +149,7 @@ def test_a_key_spends_no_more_than_its_budget(priced: Door) -> None:
         assert statuses[0] == 200
         assert statuses[-1] == 429, statuses
         assert error_of(answers[-1])["code"] == "insufficient_quota"
+        assert "another key" in error_of(answers[-1])["message"]
     (poor,) = [each for each in door.home.run("keys", "list", "--json").json if each["key"] == "poor"]
     assert 0 < poor["spent_usd"] <= 0.02
     with door.http() as http:

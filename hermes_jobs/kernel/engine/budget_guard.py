@@ -20,6 +20,7 @@ from hermes_jobs.kernel.engine.ports import Clock, ModelRequest, Pricing, Spendi
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.accounts import NANO, Amount, Limit, OverBudget, usd_limits
 from hermes_jobs.kernel.streams.budgets import (
+    ACCOUNT_BUDGET,
     DAY,
     OWN_BUDGET,
     WARNING_SCOPE,
@@ -277,6 +278,8 @@ def _exhausted(
     hint = f"Raise {limit.setting}, then continue with `hermes-jobs turns continue`."
     if limit.setting == OWN_BUDGET:
         hint = "Give it more: `hermes-jobs turns continue ID --budget USD`."
+    elif limit.setting == ACCOUNT_BUDGET:
+        hint = "The next month has a new one; or send it with another key: `hermes-jobs keys list`."
     elif limit.setting in of_turn:
         variable = f"HERMES_JOBS_{limit.setting.replace('.', '__').upper()}"
         hint = (
