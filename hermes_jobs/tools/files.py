@@ -76,10 +76,10 @@ class Files:
         reads, writes = self._guard(writes=False), self._guard(writes=True)
         paths = self._paths
         editing = PathRules(paths, "edit", writes=True)
-        writing = tool(toolset="files", effect="write", writes=_path, guard=writes, rules=editing)
+        writing = tool(toolset="files", effect="write", writes=path_of, guard=writes, rules=editing)
         reading = PathRules(paths, "read", writes=False)
         return (
-            tool(toolset="files", effect="read", reads=_path, guard=reads, rules=reading)(self.read_file),
+            tool(toolset="files", effect="read", reads=path_of, guard=reads, rules=reading)(self.read_file),
             writing(self.write_file),
             writing(self.patch_file),
         )
@@ -108,7 +108,7 @@ class Files:
         check_workdir(context.workdir)
         real = self._paths.to_read(self._kept_file(path, context.workdir) or path, context.workdir)
         self._paths.check_approved(real, context, writes=False)
-        with os.fdopen(_opened(path, real), "rb") as file:
+        with os.fdopen(opened_file(path, real), "rb") as file:
             if self._documents is not None and has_media(file):
                 wanted = Wanted(pages, as_images, page_room(context))
                 return read_media(file, path, wanted, self._documents, cancel)
@@ -161,7 +161,7 @@ class Files:
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
-        with os.fdopen(_opened(path, real), "rb") as file:
+        with os.fdopen(opened_file(path, real), "rb") as file:
             expected = os.fstat(file.fileno())
             if expected.st_size > MAX_PATCHED_BYTES:
                 raise ToolFailed(f"{path} is too large to be patched: {expected.st_size:,} bytes. Use `sed`.")
@@ -260,11 +260,12 @@ class PathRules(CallRules):
         return self._paths.verdict(arguments["path"], context, writes=self._writes).decision != "allow"
 
 
-def _path(arguments: Arguments) -> tuple[str, ...]:
+def path_of(arguments: Arguments) -> tuple[str, ...]:
+    """The path that a call names."""
     return (arguments["path"],)
 
 
-def _opened(path: str, real: str) -> int:
+def opened_file(path: str, real: str) -> int:
     """The descriptor of the regular file at a checked path. Raises `ToolFailed`."""
     try:
         descriptor = open_verified(real)
@@ -320,7 +321,7 @@ def _names(folder: str) -> list[str] | None:
 def _has_crlf(real: str) -> bool:
     """Whether the lines at the beginning of that file end with CRLF; false where it cannot be read."""
     try:
-        with os.fdopen(_opened(real, real), "rb") as file:
+        with os.fdopen(opened_file(real, real), "rb") as file:
             head = file.read(CRLF_BYTES)
     except (OSError, ToolFailed):
         return False

@@ -218,6 +218,7 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("turns show LOOKED -n 1"),
     Row("turns show LOOKED --html turn.html", out=""),
     Row("turns show LOOKED --html turn.html --json", 2, out=""),
+    Row("turns show LOOKED --save saved", 1, out=""),
     Row("turns show nosuch", 2, out=""),
     Row("turns show LOOKED --full"),
     Row("turns show LOOKED --prompt --json", shape=shapes.PROMPT),

@@ -13,7 +13,11 @@ from hermes_jobs.features.deliveries.events import (
 )
 from hermes_jobs.features.gateway import events as gateway_events
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.turns.attachments import Attachment
 
+FILE = Attachment(
+    digest="ef" * 32, media_type="text/plain", size=2_048, file_name="report.csv", text="ef" * 32
+)
 EXAMPLES: tuple[e.Event, ...] = (
     DeliveryRequested(
         delivery="dt1x0x0",
@@ -37,6 +41,7 @@ EXAMPLES: tuple[e.Event, ...] = (
             labels=("Once", "No"),
             takes_text=True,
         ),
+        attachments=(FILE,),
     ),
     DeliveryPlaced(delivery="dt1x0x0", part=1, receipt="17"),
     DeliverySent(delivery="dt1x0x0", attempt=2, receipt="17", revised=True),

@@ -323,6 +323,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         diff="--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,1 @@\n-«a»\n-b\n+c",
         protected=True,
     ),
+    e.FilesDelivered(turn="t1", call="t1-1-0", attachments=(PICTURE,)),
     e.FilesRestored(turn="t1", by="user", files=(CHANGE,), host="desk", forced=True, undo=True),
     e.ApprovalRequested(
         turn="t1", call="t1-1-0", digest="ab" * 32, rule="rm -r", expires_at=1_800_000_000.25, offer=OFFER

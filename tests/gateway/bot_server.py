@@ -394,10 +394,11 @@ class BotServer:
             raise Refused(400, "Bad Request: message caption is too long")
         name, _, content = parameters[media["media"].removeprefix("attach://")].partition("\0")
         self.files[chat, number] = (name, content)
-        self.chats[chat][number] = f"📎 {name}"
+        shown = f"{'🖼' if media['type'] == 'photo' else '📎'} {name}"
+        self.chats[chat][number] = shown
         self.keyboards[chat, number] = _buttons(parameters)
-        self.history[chat, number].append(f"📎 {name}")
-        return _message(chat, number, f"📎 {name}")
+        self.history[chat, number].append(shown)
+        return _message(chat, number, shown)
 
     def _sendMessageDraft(self, parameters: dict[str, str]) -> Any:
         if int(parameters["chat_id"]) < 0 or int(parameters["draft_id"]) == 0:
@@ -591,8 +592,8 @@ def _parameters(body: bytes, content_type: str) -> dict[str, str]:
         name = re.search(rb'name="([^"]*)"', head)
         file = re.search(rb'filename="([^"]*)"', head)
         assert name is not None, head
-        before = f"{file[1].decode()}\0" if file else ""
-        fields[name[1].decode()] = before + content.removesuffix(b"\r\n").decode()
+        before = f"{file[1].decode(errors='surrogateescape')}\0" if file else ""
+        fields[name[1].decode()] = before + content.removesuffix(b"\r\n").decode(errors="surrogateescape")
     return fields
 
 

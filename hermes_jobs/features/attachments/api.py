@@ -19,7 +19,7 @@ from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, Decod
 from hermes_jobs.kernel.engine.ports import Cancel, DocumentPages
 from hermes_jobs.kernel.engine.ports import File as File  # noqa: PLC0414 - what the callers of `attach` need
 from hermes_jobs.kernel.log.blobs import BlobStore
-from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment
+from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment, can_be_shown
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.tools.subprocess_call import request, responses
@@ -30,6 +30,8 @@ KILL_GRACE_SECONDS = 5
 """Seconds more, after which the process is killed without a response."""
 
 MAX_NAME = 120
+MAX_SEARCHED = 2_000_000
+"""Bytes of a delivered text up to which it is searched."""
 CONVERT = "Convert it to PNG, JPEG or PDF."
 
 
@@ -99,8 +101,7 @@ class Intake:
         attached: list[Attachment] = []
         taken: list[File] = []
         notes: list[str] = []
-        for name, content in files:
-            file = File(Path(name).name[:MAX_NAME] or "file", content)
+        for file in map(_named, files):
             try:
                 self._check_sizes([*taken, file])
                 attached += self.attach((file,), cancel)
@@ -108,6 +109,22 @@ class Intake:
             except Rejected as refusal:
                 notes.append(refusal.message)
         return tuple(attached), tuple(notes)
+
+    def keep(self, file: File, cancel: Cancel = UNCANCELLED) -> Attachment:
+        """Store any file durably, as it is: one that nobody has to decode but its reader."""
+        file = _named(file)
+        if can_be_shown(file.content):
+            with suppress(Rejected):
+                return self.attach((file,), cancel)[0]
+        digest = self._blobs.put(file.content)
+        is_read = is_text(file.content)
+        return Attachment(
+            digest=digest,
+            media_type="text/plain" if is_read else "application/octet-stream",
+            size=len(file.content),
+            file_name=file.name,
+            text=digest if is_read and len(file.content) <= MAX_SEARCHED else "",
+        )
 
     def pages(
         self, file: File, first: int, last: int, *, as_images: bool, cancel: Cancel = UNCANCELLED
@@ -202,6 +219,11 @@ class Intake:
             pages=decoded.pages,
             characters=decoded.characters,
         )
+
+
+def _named(file: File) -> File:
+    """The file with its name alone, and not too much of that."""
+    return File(Path(file.name).name[:MAX_NAME] or "file", file.content)
 
 
 def _content(path: Path) -> bytes | None:

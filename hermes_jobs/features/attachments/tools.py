@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
+from hermes_jobs.features.attachments.deliver_file import DeliverFile
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, ModelRequest, ToolContext, ToolOutcome
@@ -126,9 +127,10 @@ def conversation_events(log: EventLog, lineage: str) -> Iterator[e.Event]:
     yield from own
 
 
-def sight_tools(application: Application) -> tuple[Tool, ...]:
-    """The tool, as configured."""
-    return LookAt(partial(conversation_events, application.log), partial(_seer, application)).tools
+def attachment_tools(application: Application) -> tuple[Tool, ...]:
+    """The tools, as configured."""
+    sight = LookAt(partial(conversation_events, application.log), partial(_seer, application))
+    return (*sight.tools, *DeliverFile(application.path_policy, application.intake.keep).tools)
 
 
 def _seer(application: Application) -> SummaryModel | None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hermes_jobs.features.deliveries.channel import (
+    ContentOf,
     Delivered,
     DeliveryChannel,
     DeliveryError,
     Moved,
     PlaceholderSent,
+    nothing_of,
 )
 from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, parse_target, stream_of
 from hermes_jobs.features.deliveries.rules import Delivery, read, revised
@@ -26,6 +28,7 @@ from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, Str
 __all__ = [
     "TELEGRAM_TOKEN",
     "WEBHOOK_SECRET",
+    "ContentOf",
     "Delivered",
     "Delivery",
     "DeliveryChannel",
@@ -37,6 +40,7 @@ __all__ = [
     "delivery",
     "find_delivery",
     "mark_as_read",
+    "nothing_of",
     "open_questions",
     "parse_target",
     "revised",

@@ -47,6 +47,14 @@ class DeliveryError(Exception):
         self.in_line = in_line
 
 
+ContentOf = Callable[[str], bytes | None]
+"""Gives the bytes of a file by its digest; None where they are lost."""
+
+
+def nothing_of(_digest: str) -> None:
+    """A `ContentOf` that has no files."""
+
+
 class DeliveryChannel(Protocol):
     """Delivers to one kind of target. Safe for many threads."""
 

@@ -21,6 +21,7 @@ from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column, moment_column
+from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.figures import pluralize
 
@@ -92,7 +93,7 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
 
     def print_text() -> None:
         for number, delivery in enumerate(chosen_deliveries):
-            _print_delivery(delivery, first=number == 0)
+            _print_delivery(application, delivery, first=number == 0)
 
     text = print_text if chosen_deliveries else DELIVERIES.empty
     print_result(lambda: chosen_deliveries, text, as_json=as_json)
@@ -112,7 +113,7 @@ def show_delivery(context: CliContext, delivery: str, limit: int | None, as_json
         found = replace(found, text="\n".join(found.text.splitlines()[:limit]))
 
     def print_text() -> None:
-        _print_delivery(found, first=True)
+        _print_delivery(context.application, found, first=True)
         note(f"{found.target}: {delivery_status(found)}")
 
     print_result(lambda: found, print_text, as_json=as_json)
@@ -153,7 +154,7 @@ DELIVERIES: Resource[DeliveryView] = Resource(
 )
 
 
-def _print_delivery(delivery: DeliveryView, *, first: bool) -> None:
+def _print_delivery(application: Application, delivery: DeliveryView, *, first: bool) -> None:
     if not first:
         click.echo()
     about = (
@@ -166,3 +167,6 @@ def _print_delivery(delivery: DeliveryView, *, first: bool) -> None:
     if delivery.status == "failed":
         note(f"It could not be delivered to {delivery.target}: {delivery.message}")
     print_text(delivery.text)
+    if delivery.turn is not None:
+        for line in delivered_lines(delivery.turn, application.views.turn(delivery.turn).files):
+            note(line)

@@ -13,6 +13,7 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.turns.turn import Turn
@@ -55,6 +56,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
     `lineage`: that of the turn; the user can rate the answer there. `question`: what it asks.
+    `attachments`: the files that go with the answer.
     """
 
     delivery: str
@@ -67,6 +69,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
     workdir: str | None = None
     lineage: str | None = None
     question: DeliveryQuestion | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 class DeliveryPlaced(Event, frozen=True, kw_only=True):
@@ -216,9 +219,16 @@ def stream_of(delivery: str) -> str:
 
 
 def requests(
-    session: Session, turn: Turn, texts: Iterable[tuple[str, str]], *, ok: bool, suffix: str = ""
+    session: Session,
+    turn: Turn,
+    texts: Iterable[tuple[str, str]],
+    *,
+    ok: bool,
+    suffix: str = "",
+    files: tuple[Attachment, ...] = (),
 ) -> Iterator[StreamEvents]:
-    """The request for each target of the turn and its text; `suffix` tells those of one turn apart."""
+    """The request for each target of the turn and its text, with the files; `suffix` tells those of one turn
+    apart."""
     for index, (target, text) in enumerate(texts):
         # A resumed turn delivers again, under another id.
         delivery = f"d{turn.id}x{turn.times_resumed}x{index}{suffix}"
@@ -232,6 +242,7 @@ def requests(
             ok=ok,
             workdir=_workdir(session),
             lineage=session.lineage,
+            attachments=files,
         )
         yield StreamEvents(stream_of(delivery), (requested,))
 

@@ -254,7 +254,7 @@ def _answers(session: Session, turn: Turn, end: TurnCompleted | TurnFailed) -> I
             return
         text = FAILED.format(message=turn.refusal)
     texts = [(target, with_news(text, _beside_end(session, turn, target, end))) for target in turn.deliver]
-    yield from requests(session, turn, texts, ok=ok)
+    yield from requests(session, turn, texts, ok=ok, files=turn.delivered)
 
 
 def _beside_end(session: Session, turn: Turn, target: str, end: TurnEnd) -> tuple[str, ...]:

@@ -12,10 +12,12 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.channel import (
     ChannelLookup,
+    ContentOf,
     DeliveryChannel,
     DeliveryError,
     Moved,
     PlaceholderSent,
+    nothing_of,
 )
 from hermes_jobs.features.deliveries.events import (
     NTFY_TOKEN,
@@ -121,7 +123,9 @@ def _moved(delivery: Delivery, event: DeliveryMoved) -> Decision:
 
 def handlers(application: Application) -> Mapping[StepKind, StepHandler]:
     """The handler of each kind of step."""
-    channels = DeliveryChannels(application.settings, application.environ, application.clock)
+    channels = DeliveryChannels(
+        application.settings, application.environ, application.clock, application.attached_content
+    )
     redact = application.settings.secrets.redact
     send = SendDelivery(channels, clock=application.clock, ids=application.ids, redact=redact)
     return {"delivery.send": send}
@@ -130,7 +134,14 @@ def handlers(application: Application) -> Mapping[StepKind, StepHandler]:
 class DeliveryChannels:
     """One channel for each kind of target. Safe for many threads."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        clock: Clock,
+        content_of: ContentOf = nothing_of,
+    ) -> None:
+        self._content_of = content_of
         self._settings = settings
         self._environ = environ
         self._clock = clock
@@ -151,11 +162,17 @@ class DeliveryChannels:
             case "file":
                 from hermes_jobs.features.deliveries.channels.file import FileChannel
 
-                return FileChannel(home=self._settings.paths.home, environ=self._environ, clock=self._clock)
+                return FileChannel(
+                    home=self._settings.paths.home,
+                    environ=self._environ,
+                    clock=self._clock,
+                    content_of=self._content_of,
+                )
             case "webhook":
                 from hermes_jobs.features.deliveries.channels.webhook import WebhookChannel
 
-                return WebhookChannel(self._settings.secrets.get(WEBHOOK_SECRET), clock=self._clock)
+                secret = self._settings.secrets.get(WEBHOOK_SECRET)
+                return WebhookChannel(secret, clock=self._clock, content_of=self._content_of)
             case "telegram":
                 return self._telegram()
             case "ntfy":
@@ -176,5 +193,5 @@ class DeliveryChannels:
             ) from error
         if make is None:
             raise DeliveryError("This build cannot speak to Telegram.")
-        made: DeliveryChannel = make(self._settings)
+        made: DeliveryChannel = make(self._settings, self._content_of)
         return made

@@ -17,20 +17,31 @@ from telegram import (
     InlineKeyboardMarkup,
     InputFile,
     InputMediaDocument,
+    InputMediaPhoto,
     LinkPreviewOptions,
 )
 from telegram.error import BadRequest, ChatMigrated, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.features.deliveries.api import Delivered, Delivery, DeliveryError, Moved, PlaceholderSent
+from hermes_jobs.features.deliveries.api import (
+    ContentOf,
+    Delivered,
+    Delivery,
+    DeliveryError,
+    Moved,
+    PlaceholderSent,
+    nothing_of,
+)
 from hermes_jobs.features.gateway.rules.rating_buttons import Button, can_be_rated, rating_buttons
 from hermes_jobs.features.telegram.bot import entities_of, keyboard, open_bot, place_of, retry_after_seconds
+from hermes_jobs.features.telegram.delivered import DeliveredPart, MediaPart, SentPart, with_content
 from hermes_jobs.features.telegram.markdown import blocks, text_block
-from hermes_jobs.features.telegram.messages import FilePart, Part, TextPart, packed
+from hermes_jobs.features.telegram.messages import FilePart, TextPart, packed
 from hermes_jobs.features.telegram.pace import Pace, pace_of
 from hermes_jobs.features.telegram.questions import buttons_of, question_parts
 from hermes_jobs.kernel.engine.coroutine import waited_for
 from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 if TYPE_CHECKING:
     from hermes_jobs.features.deliveries.events import DeliveryRequested
@@ -49,17 +60,19 @@ UNCHANGED = ("not modified",)
 NOT_EDITABLE = ("message to edit not found", "message can't be edited", "message_id_invalid")
 
 
-def telegram_channel(settings: Settings) -> TelegramChannel:
+def telegram_channel(settings: Settings, content_of: ContentOf) -> TelegramChannel:
     """The channel of the bot whose token is set."""
-    return TelegramChannel(settings.secrets.get(TOKEN), settings.gateway.telegram.base_url)
+    return TelegramChannel(settings.secrets.get(TOKEN), settings.gateway.telegram.base_url, content_of)
 
 
 class TelegramChannel:
     """Sends messages as one bot."""
 
-    def __init__(self, token: str | None, base_url: str | None) -> None:
+    def __init__(self, token: str | None, base_url: str | None, content_of: ContentOf = nothing_of) -> None:
+        """`content_of` gives the bytes of the files that go with an answer."""
         self._token = token
         self._base_url = base_url
+        self._content_of = content_of
 
     def deliver(
         self, delivery: Delivery, address: str, cancel: Cancel
@@ -89,7 +102,7 @@ class TelegramChannel:
             raise DeliveryError(f"Telegram did not answer within {SECONDS:g} s.") from error
 
     async def _act(
-        self, token: str, delivery: Delivery, address: str, parts: Sequence[Part]
+        self, token: str, delivery: Delivery, address: str, parts: Sequence[DeliveredPart]
     ) -> PlaceholderSent | Delivered:
         chat, thread = place_of(address)
         part = len(delivery.receipts)
@@ -101,9 +114,8 @@ class TelegramChannel:
             if part:
                 receipt = delivery.receipts[-1]
                 buttons = _buttons(delivery) if is_last else ()
-                is_written = await _write(
-                    bot, chat, receipt, parts[min(part, len(parts)) - 1], keyboard(buttons)
-                )
+                shown = self._shown(parts[min(part, len(parts)) - 1])
+                is_written = await _write(bot, chat, receipt, shown, keyboard(buttons))
                 if not is_written and is_last and delivery.revision is not None:
                     return Delivered(receipt)  # a decided question that was deleted is not shown again
                 if is_written and is_last:
@@ -115,13 +127,17 @@ class TelegramChannel:
             placed = await bot.send_message(chat, PLACEHOLDER, message_thread_id=thread)
             return PlaceholderSent(part, str(placed.message_id))
 
+    def _shown(self, part: DeliveredPart) -> SentPart:
+        """The part as it is sent."""
+        return with_content(part, self._content_of) if isinstance(part, Attachment) else part
 
-def parts_of(requested: DeliveryRequested, revision: str | None = None) -> Sequence[Part]:
+
+def parts_of(requested: DeliveryRequested, revision: str | None = None) -> Sequence[DeliveredPart]:
     """The messages of a delivery: an answer is Markdown, and a gateway's own message plain text."""
     if requested.question is not None:
         return question_parts(requested, revision)
     read = [text_block(requested.text)] if requested.turn is None else blocks(requested.text)
-    return packed(read) or [TextPart(NO_TEXT)]
+    return [*(packed(read) or [TextPart(NO_TEXT)]), *requested.attachments]
 
 
 def _buttons(delivery: Delivery) -> Sequence[Button]:
@@ -142,7 +158,7 @@ async def _turn(pace: Pace, chat: int | str, delivery: str) -> AsyncIterator[Non
 
 
 async def _write(
-    bot: Bot, chat: int | str, receipt: str, part: Part, buttons: InlineKeyboardMarkup | None
+    bot: Bot, chat: int | str, receipt: str, part: SentPart, buttons: InlineKeyboardMarkup | None
 ) -> bool:
     """Replace that message by the part with buttons below; false where it does not exist any more."""
     try:
@@ -157,11 +173,16 @@ async def _write(
 
 
 async def _edit(
-    bot: Bot, chat: int | str, message: int, part: Part, buttons: InlineKeyboardMarkup | None
+    bot: Bot, chat: int | str, message: int, part: SentPart, buttons: InlineKeyboardMarkup | None
 ) -> None:
     if isinstance(part, FilePart):
         file = InputFile(part.content.encode("utf-8", "replace"), filename=part.name, attach=True)
         await bot.edit_message_media(InputMediaDocument(file), chat, message, reply_markup=buttons)
+        return
+    if isinstance(part, MediaPart):
+        file = InputFile(part.content, filename=part.name, attach=True)
+        media = InputMediaPhoto(file) if part.is_photo else InputMediaDocument(file)
+        await bot.edit_message_media(media, chat, message, reply_markup=buttons)
         return
     await bot.edit_message_text(
         part.text,

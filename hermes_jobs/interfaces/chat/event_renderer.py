@@ -9,6 +9,7 @@ import click
 
 from hermes_jobs.interfaces.cli.output import footer_line, one_line
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion, OpenQuestions
+from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines
 from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
@@ -16,6 +17,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.live import TextDelta
 from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.stops import stop_sentence
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.tree import Tree
@@ -51,6 +53,7 @@ class EventRenderer:
         self._question_shown = ""  # the shown question
         self._typed: set[str] = set()
         self._running_turn: str | None = None
+        self._delivered: dict[Attachment, None] = {}
 
     def expect(self, turn: str) -> None:
         """Skip that turn's text: it was typed here and is on the screen."""
@@ -106,8 +109,12 @@ class EventRenderer:
                 self._note_failed_call(event, datetime.fromisoformat(recorded.recorded_at).timestamp())
             case e.StepAbandoned() if event.reason == "died":
                 self._dim("· a worker stopped; another one continues")
+            case e.FilesDelivered():
+                self._delivered |= dict.fromkeys(event.attachments)
             case e.TurnCompleted():
                 display.show_answer(event.answer)
+                for line in delivered_lines(event.turn, tuple(self._delivered)):
+                    display.print_line(line)
                 if self._tree_below is not None and self._begun_at:
                     seconds = milliseconds(self._begun_at, recorded.recorded_at) / 1000
                     display.print_line(footer_line(seconds, self._tree_below(event.turn)), dim=True)
@@ -149,6 +156,7 @@ class EventRenderer:
 
     def _end_turn(self, turn: str, text: str) -> None:
         self._running_turn = None if self._running_turn == turn else self._running_turn
+        self._delivered = {}
         self._display.set_status(())
         self._display.end_turn()
         self._display.print_line(f"{text}\n" if text else "")

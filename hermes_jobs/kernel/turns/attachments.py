@@ -26,7 +26,8 @@ PAGE_TOKENS = 1_600
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A picture or document. Its bytes are stored apart, each content once, by digest.
+    """A picture or document, or any file that is delivered. Its bytes are stored apart, each content once, by
+    digest.
 
     `digest`: the SHA-256 of the file in hex, empty once it is forgotten; `size` in bytes. `sent`: the digest
     of the picture as it is sent, empty for the file itself; `text`: that of the text read from a document,
@@ -58,9 +59,11 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def about(self) -> str:
         """Its name, type and size: `paper.pdf (application/pdf, 12 pages, 1.2 MB)`."""
-        extent = f"{self.width} × {self.height}" if self.is_picture else pluralize(self.pages, "page")
-        lost = "" if self.digest else ", forgotten"
-        return f"{self.file_name} ({self.media_type}, {extent}, {file_size(self.size)}{lost})"
+        pixels = f"{self.width} × {self.height}" if self.is_picture else ""
+        pages = pluralize(self.pages, "page") if self.pages else ""
+        lost = "" if self.digest else "forgotten"
+        facts = (self.media_type, pixels, pages, file_size(self.size), lost)
+        return f"{self.file_name} ({', '.join(filter(None, facts))})"
 
     @property
     def path(self) -> str:

@@ -96,6 +96,10 @@ def _apply(session: Session, event: e.SessionEvent) -> Session:  # noqa: PLR0911
             return title_step.evolve(session, event)
         case e.FilesRestored():
             return _restored(session, event)
+        case e.FilesDelivered():
+            turn = running_turn(session)
+            files = dict.fromkeys((*turn.delivered, *event.attachments))
+            return replace(session, current=replace(turn, delivered=tuple(files)))
         case e.ChildrenStarted() | e.ChildEnded() | e.TurnReleased():
             return children.evolve(session, event)
         case e.FileWritten() | e.ListenerTold() | e.BudgetWarned():

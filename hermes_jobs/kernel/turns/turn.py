@@ -68,7 +68,8 @@ class Turn(StepState, frozen=True, kw_only=True):
     * Models: `model` answers, or puts the answers of the `ensemble` together, which are in `references`.
       `fallbacks` counts the fallback models used, `exhausted` is the first model replaced because of its
       quota, `failures` are those of models that another one replaced.
-    * Text: `attachments` go with the texts. `recalled` is added to the message `prompt_text` in its requests.
+    * Text: `attachments` go with the texts, the files `delivered` with the answer. `recalled` is added to the
+      message `prompt_text` in its requests.
       `go_on` replaces the texts if the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
       prompts that were refused as too long.
@@ -149,6 +150,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     wants_title: bool = False
     author: str = ""
     attachments: tuple[Attachment, ...] = ()
+    delivered: tuple[Attachment, ...] = ()
 
     @property
     def waits_until(self) -> float:

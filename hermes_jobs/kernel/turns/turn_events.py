@@ -154,6 +154,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         model=event.model or past.model,
         ensemble=event.ensemble if event.model else past.ensemble,
         references=() if event.ensemble else past.references,
+        delivered=(),
         settings={**_carried_settings(past, event), **event.settings},
         requires=event.requires if event.settings or event.requires else past.requires,
     )

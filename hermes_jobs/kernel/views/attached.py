@@ -1,4 +1,4 @@
-"""Pictures, documents and sounds of a turn: those that came with its text, and those that its tools show."""
+"""Files of a turn: those that came with its text, those that its tools show, and those that it delivers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def attachments_of(turn: str, events: Iterable[RecordedEvent]) -> Iterator[tuple[str, Attachment]]:
-    """Each with the id of the call whose tool shows it; empty for those of the turn's text."""
+    """Each with the id of the call whose tool shows or delivers it; empty for those of the turn's text."""
     for recorded in events:
         match recorded.event:
             case e.TurnSubmitted(turn=submitted) as event if submitted == turn:
                 yield from (("", attachment) for attachment in event.attachments)
-            case e.ToolFinished(turn=of) as event if of == turn:
+            case (e.ToolFinished(turn=of) | e.FilesDelivered(turn=of)) as event if of == turn:
                 yield from ((event.call, attachment) for attachment in event.attachments)
 
 

@@ -9,6 +9,7 @@ import msgspec
 from hermes_jobs.kernel.engine.ports.conversation_search import Role
 from hermes_jobs.kernel.events import InputAction, InputRequested, SessionKind
 from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.turns.stops import STOPPED
 from hermes_jobs.kernel.views.children import Place
@@ -90,10 +91,10 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     quota that it waits for, or the next attempt; `waits_for`: why it could not begin, empty for a quota.
     `stopped_by` is the limit that ended it early, `budget` or `schema` where that made it fail. `has_schema`:
     its answer is a JSON document that fits the schema that came with its text. `warnings`: the limits that
-    were nearly used up in it, a sentence for each. `position` is that of the event that submitted it.
-    `compressed`: the history was compressed during it. `ensemble`: the one whose members were called first;
-    empty for none. `place`: the place of a sub-agent's turn in its tree. `rating`: a user's rating, `up` or
-    `down`; `labels`: those of users.
+    were nearly used up in it, a sentence for each. `files`: those that it delivers. `position` is that of the
+    event that submitted it. `compressed`: the history was compressed during it. `ensemble`: the one whose
+    members were called first; empty for none. `place`: the place of a sub-agent's turn in its tree. `rating`:
+    a user's rating, `up` or `down`; `labels`: those of users.
     """
 
     id: str
@@ -120,6 +121,7 @@ class TurnView(msgspec.Struct, frozen=True, kw_only=True):
     waits_until: str | None = None
     waits_for: str = ""
     warnings: tuple[str, ...] = ()
+    files: tuple[Attachment, ...] = ()
     has_schema: bool = False
     ensemble: str = ""
     place: Place | None = None

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.events import InputRequested
 from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.stops import FAILING, STOPPED
 from hermes_jobs.kernel.views.children import PLACE, place_of
 from hermes_jobs.kernel.views.list_filters import LISTED_SESSIONS, LISTED_TURNS
@@ -136,7 +137,7 @@ def _with_end(connection: Connection, texts: Texts, turn: TurnView) -> TurnView:
     if into is None:
         return turn
     end = _with_end(connection, texts, into)
-    return replace(turn, answer=end.answer, error=end.error)
+    return replace(turn, answer=end.answer, error=end.error, files=end.files)
 
 
 def _find_turn(connection: Connection, texts: Texts, turn: str) -> TurnView | None:
@@ -151,7 +152,9 @@ def _turns(
             (SELECT count(DISTINCT step) FROM steps
              WHERE steps.turn = turns.turn AND steps.kind = 'tool_call') AS num_tool_calls,
             (SELECT json_group_array(text) FROM
-                (SELECT text FROM warnings w WHERE w.turn = turns.turn ORDER BY position)) AS warnings
+                (SELECT text FROM warnings w WHERE w.turn = turns.turn ORDER BY position)) AS warnings,
+            (SELECT json_object('files', json_group_array(json(file))) FROM
+                (SELECT file FROM delivered_files f WHERE f.turn = turns.turn ORDER BY position)) AS files
         FROM turns LEFT JOIN responses r ON r.turn = turns.turn LEFT JOIN children c ON c.turn = turns.turn
         WHERE turns.turn IN ({chosen}) GROUP BY turns.turn ORDER BY turns.position DESC
     """
@@ -186,8 +189,15 @@ def _turn(row: Row, found_texts: Mapping[int, str]) -> TurnView:
         totals=totals_of(row),
         place=place_of(row),
         warnings=tuple(json.decode(row["warnings"], type=list[str])),
+        files=tuple(dict.fromkeys(json.decode(row["files"], type=described(_Files)).files)),
         steps=(),
     )
+
+
+class _Files(msgspec.Struct):
+    """The files that a turn delivers."""
+
+    files: tuple[Attachment, ...]
 
 
 def _unknown_turn(turn: str) -> Rejected:

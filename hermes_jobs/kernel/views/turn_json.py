@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from hermes_jobs.kernel.events import ChildStatus, InputRequested
 from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.views.children import Place
 from hermes_jobs.kernel.views.models import Outcome, StepKind, StepView, TurnFailure, TurnStatus, TurnView
 from hermes_jobs.kernel.views.tree import Tree
@@ -46,6 +47,15 @@ class ReferenceJson(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class FileJson(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a turn delivers; `size` in bytes, `digest` its SHA-256, null once it is forgotten."""
+
+    file_name: str
+    media_type: str
+    size: int
+    digest: str | None
+
+
 class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A turn as scripts see it. `duration_ms` counts from its submission (or its last retry).
 
@@ -55,7 +65,8 @@ class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     there are none. `structured`: the answer as the JSON value that it is; only where a schema was asked for,
     and the answer is there. `ensemble` and `references`: whose members were asked before `model`, and what
     became of each; left out where there is none. `rating` and `rating_note`: what a person said of it; left
-    out where nobody did. `labels`: those that people gave it; left out where there are none.
+    out where nobody did. `labels`: those that people gave it; left out where there are none. `files`: those
+    that it delivers; left out where there are none.
     """
 
     turn: str
@@ -83,6 +94,7 @@ class TurnJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rating: str | None = None
     rating_note: str = ""
     labels: tuple[str, ...] = ()
+    files: tuple[FileJson, ...] = ()
 
 
 class StepJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -159,6 +171,14 @@ def turn_json(turn: TurnView) -> TurnJson:
         rating=turn.rating,
         rating_note=turn.rating_note,
         labels=turn.labels,
+        files=tuple(map(file_json, turn.files)),
+    )
+
+
+def file_json(file: Attachment) -> FileJson:
+    """A file as scripts see it."""
+    return FileJson(
+        file_name=file.file_name, media_type=file.media_type, size=file.size, digest=file.digest or None
     )
 
 

@@ -5,7 +5,7 @@ A turn that waits for a person is `running` here: `steps` shows whether one of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from sqlite3 import Connection
 from typing import Final
@@ -49,7 +49,7 @@ Row = dict[str, str | int | None]
 
 
 class Turns:
-    """Table `turns`, and `warnings` for their warnings.
+    """Table `turns`, `warnings` for their warnings, and `delivered_files`.
 
     `waits_until`: when the quota resets that the turn waits for, or when it is tried again for the reason
     `waits_for`.
@@ -70,6 +70,8 @@ class Turns:
             waits_for TEXT, labels TEXT
         );
         CREATE TABLE warnings (turn TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL);
+        CREATE TABLE delivered_files (turn TEXT NOT NULL, position INTEGER NOT NULL, file TEXT NOT NULL);
+        CREATE INDEX delivered_files_by_turn ON delivered_files (turn, position);
         CREATE INDEX warnings_by_turn ON warnings (turn, position);
         CREATE INDEX turns_by_lineage ON turns (lineage, position);
         CREATE INDEX turns_by_status ON turns (status, position);
@@ -115,6 +117,7 @@ class Turns:
                 if (turn := _concerned(record)) is not None
             ],
         )
+        connection.executemany("INSERT INTO delivered_files VALUES (?, ?, ?)", _files(events))
         for turn, row in changed.items():
             update(connection, "turns", row, turn=turn)
 
@@ -122,6 +125,15 @@ class Turns:
         """The text of the turn's last reply."""
         (reply,) = connection.execute("SELECT reply FROM turns WHERE turn = ?", (turn,)).fetchone()
         return None if reply is None else self._texts([reply])[reply]
+
+
+def _files(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, int, str]]:
+    """The files that turns deliver, as rows."""
+    for recorded in events:
+        event = recorded.event
+        if isinstance(event, e.FilesDelivered):
+            for file in event.attachments:
+                yield event.turn, recorded.position, msgspec.json.encode(file).decode()
 
 
 def _names(columns: Sequence[str]) -> str:

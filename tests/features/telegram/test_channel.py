@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from random import Random
 
 import pytest
@@ -21,6 +22,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.ports import StepInterrupted
 from hermes_jobs.kernel.streams.decision import StateLoader
+from hermes_jobs.kernel.turns.attachments import Attachment
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault, quick_bot
 from tests.manual_clock import ManualClock
@@ -108,6 +110,31 @@ def test_no_repetition_arrives_twice(bot: BotServer, courier: TelegramChannel) -
         one_act(courier, state, clock)
         state = one_act(courier, state, clock)
     assert "\n\n".join(bot.said(CHAT)).split() == LONG.split()
+
+
+def test_files_follow_the_text_each_once_and_those_that_cannot_be_sent_are_named(bot: BotServer) -> None:
+    file = partial(Attachment, media_type="image/png", size=9, width=40, height=20)
+    files = (
+        file(digest="a", file_name="plot.png", sent="s"),
+        file(digest="a", file_name="long.png", sent="s", height=1_000),
+        file(digest="a", file_name="big.zip", size=50_000_001),
+        file(digest="", file_name="gone.txt"),
+    )
+    stored = {"a": b"\x89PNG whole", "s": b"\xff\xd8 sent"}
+    courier = TelegramChannel(TOKEN, bot.base_url, stored.get)
+    bot.fail("editMessageMedia", Fault(cut="after"), Fault(status=502, description="Bad Gateway"))
+    state, clock = asked_for(f"telegram:{CHAT}", "Done.", attachments=files), ManualClock(NOON)
+    while next_steps(state):  # each act is done twice, as after the death of a worker
+        clock.moment = max(clock.moment, state.retry_at)
+        one_act(courier, state, clock)
+        state = one_act(courier, state, clock)
+    said = [text for text in bot.said(CHAT) if text != "…"]
+    assert said[:3] == ["Done.", "🖼 plot.png", "📎 long.png"]
+    assert ["larger than Telegram takes" in said[3], "not stored any more" in said[4]] == [True, True]
+    assert [content.encode(errors="surrogateescape") for _, content in bot.files.values()] == [
+        stored["s"],
+        stored["a"],
+    ]
 
 
 @pytest.mark.parametrize("seed", range(3))

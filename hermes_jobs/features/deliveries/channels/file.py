@@ -10,17 +10,20 @@ import fcntl
 import mmap
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError
+from hermes_jobs.features.deliveries.channel import ContentOf, Delivered, DeliveryError, nothing_of
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
 from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.engine.ports import Cancel, Clock, StepInterrupted
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.text.figures import file_size
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: the longest wait for other writers
 LOCK_PAUSE = 0.05
@@ -29,7 +32,10 @@ LOCK_PAUSE = 0.05
 class FileChannel:
     """Appends to files. `home` is the application's folder, where deliveries are refused."""
 
-    def __init__(self, *, home: Path, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self, *, home: Path, environ: Mapping[str, str], clock: Clock, content_of: ContentOf = nothing_of
+    ) -> None:
+        self._content_of = content_of
         self._home = home
         self._user_home = Path(environ.get("HOME") or Path.home())
         self._clock = clock
@@ -40,9 +46,10 @@ class FileChannel:
         assert requested is not None, f"{delivery.stream} was not requested"
         path = self._path(address, requested.workdir)
         try:
+            files = [self._saved(path, delivery.id, file) for file in requested.attachments]
             with _opened(path) as file:
                 _lock(file, path, cancel)
-                self._append(file, delivery.id, requested)
+                self._append(file, delivery.id, requested, files)
         except OSError as error:
             raise DeliveryError(f"{path} cannot be written: {error.strerror or error}.") from error
         return Delivered(str(path))
@@ -62,11 +69,22 @@ class FileChannel:
             )
         return real
 
-    def _append(self, file: int, delivery: str, requested: DeliveryRequested) -> None:
+    def _saved(self, path: Path, delivery: str, file: Attachment) -> str:
+        """Write the file into a folder beside the answers, again and again the same; what is said of it."""
+        content = self._content_of(file.digest) if file.digest else None
+        if content is None:
+            return f"{printable(file.about)}: not stored any more"
+        folder = path.with_name(f"{path.name}.files") / delivery
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        named = folder / f"{file.digest[:8]}-{' '.join(printable(file.file_name).split())}"
+        write_bytes(named, content)
+        return f"{named.relative_to(path.parent)} ({file_size(file.size)})"
+
+    def _append(self, file: int, delivery: str, requested: DeliveryRequested, files: Sequence[str]) -> None:
         size = os.fstat(file).st_size
         if _holds(file, size, _last_line(delivery)):
             return
-        record = self._record(delivery, requested)
+        record = self._record(delivery, requested, files)
         if size and os.pread(file, 1, size - 1) != b"\n":
             record = b"\n" + record
         try:
@@ -77,12 +95,12 @@ class FileChannel:
             os.ftruncate(file, size)
             raise
 
-    def _record(self, delivery: str, requested: DeliveryRequested) -> bytes:
+    def _record(self, delivery: str, requested: DeliveryRequested, files: Sequence[str]) -> bytes:
         when = iso(self._clock.now())[:19].replace("T", " ") + " UTC"
         source = " ".join(printable(requested.source).split())
         about = (delivery, when, source, "" if requested.ok else "failed")
         head = f"---- {' · '.join(word for word in about if word)} ----\n"
-        text = requested.text.rstrip("\n") + "\n"
+        text = "\n".join((requested.text.rstrip("\n"), *(f"File: {file}" for file in files))) + "\n"
         return f"{head}\n{text}\n".encode("utf-8", "replace") + _last_line(delivery) + b"\n"
 
 

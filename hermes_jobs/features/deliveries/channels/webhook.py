@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -19,12 +20,13 @@ from ssl import SSLContext
 
 import msgspec
 
-from hermes_jobs.features.deliveries.channel import Delivered, DeliveryError
+from hermes_jobs.features.deliveries.channel import ContentOf, Delivered, DeliveryError, nothing_of
 from hermes_jobs.features.deliveries.events import WEBHOOK_SECRET as SECRET
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
 from hermes_jobs.kernel.engine.coroutine import waited_for
 from hermes_jobs.kernel.engine.ports import Cancel, Clock
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 """The variable, of the environment or `.env`, with the secret that signs deliveries."""
 
@@ -32,13 +34,24 @@ SECONDS = 30.0
 RETRYABLE_STATUSES = frozenset({408, 425, 429})
 """Client errors that may be transient (RFC 9110, 8470, 6585)."""
 
+MAX_FILES = 10_000_000
+"""Bytes of all files of a delivery that are sent; others are named."""
+
 _ENCODED = "whsec_"
 
 
 class WebhookChannel:
     """Posts to URLs. Redirects are not followed: answers go only to the configured URL."""
 
-    def __init__(self, secret: str | None, *, clock: Clock, seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        secret: str | None,
+        *,
+        clock: Clock,
+        seconds: float = SECONDS,
+        content_of: ContentOf = nothing_of,
+    ) -> None:
+        self._content_of = content_of
         self._secret = secret
         self._clock = clock
         self._seconds = seconds
@@ -46,7 +59,7 @@ class WebhookChannel:
     def deliver(self, delivery: Delivery, address: str, cancel: Cancel) -> Delivered:
         """Post the answer. Raises `DeliveryError`, `StepInterrupted`."""
         assert delivery.requested is not None, f"{delivery.stream} was not requested"
-        body = body_of(delivery.requested)
+        body = body_of(delivery.requested, self._content_of)
         sent_at = int(self._clock.now())
         headers = {
             "content-type": "application/json",
@@ -111,12 +124,29 @@ def _trust() -> SSLContext:
     return create_ssl_context()
 
 
-def body_of(requested: DeliveryRequested) -> bytes:
-    """The JSON body, byte for byte the same at every attempt."""
+def body_of(requested: DeliveryRequested, content_of: ContentOf = nothing_of) -> bytes:
+    """The JSON body, byte for byte the same at every attempt as long as its files are stored."""
     data = {
         name: getattr(requested, name) for name in ("delivery", "turn", "session", "source", "ok", "text")
     }
+    if requested.attachments:
+        data["files"] = list(_files(requested.attachments, content_of))
     return msgspec.json.encode({"type": "turn.completed" if requested.ok else "turn.failed", "data": data})
+
+
+def _files(files: Iterable[Attachment], content_of: ContentOf) -> Iterator[dict[str, object]]:
+    """What is said of each file, with its content in base64 as far as `MAX_FILES` reaches."""
+    room = MAX_FILES
+    for file in files:
+        content = content_of(file.digest) if file.digest and file.size <= room else None
+        room -= len(content or b"")
+        yield {
+            "file_name": file.file_name,
+            "media_type": file.media_type,
+            "size": file.size,
+            "digest": file.digest or None,
+            "content": None if content is None else base64.b64encode(content).decode(),
+        }
 
 
 def signature(key: bytes, delivery: str, sent_at: int, body: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.errors import Rejected
 from hermes_jobs.features.usage.tables.estimates import select_estimates
 from hermes_jobs.features.usage.tables.usage import select_unknown_costs
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
@@ -26,6 +27,7 @@ from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.interfaces.cli.turns.calls import outputs_of, print_calls
+from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines, save_files
 from hermes_jobs.interfaces.cli.turns.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.turns.marks import rating_label
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
@@ -52,6 +54,7 @@ MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
         "hermes-jobs turns show last",
         "hermes-jobs turns show t3k9-2 --prompt | less",
         "hermes-jobs turns show t3k9 --html turn.html",
+        "hermes-jobs turns show last --save ~/Downloads",
     ),
 )
 @turn_argument
@@ -62,16 +65,23 @@ MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
     help="Print what was sent with the last model call, or with the call whose id is given.",
 )
 @html_option
+@click.option(
+    "--save",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Save the files that it hands over to FOLDER.",
+)
 @limit_option("steps, the newest", default=None)
 @json_option
 @pass_context
-def show_turn(
+def show_turn(  # noqa: PLR0913 - one argument a flag
     context: CliContext,
     *,
     turn_id: str,
     full: bool,
     prompt: bool,
     html: Path | None,
+    save: Path | None,
     limit: int | None,
     as_json: bool,
 ) -> None:
@@ -80,7 +90,11 @@ def show_turn(
 
     exclude({"--html": html, "--json": as_json})
     exclude({"--html": html, "--prompt": prompt}, ": the page has the prompt, too")
+    exclude({"--save": save, "--html": html, "--prompt": prompt})
     turn = context.find_turn(turn_id)
+    if save is not None:
+        _save(context, turn, save, as_json=as_json)
+        return
     if html is not None:
         _write_page(context, turn, html)
         return
@@ -93,6 +107,15 @@ def show_turn(
         lambda: _print_turn(context, turn, limit, full=full),
         as_json=as_json,
     )
+
+
+def _save(context: CliContext, turn: TurnView, folder: Path, *, as_json: bool) -> None:
+    """Save the turn's files, and print their paths."""
+    if not turn.files:
+        raise Rejected(f"Turn {turn.id} hands over no file.", kind="unknown_file")
+    saved = tuple(save_files(turn.files, folder, context.application.attached_content))
+    paths = [str(path) for path in saved]
+    print_result(lambda: paths, lambda: print_text("\n".join(paths)), as_json=as_json)
 
 
 def _json(context: CliContext, turn: TurnView) -> object:
@@ -219,6 +242,8 @@ def _print_end(turn: TurnView, below: Tree) -> None:
     if turn.answer is not None:
         click.echo()
         print_text(turn.answer)
+    for line in delivered_lines(turn.id, turn.files):
+        note(line)
     if turn.status_word == STOPPED and turn.stopped_by is not None:
         click.echo()
         for line in stop_lines(turn.stopped_by, turn.id):
@@ -255,7 +280,6 @@ def _timeline(context: CliContext, turn: TurnView) -> tuple[Timeline, Sequence[R
 def _write_page(context: CliContext, turn: TurnView, file: Path) -> None:
     from contextlib import suppress
 
-    from hermes_jobs.errors import Rejected
     from hermes_jobs.interfaces.cli.turns.prompt import find_request
     from hermes_jobs.interfaces.html.shown_files import shown_files
     from hermes_jobs.interfaces.html.turn_page import turn_page

@@ -28,6 +28,7 @@ from hermes_jobs.interfaces.cli.questions.input import (
 )
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
+from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
 from hermes_jobs.kernel.engine.engine import Engine, Submitted
@@ -288,8 +289,12 @@ class TurnWaiter:
     def _end(self, engine: Engine, *, is_done: bool) -> int:
         """Print the turn's result; returns the exit code."""
         views = self._application.views
-        result = turn_json(views.turn(self._submitted.turn))
+        turn = views.turn(self._submitted.turn)
+        result = turn_json(turn)
         self._printer.end(result, is_done=is_done)
+        if is_done and self._printer.options.form == "text":
+            for line in delivered_lines(turn.into or turn.id, turn.files):
+                self._printer.note(line)
         if not is_done:
             if self._printer.options.form == "text":
                 self._print_next_commands("Timed out")

@@ -33,6 +33,7 @@ SessionEvent = (
     | CallEvent
     | FileWritten
     | FilesRestored
+    | FilesDelivered
     | InputEvent
     | ServerTaskEvent
     | StepAbandoned

@@ -1,10 +1,11 @@
-"""Events of files that file tools wrote, and of their restoration."""
+"""Events of files that file tools wrote, of their restoration, and of files that a turn delivers."""
 
 from __future__ import annotations
 
 import msgspec
 
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.turns.attachments import Attachment
 
 
 class FileState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,3 +66,11 @@ class FilesRestored(Event, frozen=True, kw_only=True):
     host: str = ""
     forced: bool = False
     undo: bool = False
+
+
+class FilesDelivered(Event, frozen=True, kw_only=True):
+    """A call hands these files over to the user, with the turn's answer."""
+
+    turn: str
+    call: str
+    attachments: tuple[Attachment, ...]
