@@ -17,6 +17,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from email.parser import BytesParser
+from email.policy import HTTP
 from pathlib import Path
 from typing import Any, Protocol, Self, assert_never
 
@@ -60,7 +62,8 @@ class ModelServer(ScriptedModel):
     `reported` is the usage that went out with answers, in their order. Requests for a session's title are
     kept in `titles`, apart from `requests`, and answered with `title` instead of by the script. Those for
     vectors are in `embeddings`, and answered by the rules of `tests.embeddings_api` unless `no_embeddings`
-    refuses them. `listed` are the models that it lists.
+    refuses them. `sounds` are those to transcribe, as name, type and content; `transcripts` the next answers.
+    `listed` are the models that it lists.
     """
 
     request = Seen
@@ -76,6 +79,8 @@ class ModelServer(ScriptedModel):
         super().__init__(chooser(script), port=port)
         self.embeddings: list[dict[str, Any]] = []
         self.no_embeddings: Refuse | None = None
+        self.sounds: list[tuple[Any, ...]] = []
+        self.transcripts: list[str | Refuse] = []
         self.rules = rules
         self.reported: list[dict[str, Any]] = []
         self.disconnects = 0
@@ -127,6 +132,12 @@ class ModelServer(ScriptedModel):
             self._changed.notify_all()
             return self.no_embeddings
 
+    def heard(self, sound: tuple[Any, ...]) -> str | Refuse:
+        """Keep the sound; its transcript, or its refusal."""
+        with self._changed:
+            self.sounds.append(sound)
+            return self.transcripts.pop(0) if self.transcripts else f"I say {len(sound[2])} bytes."
+
     def reports(self, usage: dict[str, Any]) -> None:
         """Keep the usage that an answer says."""
         with self._changed:
@@ -150,6 +161,9 @@ class Handler(ModelHandler):
     """Answers in the forms of OpenAI's APIs; those of other APIs are made of it."""
 
     def do_POST(self) -> None:
+        if self.path.endswith("/audio/transcriptions"):
+            self._hear()
+            return
         body = self._body()
         if self.path.endswith("/embeddings"):
             self._embed(body)
@@ -175,6 +189,22 @@ class Handler(ModelHandler):
         except BadInput as broken:
             error = {"error": {"message": str(broken), "type": "invalid_request_error"}}
             self._send_json(400, error)
+
+    def _hear(self) -> None:
+        """Answer a sound with the next of the server's `transcripts`, a text or a refusal."""
+        length = int(self.headers["content-length"])
+        head = f"content-type: {self.headers['content-type']}\r\n\r\n".encode()
+        parts = BytesParser(policy=HTTP).parsebytes(head + self.rfile.read(length)).iter_parts()
+        form = {part.get_param("name", header="content-disposition"): part for part in parts}
+        assert {"model", "file", "response_format"} <= set(form), set(form)
+        sound = form["file"]
+        heard = (sound.get_filename(), sound.get_content_type(), sound.get_payload(decode=True))
+        answer = self.server.model.heard(heard)
+        if isinstance(answer, Refuse):
+            self._send_json(answer.status, {"error": {"message": answer.message, "type": "scripted"}})
+            return
+        usage = {"type": "tokens", "input_tokens": 40, "output_tokens": 5, "total_tokens": 45}
+        self._send_json(200, {"text": answer, "usage": usage})
 
     def _act(self, seen: Seen, action: Action) -> None:
         match action:

@@ -248,6 +248,7 @@ class Application:
             pages=own.pages,
             pixels=int(own.megapixels * 1_000_000),
             side=own.side,
+            hears=self.settings.auxiliary.transcription.model is not None,
         )
         return Intake(self.blobs, limits, self.settings.paths.home / "tmp")
 
@@ -388,6 +389,7 @@ class Application:
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
+        from hermes_jobs.features.attachments.hearing import hearing
 
         parts = Parts(
             engine=self._deciding,
@@ -402,6 +404,7 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
+            hear=hearing(self),
             on_delta=on_delta,
             days=self.days,
         )

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.refusals import Refusals
+    from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
     from hermes_jobs.llm.windows import RecalledWindow, Windows
 
 
@@ -81,17 +82,19 @@ class ModelEndpoints:
         self._refusals: dict[str | None, Refusals] = {}
         self._prices: dict[str | None, OwnPrices] = {}
         self._embedders: dict[Choice, EmbeddingsEndpoint] = {}
+        self._transcribers: dict[Choice, TranscriptionEndpoint] = {}
         self.by_name = ModelRouter(settings, self)
 
     def close(self) -> None:
         """Release the connections of all clients."""
         with self._lock:
             models, self._models = list(self._models.values()), {}
-            embedders, self._embedders = list(self._embedders.values()), {}
+            small = [*self._embedders.values(), *self._transcribers.values()]
+            self._embedders, self._transcribers = {}, {}
         for model in models:
             model.close()
-        for embedder in embedders:
-            embedder.close()
+        for endpoint in small:
+            endpoint.close()
 
     def model(self, choice: Choice) -> Model:
         """The client for that choice; the rehearsal where it is chosen.
@@ -128,6 +131,27 @@ class ModelEndpoints:
         from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 
         return EmbeddingsEndpoint(
+            model=choice.model,
+            name=choice.model,
+            base_url=choice.base_url,
+            api_key=self._settings.secrets.get(choice.key),
+            pricing=self.prices(choice.base_url),
+        )
+
+    @property
+    def transcriber(self) -> TranscriptionEndpoint | None:
+        """The model that hears sounds; None where none is set, or its key is missing."""
+        if self._settings.auxiliary.transcription.model is None:
+            return None
+        choice = self._settings.auxiliary_model("transcription")
+        if choice.rehearsal or missing_key(choice, self._settings.secrets) is not None:
+            return None
+        return self._made(self._transcribers, choice, self._transcription_client)
+
+    def _transcription_client(self, choice: Choice) -> TranscriptionEndpoint:
+        from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
+
+        return TranscriptionEndpoint(
             model=choice.model,
             name=choice.model,
             base_url=choice.base_url,

@@ -74,6 +74,9 @@ def joined(found: Sequence[Piece]) -> str | None:
 
 
 def _attached(item: Attachment, takes: Takes, contents: Contents) -> Iterator[Piece]:
+    if item.is_sound:
+        yield Piece(text=in_words(item))
+        return
     if item.is_picture:
         content = contents.get(item.sent or item.digest) if takes.pictures else None
         if content is None:
@@ -183,4 +186,6 @@ def digests_to_send(messages: Sequence[object]) -> Iterator[str]:
     for message in messages:
         if isinstance(message, UserMessage | ToolMessage):
             for item in message.attachments:
+                if item.is_sound:
+                    continue
                 yield from filter(None, ((item.sent or item.digest), item.text))

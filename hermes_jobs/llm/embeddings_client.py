@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
 from itertools import chain
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_jobs.kernel.engine.ports import Cancel, Pricing, Vectors
 from hermes_jobs.kernel.engine.ports.vectors import PATIENCE
@@ -24,12 +24,15 @@ from hermes_jobs.text.vectors import packed
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+    from hermes_jobs.llm.client_errors import ErrorMapper
+
+T = TypeVar("T")
 _PLACEHOLDER_KEY = "no-key"  # local servers need none, the client does
 _BLANK = "-"  # in the place of a text of blanks, which OpenAI refuses
 
 
-class EmbeddingsEndpoint:
-    """See `Embedder`.
+class SmallEndpoint:
+    """One model at an endpoint, for calls that are not streamed.
 
     Importing openai takes up to half a second: it is imported by the first call.
     """
@@ -65,11 +68,12 @@ class EmbeddingsEndpoint:
         """See `Embedder.cost_usd`."""
         return self._pricing.cost_usd(self._model, usage)
 
-    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = PATIENCE) -> Vectors:
-        """See `Embedder.embed`."""
+    def _waited(self, work: Coroutine[Any, Any, T], cancel: Cancel) -> T:
+        """The result of the call. Raises `ModelError`."""
         if not (self._key.isascii() and self._key.isprintable()):
+            work.close()
             raise model_error("auth", UNUSABLE_KEY)
-        future = self._loop.submit(self._ask(texts, seconds))
+        future = self._loop.submit(work)
         take_back = cancel.on_cancel(partial(_stop, future))
         try:
             return future.result()
@@ -78,14 +82,39 @@ class EmbeddingsEndpoint:
         finally:
             take_back()
 
-    async def _ask(self, texts: Sequence[str], seconds: float) -> Vectors:
+    def _open(self, seconds: float) -> tuple[ErrorMapper, AsyncOpenAI]:
+        """What names errors of a call of at most so many seconds, and the client."""
         from hermes_jobs.llm.client_errors import ErrorMapper
         from hermes_jobs.llm.openai_sdk import openai
 
         failing = ErrorMapper(
             openai, base_url=self._url, key=self._key, idle_timeout=seconds, timeout=seconds
         )
-        client = self._opened(openai.AsyncOpenAI)
+        return failing, self._opened(openai.AsyncOpenAI)
+
+    def _opened(self, make: Callable[..., AsyncOpenAI]) -> AsyncOpenAI:
+        with self._lock:
+            if self._client is None:
+                address = Address.of(self._url)
+                self._client = make(
+                    api_key=self._key or _PLACEHOLDER_KEY,
+                    base_url=address.base_url,
+                    default_query=address.query,
+                    default_headers=address.headers(self._key),
+                    max_retries=0,
+                )
+            return self._client
+
+
+class EmbeddingsEndpoint(SmallEndpoint):
+    """See `Embedder`."""
+
+    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = PATIENCE) -> Vectors:
+        """See `Embedder.embed`."""
+        return self._waited(self._ask(texts, seconds), cancel)
+
+    async def _ask(self, texts: Sequence[str], seconds: float) -> Vectors:
+        failing, client = self._open(seconds)
         try:
             async with asyncio.timeout(seconds):
                 answer = await client.embeddings.create(
@@ -108,19 +137,6 @@ class EmbeddingsEndpoint:
             what = f"holds {len(by_place)} vectors of several lengths for {len(texts)} texts"
             raise failing.garbage(what, Usage(used))
         return Vectors(vectors=vectors, model=answer.model or self._model, usage=Usage(used))
-
-    def _opened(self, make: Callable[..., AsyncOpenAI]) -> AsyncOpenAI:
-        with self._lock:
-            if self._client is None:
-                address = Address.of(self._url)
-                self._client = make(
-                    api_key=self._key or _PLACEHOLDER_KEY,
-                    base_url=address.base_url,
-                    default_query=address.query,
-                    default_headers=address.headers(self._key),
-                    max_retries=0,
-                )
-            return self._client
 
 
 def _stop(future: Future[Any]) -> None:

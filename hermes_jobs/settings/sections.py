@@ -156,6 +156,14 @@ class VisionTask(AuxiliaryTask, frozen=True, kw_only=True):
     model: Annotated[Text | None, about("Model name for this task; null: none is asked.")] = None
 
 
+class TranscriptionTask(AuxiliaryTask, frozen=True, kw_only=True):
+    """The model that hears voice notes and other sounds."""
+
+    model: Annotated[
+        Text | None, about("Model that gives sounds as text, such as gpt-4o-mini-transcribe; null: none.")
+    ] = None
+
+
 class TitleTask(Section, frozen=True, kw_only=True):
     """Whether the auxiliary model names sessions."""
 
@@ -174,6 +182,7 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     session_search: AuxiliaryTask = AuxiliaryTask()
     review: AuxiliaryTask = AuxiliaryTask()
     vision: VisionTask = VisionTask()
+    transcription: TranscriptionTask = TranscriptionTask()
     title: TitleTask = TitleTask()
 
 

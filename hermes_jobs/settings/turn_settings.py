@@ -148,6 +148,7 @@ def _choices(settings: Settings, model: str | None) -> list[Choice]:
         *(settings.choice(name) for name in names),
         *(settings.auxiliary_model(purpose) for purpose in _AUXILIARY),
         *([settings.auxiliary_model("vision")] if settings.auxiliary.vision.model else ()),
+        *([settings.auxiliary_model("transcription")] if settings.auxiliary.transcription.model else ()),
     ]
 
 

@@ -16,7 +16,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.codec import REPLACED, Codec
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.usage import Reservation, Usage
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 from tests.eventlog import (
     api_examples,
@@ -168,6 +168,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         recall_failed="timeout: No answer within 5 s.",
         at=1795440462.25,
         cache_ttl="1h",
+        heard=(Heard(digest="ab" * 32, words="Water the tomatoes.", problem="it has no words"),),
     ),
     e.TurnMerged(turn="t2", into="t1"),
     e.TurnLabelled(turn="t1", labels=("hard", "rechnungen"), by="user"),

@@ -19,7 +19,7 @@ from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, Decod
 from hermes_jobs.kernel.engine.ports import Cancel, DocumentPages
 from hermes_jobs.kernel.engine.ports import File as File  # noqa: PLC0414 - what the callers of `attach` need
 from hermes_jobs.kernel.log.blobs import BlobStore
-from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment, can_be_shown
+from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment, can_be_shown, sound_type
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.tools.subprocess_call import request, responses
@@ -32,11 +32,13 @@ KILL_GRACE_SECONDS = 5
 MAX_NAME = 120
 MAX_SEARCHED = 2_000_000
 """Bytes of a delivered text up to which it is searched."""
+HEARS = "Set one: hermes-jobs config set auxiliary.transcription.model NAME, or write what it says."
 CONVERT = "Convert it to PNG, JPEG or PDF."
 
 
 class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The most of each, of one file or of all files of a message; `side` in pixels, as a picture is sent."""
+    """The most of each, of one file or of all files of a message; `side` in pixels, as a picture is sent.
+    `hears`: sounds are taken, too."""
 
     file_bytes: int = 20 * MEGABYTE
     turn_bytes: int = 24 * MEGABYTE
@@ -44,6 +46,7 @@ class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 100
     pixels: int = 100_000_000
     side: int = 1_568
+    hears: bool = False
 
 
 class Uncancelled:
@@ -91,7 +94,7 @@ class Intake:
         Raises `Rejected`, kind `usage`, for a file that cannot be sent: nothing is stored then.
         """
         self._check_sizes(files)
-        decoded = [self._decoded(file, cancel) for file in files]
+        decoded = [self._heard(file) or self._decoded(file, cancel) for file in files]
         return tuple(self._stored(file, *parts) for file, parts in zip(files, decoded, strict=True))
 
     def attach_each(
@@ -103,6 +106,8 @@ class Intake:
         notes: list[str] = []
         for file in map(_named, files):
             try:
+                if sound_type(file.content):
+                    raise _refused(f"{file.name} is a sound: tools show pictures and documents.", CONVERT)
                 self._check_sizes([*taken, file])
                 attached += self.attach((file,), cancel)
                 taken.append(file)
@@ -118,9 +123,10 @@ class Intake:
                 return self.attach((file,), cancel)[0]
         digest = self._blobs.put(file.content)
         is_read = is_text(file.content)
+        plain = "text/plain" if is_read else sound_type(file.content) or "application/octet-stream"
         return Attachment(
             digest=digest,
-            media_type="text/plain" if is_read else "application/octet-stream",
+            media_type=plain,
             size=len(file.content),
             file_name=file.name,
             text=digest if is_read and len(file.content) <= MAX_SEARCHED else "",
@@ -165,6 +171,13 @@ class Intake:
                 f"{file_size(limits.turn_bytes)}.",
                 "Send them in several messages, or raise attachments.turn_mb.",
             )
+
+    def _heard(self, file: File) -> tuple[Decoded, None, None] | None:
+        """What the sound is, which nobody decodes here; None for another file. Raises `Rejected`."""
+        media_type = sound_type(file.content)
+        if media_type and not self._limits.hears:
+            raise _refused(f"{file.name} is a sound, and no model is set that hears it.", HEARS)
+        return (Decoded(media_type=media_type), None, None) if media_type else None
 
     def _decoded(self, file: File, cancel: Cancel) -> tuple[Decoded, bytes | None, bytes | None]:
         """What the file is, its picture as it is sent, and its text."""

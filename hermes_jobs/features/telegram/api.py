@@ -62,7 +62,13 @@ def telegram_service(
         )
     channels = (live, channel_of(application))
     drafts = AnswerDrafts(channels, settings.secrets.redact)
-    platform = TelegramPlatform(token, bot, settings.gateway.telegram.base_url, drafts)
+    platform = TelegramPlatform(
+        token,
+        bot,
+        settings.gateway.telegram.base_url,
+        drafts,
+        hears=settings.auxiliary.transcription.model is not None,
+    )
     house = GatewayPolicy(
         users=validate_users(settings.gateway.users),
         if_busy=settings.session.if_busy,

@@ -25,6 +25,7 @@ MAX_UPDATES = 100
 
 MAX_NAME = 200  # characters
 
+Found = telegram.PhotoSize | telegram.Document | telegram.Voice | telegram.Audio
 Albums = Mapping[tuple[int, str], Sequence[telegram.Update]]
 
 _NOTES = {
@@ -65,8 +66,8 @@ def note_of(parts: Sequence[telegram.Update]) -> str:
     return next((note for kind, note in _NOTES.items() for each in messages if getattr(each, kind)), NOT_READ)
 
 
-def file_of(message: telegram.Message, key: str, caption: str) -> IncomingFile | None:
-    """The picture or document of the message; of a picture the largest size that can be downloaded."""
+def file_of(message: telegram.Message, key: str, caption: str, *, hears: bool) -> IncomingFile | None:
+    """The picture, document or sound of the message; of a picture the largest size that can be downloaded."""
     number = message.message_id
     if message.photo:
         fitting = [size for size in message.photo if (size.file_size or 0) <= MAX_DOWNLOAD]
@@ -74,10 +75,19 @@ def file_of(message: telegram.Message, key: str, caption: str) -> IncomingFile |
         return _file(best, f"photo-{number}.jpg", key, caption)
     if message.document is not None and message.animation is None:
         return _file(message.document, message.document.file_name or f"document-{number}", key, caption)
+    if hears and message.voice is not None:
+        return _file(message.voice, f"voice-{number}.ogg", key, caption)
+    if hears and message.audio is not None:
+        return _file(message.audio, message.audio.file_name or f"audio-{number}", key, caption)
     return None
 
 
-def _file(found: telegram.PhotoSize | telegram.Document, name: str, key: str, caption: str) -> IncomingFile:
+def _file(
+    found: Found,
+    name: str,
+    key: str,
+    caption: str,
+) -> IncomingFile:
     return IncomingFile(
         key=key,
         id=found.file_id,

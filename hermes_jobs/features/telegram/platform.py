@@ -51,7 +51,11 @@ class TelegramPlatform:
     """One bot; `bot` is its id, `base_url` that of a Bot API server, None for Telegram's own. `drafts`: what
     private chats show of answers that are being written."""
 
-    def __init__(self, token: str, bot: str, base_url: str | None, drafts: AnswerDrafts) -> None:
+    def __init__(
+        self, token: str, bot: str, base_url: str | None, drafts: AnswerDrafts, *, hears: bool = False
+    ) -> None:
+        """`hears`: voice notes and other sounds are read, too."""
+        self._hears = hears
         self._token = token
         self._name = f"{PLATFORM}:{bot}"
         self._base_url = base_url
@@ -196,9 +200,9 @@ class TelegramPlatform:
             assert part.message is not None, "it is a part of a message"
             caption = part.message.caption or ""
             meant = caption if is_private else self._meant(part.message)
-            files.append(
-                file_of(part.message, f"{self._name}:{part.update_id}", caption if meant is None else meant)
-            )
+            key = f"{self._name}:{part.update_id}"
+            said = caption if meant is None else meant
+            files.append(file_of(part.message, key, said, hears=self._hears))
         return tuple(file for file in files if file is not None) if None not in files else ()
 
     def _meant(self, message: telegram.Message) -> str | None:

@@ -1,5 +1,5 @@
 """Notices for users: the context fills the window, or was compressed or cut; a window is small; a limit is
-nearly used up; an ensemble's member is left out; a turn cannot begin yet."""
+nearly used up; an ensemble's member is left out; a turn cannot begin yet; what was heard in a voice note."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hermes_jobs.kernel.events import (
     BudgetWarned,
     CompressionFailed,
     ContextCompressed,
+    ContextPrefetched,
     ContextPressure,
     Event,
     ModelCallFailed,
@@ -18,8 +19,13 @@ from hermes_jobs.kernel.events import (
     TurnPostponed,
 )
 from hermes_jobs.kernel.streams.budgets import warning_sentence
+from hermes_jobs.kernel.turns.attachments import Heard
 from hermes_jobs.kernel.turns.compression import MAX_INEFFECTIVE
 from hermes_jobs.kernel.turns.references import CANCELLED
+from hermes_jobs.text.clip import one_line
+
+MAX_HEARD = 1_000
+"""Characters of a voice note that are shown to who sent it."""
 
 
 def notices(event: Event) -> tuple[str, ...]:
@@ -41,7 +47,11 @@ def turn_warnings(event: Event) -> tuple[str, ...]:
             return ()
 
 
-def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
+def _heard(sound: Heard) -> str:
+    return f"not heard: {sound.problem}" if sound.problem else f"heard: “{one_line(sound.words, MAX_HEARD)}”"
+
+
+def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911, PLR0912 - one an event
     match event:
         case ContextPressure(high=True):
             filled = (
@@ -66,6 +76,8 @@ def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911 - one an event
                 if event.alone
                 else (text,)
             )
+        case ContextPrefetched(heard=heard) if heard:
+            return tuple(map(_heard, heard))
         case TurnPostponed(number=1):
             return (f"{event.reason.rstrip('.')}: the turn waits, and begins by itself when it can",)
         case BudgetWarned():

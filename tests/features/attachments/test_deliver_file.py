@@ -25,9 +25,9 @@ CHAT = 12
 PATHS = ("plot.png", "table.csv", "../other.txt", "plot.png")
 DELIVERED = Script(
     default=Answer(text="Here."),
-    sequence=[
-        Answer(tool_calls=tuple(AskedCall(name="deliver_file", arguments={"path": each}) for each in PATHS))
-    ],
+    sequence=(
+        Answer(tool_calls=tuple(AskedCall(name="deliver_file", arguments={"path": each}) for each in PATHS)),
+    ),
 )
 
 

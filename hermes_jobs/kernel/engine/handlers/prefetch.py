@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.handlers.request_builder import TurnLimits
@@ -13,6 +14,8 @@ from hermes_jobs.kernel.engine.ports import (
     Cancel,
     Clock,
     Ensemble,
+    Hear,
+    HeardSound,
     Ids,
     NotYet,
     PaidCall,
@@ -36,6 +39,8 @@ FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 600.0
 REVIEW_ITERATIONS = 8
 """Rounds of tool calls that a review may take."""
+HEARING = "transcription"
+"""The purpose of calls that hear sounds."""
 LEARNING = frozenset({"memory", "skills"})
 """Toolsets into which a review writes."""
 RECALLING = frozenset({"conversation", "scheduled"})
@@ -47,7 +52,8 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
 
     `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A review
     is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble of that
-    name, if it is one. `follows_rhythm`: how long the provider keeps prompts depends on the session's rests.
+    name, if it is one. `hear` gives the words of a sound. `follows_rhythm`: how long the provider keeps
+    prompts depends on the session's rests.
     """
 
     prompt: PromptBuilder
@@ -59,6 +65,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
     toolsets_on: Callable[[Sequence[str] | None], Collection[str]] = lambda toolsets: LEARNING
     ensemble_of: Callable[[str], Ensemble | None] = lambda model: None
     follows_rhythm: bool = False
+    hear: Hear | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
@@ -68,10 +75,26 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             return self._postpone(turn, step, away)
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
+        try:
+            heard = self._heard(session, turn, cancel)
+        except NotYet as away:
+            return self._postpone(turn, step, away)
         recalled = self._recalled(session, turn, started)
-        responses = tuple(_usage_event(turn, step, paid) for paid in recalled.paid)
+        responses = (
+            *(_usage_event(turn, step, paid) for paid in recalled.paid),
+            *(_usage_event(turn, step, each.paid, HEARING) for each in heard if each.paid is not None),
+        )
         prefetched = self._prefetched(session, turn, started, recalled)
+        prefetched = replace(prefetched, heard=tuple(each.heard for each in heard))
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
+
+    def _heard(self, session: Session, turn: Turn, cancel: Cancel) -> Sequence[HeardSound]:
+        """The words of the sounds that go with the turn's text, and with those that will join it. Raises
+        `NotYet`."""
+        joining = session.waiting if turn.if_busy == "collect" else ()
+        attachments = (each for text in (turn, *joining) for each in text.attachments)
+        sounds = dict.fromkeys(each for each in attachments if each.is_sound and each.digest)
+        return [self.hear(sound, cancel) for sound in sounds] if self.hear is not None else ()
 
     def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
         if self.recall is None or _kind(started or session.started) not in RECALLING:
@@ -146,11 +169,11 @@ def _kind(begun: SessionStarted | None) -> SessionKind:
     return begun.kind if begun else "conversation"
 
 
-def _usage_event(turn: Turn, step: Step, paid: PaidCall) -> ResponseBooked:
+def _usage_event(turn: Turn, step: Step, paid: PaidCall, purpose: str = "embedding") -> ResponseBooked:
     return ResponseBooked(
         turn=turn.id,
         step=step.id,
-        purpose="embedding",
+        purpose=purpose,
         model=paid.model,
         usage=paid.usage,
         cost_usd=paid.cost_usd,

@@ -28,7 +28,15 @@ from hermes_jobs.kernel.engine.ports.model import (
     RetryPlan,
     same_for_all,
 )
-from hermes_jobs.kernel.engine.ports.prompt import NotYet, PaidCall, PromptBuilder, Recall, Recalled
+from hermes_jobs.kernel.engine.ports.prompt import (
+    Hear,
+    HeardSound,
+    NotYet,
+    PaidCall,
+    PromptBuilder,
+    Recall,
+    Recalled,
+)
 from hermes_jobs.kernel.engine.ports.step_handler import (
     PaidStepHandler,
     Preflight,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.kernel.engine.ports.host import Cancel
 from hermes_jobs.kernel.events import RecalledItem, SessionStarted
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.session import Session
 
 
@@ -53,6 +56,18 @@ class NotYet(Rejected):
     def __init__(self, message: str, *, kind: str, hint: str, what: str) -> None:
         super().__init__(message, kind=kind, hint=hint)
         self.what = what
+
+
+class HeardSound(msgspec.Struct, frozen=True):
+    """The words of a sound, and the call that gave them."""
+
+    heard: Heard
+    paid: PaidCall | None = None
+
+
+Hear = Callable[[Attachment, Cancel], HeardSound]
+"""Gives the words of a sound, or why there are none. Raises `NotYet` where they may be had later, and
+`StepInterrupted`."""
 
 
 class PromptBuilder(Protocol):

@@ -12,7 +12,7 @@ from hermes_jobs.kernel.events.approval import CallPattern, Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.session import Opening
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.rhythm import CacheTtl
 
 BusyPolicy = Literal["queue", "collect", "steer", "interrupt", "reject"]
@@ -84,7 +84,7 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     the writes that made them; `recall`: the items in `recalled`, with the tracks that found them;
     `recall_failed`: why a track was left out. `at`: when the session's rest ended, in seconds since the
     epoch, 0 if it is not measured. `cache_ttl`: how long the provider is to keep the prompts of the turn;
-    None: as configured.
+    None: as configured. `heard`: the words of the sounds that go with the user's text.
     """
 
     turn: str
@@ -106,6 +106,7 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     recall_failed: str = ""
     at: float = 0.0
     cache_ttl: CacheTtl | None = None
+    heard: tuple[Heard, ...] = ()
 
 
 class TurnPostponed(Event, frozen=True, kw_only=True):

@@ -1,0 +1,68 @@
+"""Sounds that come with a message: their words, by the model of `auxiliary.transcription`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hermes_jobs.kernel.engine.ports import Cancel, HeardSound, ModelError, NotYet, PaidCall, StepInterrupted
+from hermes_jobs.kernel.streams.usage import NO_USAGE
+from hermes_jobs.kernel.turns.attachments import Attachment, Heard
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
+
+KEPT = 64
+NOBODY = "no model is set that hears: auxiliary.transcription.model"
+LOST = "its sound is not stored any more"
+SILENT = "it has no words"
+
+
+class Hearing:
+    """A `Hear`. What was paid for is kept until its turn begins, so that a retry does not pay twice."""
+
+    def __init__(
+        self,
+        transcriber: Callable[[], TranscriptionEndpoint | None],
+        content_of: Callable[[str], bytes | None],
+    ) -> None:
+        self._transcriber = transcriber
+        self._content_of = content_of
+        self._heard: dict[str, HeardSound] = {}
+
+    def __call__(self, sound: Attachment, cancel: Cancel) -> HeardSound:
+        """See `Hear`. Raises `NotYet`, `StepInterrupted`."""
+        known = self._heard.get(sound.digest)
+        if known is not None:
+            return known
+        model, content = self._transcriber(), self._content_of(sound.digest)
+        if model is None or content is None:
+            return HeardSound(Heard(digest=sound.digest, problem=NOBODY if model is None else LOST))
+        try:
+            transcript = model.transcribe(sound.file_name, content, sound.media_type, cancel)
+        except ModelError as error:
+            if cancel.reason is not None:
+                raise StepInterrupted from error
+            if error.retryable:
+                raise NotYet(
+                    f"{sound.file_name} was not heard: {error.message}",
+                    kind=error.kind,
+                    hint=error.hint,
+                    what="the model that hears",
+                ) from error
+            return HeardSound(Heard(digest=sound.digest, problem=error.message))
+        cost = None if transcript.usage == NO_USAGE else model.cost_usd(transcript.usage)
+        heard = HeardSound(
+            Heard(digest=sound.digest, words=transcript.words, problem="" if transcript.words else SILENT),
+            PaidCall(model=transcript.model, usage=transcript.usage, cost_usd=cost),
+        )
+        if len(self._heard) >= KEPT:
+            self._heard.clear()
+        self._heard[sound.digest] = heard
+        return heard
+
+
+def hearing(application: Application) -> Hearing:
+    """As configured."""
+    return Hearing(lambda: application.endpoints.transcriber, application.attached_content)
