@@ -86,7 +86,7 @@ def _attached(item: Attachment, takes: Takes, contents: Contents) -> Iterator[Pi
         yield Piece(text=f"{item.file_name}:")
         yield Piece(media_type=media_type, data=b64encode(content).decode(), file_name=item.file_name)
         return
-    content = contents.get(item.digest) if takes.files else None
+    content = contents.get(item.digest) if takes.files and item.is_pdf else None
     if content is not None:
         yield Piece(media_type=item.media_type, data=b64encode(content).decode(), file_name=item.file_name)
     else:
@@ -98,7 +98,8 @@ def _document(item: Attachment, text: bytes | None) -> str:
     if text is None:
         return in_words(item)
     pages = without_marks(_TAGS.sub("", text.decode("utf-8", "replace"))).split("\f")
-    numbered = (f"[Page {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
+    unit = "Page" if item.is_pdf else "Part"
+    numbered = (f"[{unit} {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
     head = OPEN.format(name=item.file_name.replace('"', "'"), pages=item.pages)
     return "\n".join((head, CAUTION, *numbered, CLOSE))
 

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.ports import Cancel, Documents, File, ToolOutcome
-from hermes_jobs.kernel.turns.attachments import HEAD, can_be_shown, is_document
+from hermes_jobs.kernel.turns.attachments import HEAD, can_be_shown, is_document, is_office
 from hermes_jobs.text.figures import file_size
 from hermes_jobs.tools.tool import ToolFailed
 
@@ -42,7 +42,7 @@ def read_media(
     if size > MAX_BYTES:
         raise ToolFailed(f"{path} has {file_size(size)}; {file_size(MAX_BYTES)} are read.")
     named = File(os.path.basename(path), file.read())  # noqa: PTH119 - a name
-    if not is_document(named.content):
+    if not is_document(named.content) and not is_office(named.content):
         return ToolOutcome(content="", files=(named,))
     pages, as_images, limit_chars = wanted
     first, last = _asked(pages, IMAGES_A_CALL if as_images else PAGES_A_CALL)

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, DecodingRequest
-from hermes_jobs.kernel.turns.attachments import HEAD, PDF, is_document
+from hermes_jobs.features.attachments.office import MAX_XML, TooLarge, office_texts
+from hermes_jobs.kernel.turns.attachments import HEAD, PDF, is_document, is_zip
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.tools.subprocess_call import REQUEST, respond
@@ -42,6 +43,7 @@ QUALITY = 85
 MAX_CHARACTERS = 2_000_000
 TEXT_SHARE = 0.7  # of the seconds, after which no further page is read
 CONVERT = "Convert it to PNG, JPEG or PDF, or name its path: the agent has tools to look at files."
+UNPACK = "Unpack it, or name its path: the agent has tools to look at files."
 BROKEN = "Save it again with another program, or take another copy of it."
 
 
@@ -77,7 +79,8 @@ def decoded(asked: DecodingRequest) -> Decoded:
     """What the file is; what is sent of it is written beside it. Whatever goes wrong is in the answer."""
     path = Path(asked.folder, "file")
     with path.open("rb") as file:
-        decode = document if is_document(file.read(HEAD)) else picture
+        head = file.read(HEAD)
+    decode = document if is_document(head) else office if is_zip(head) else picture
     try:
         return decode(path, asked)
     except Unusable as unusable:
@@ -165,6 +168,37 @@ def document(path: Path, asked: DecodingRequest) -> Decoded:
             "Send a part of it, or raise attachments.pages as far as the provider takes it.",
         )
     return Decoded(media_type=PDF, pages=count, characters=_write_texts(path, asked, reader.pages, started))
+
+
+class OfficePart:
+    """A sheet, a slide or a whole text, read like a page."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def extract_text(self) -> str:
+        """Its text."""
+        return self._text
+
+
+def office(path: Path, asked: DecodingRequest) -> Decoded:
+    """Write the text of the sheets or slides, with a form feed between them. Raises `Unusable`."""
+    started = time.monotonic()
+    try:
+        found = office_texts(path)
+    except TooLarge as error:
+        raise Unusable(f"unpacks to more than {MAX_XML // 1_000_000} MB.", "Send a part of it.") from error
+    if found is None:
+        raise Unusable("is an archive, and no document of Word, Excel or PowerPoint.", UNPACK)
+    media_type, parts = found[0], [OfficePart(text) for text in found[1]]
+    if asked.first:
+        if asked.as_images:
+            raise Unusable("cannot be shown as pictures.", "Read its text, or convert it to PDF.")
+        if asked.first > len(parts):
+            raise Unusable(f"has {pluralize(len(parts), 'part')}; there is no {asked.first:,}th.", "")
+        parts = parts[asked.first - 1 : asked.last]
+    characters = _write_texts(path, asked, parts, started)
+    return Decoded(media_type=media_type, pages=len(found[1]), characters=characters)
 
 
 def _some_pages(path: Path, asked: DecodingRequest, reader: Any, count: int) -> Decoded:

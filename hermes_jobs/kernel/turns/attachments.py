@@ -53,6 +53,11 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.media_type.startswith("image/")
 
     @property
+    def is_pdf(self) -> bool:
+        """Whether it is a PDF document, which some providers read themselves."""
+        return self.media_type == PDF
+
+    @property
     def is_sound(self) -> bool:
         """Whether it is a voice note or another sound."""
         return self.media_type.startswith("audio/")
@@ -66,7 +71,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def about(self) -> str:
         """Its name, type and size: `paper.pdf (application/pdf, 12 pages, 1.2 MB)`."""
         pixels = f"{self.width} × {self.height}" if self.is_picture else ""
-        pages = pluralize(self.pages, "page") if self.pages else ""
+        pages = pluralize(self.pages, "page" if self.is_pdf else "part") if self.pages else ""
         lost = "" if self.digest else "forgotten"
         facts = (self.media_type, pixels, pages, file_size(self.size), lost)
         return f"{self.file_name} ({', '.join(filter(None, facts))})"
@@ -126,6 +131,8 @@ def sound_type(content: bytes) -> str:
     return next((kind for signature, kind in _SOUNDS if signature.match(content[:HEAD])), "")
 
 
+_OFFICE = re.compile(rb"\[Content_Types\]\.xml|_rels/\.rels|docProps/|opendocument\.spreadsheet")
+
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
@@ -138,7 +145,8 @@ def can_be_shown(content: bytes) -> bool:
     if head.lstrip().startswith(PDF_SIGNATURE):
         return True
     in_container = head[8:12] == b"WEBP" or head[4:12] in {b"ftypavif", b"ftypavis"}
-    return not _is_text(head) and (is_document(head) or head.startswith(_PICTURES) or in_container)
+    is_known = is_document(head) or is_office(head) or head.startswith(_PICTURES)
+    return not _is_text(head) and (is_known or in_container)
 
 
 def _is_text(head: bytes) -> bool:
@@ -148,6 +156,16 @@ def _is_text(head: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return b"\0" not in head
+
+
+def is_zip(content: bytes) -> bool:
+    """Whether the content begins like a ZIP archive, which documents of office programs are."""
+    return content.startswith(b"PK\x03\x04")
+
+
+def is_office(content: bytes) -> bool:
+    """Whether the content begins like a document of an office program."""
+    return is_zip(content) and _OFFICE.search(content[:HEAD]) is not None
 
 
 def is_document(content: bytes) -> bool:
@@ -169,7 +187,7 @@ def attachment_tokens(attachments: Iterable[Attachment]) -> int:
     return sum(
         picture_tokens(attachment.width, attachment.height)
         if attachment.is_picture
-        else attachment.pages * PAGE_TOKENS + attachment.characters // CHARACTERS_A_TOKEN
+        else attachment.pages * PAGE_TOKENS * attachment.is_pdf + attachment.characters // CHARACTERS_A_TOKEN
         for attachment in attachments
         if attachment.digest and not attachment.is_sound
     )
