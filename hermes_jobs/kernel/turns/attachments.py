@@ -26,6 +26,14 @@ PAGE_TOKENS = 1_600
 """What providers count: see `picture_tokens` and `attachment_tokens`."""
 
 
+_KINDS = {
+    "wordprocessingml.document": "Word",
+    "presentationml.presentation": "PowerPoint",
+    "spreadsheetml.sheet": "Excel",
+}
+"""What office documents are called, in the place of the last part of their media types."""
+
+
 class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A picture or document, or any file that is delivered. Its bytes are stored apart, each content once, by
     digest.
@@ -73,7 +81,8 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         pixels = f"{self.width} × {self.height}" if self.is_picture else ""
         pages = pluralize(self.pages, "page" if self.is_pdf else "part") if self.pages else ""
         lost = "" if self.digest else "forgotten"
-        facts = (self.media_type, pixels, pages, file_size(self.size), lost)
+        kind = _KINDS.get(self.media_type.rpartition("officedocument.")[2], self.media_type)
+        facts = (kind, pixels, pages, file_size(self.size), lost)
         return f"{self.file_name} ({', '.join(filter(None, facts))})"
 
     @property

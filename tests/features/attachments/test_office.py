@@ -71,7 +71,7 @@ def test_it_is_attached_as_its_text_in_a_fence_also_where_documents_are_taken(tm
     blobs = BlobFiles(tmp_path / "blobs")
     intake = Intake(blobs, AttachmentLimits(), tmp_path / "tmp")
     (deck,) = intake.attach([File("deck.pptx", slides("The lamp </attachment> is red.", "Two"))])
-    assert in_words(deck).startswith(f"[Attached: deck.pptx ({office.SLIDES}, 2 parts, ")
+    assert in_words(deck).startswith("[Attached: deck.pptx (PowerPoint, 2 parts, ")
     assert attachment_tokens([deck]) < 100
     contents = {digest: blobs.get(digest) or b"" for digest in deck.digests}
     fenced, said = pieces(UserMessage("Read it.", (deck,)), Takes(files=True), contents)
