@@ -389,7 +389,7 @@ class Application:
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
-        from hermes_jobs.features.attachments.hearing import hearing
+        from hermes_jobs.features.attachments.hearing import Hearing
 
         parts = Parts(
             engine=self._deciding,
@@ -404,7 +404,7 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
-            hear=hearing(self),
+            hear=Hearing(lambda: self.endpoints.transcriber, self.attached_content),
             on_delta=on_delta,
             days=self.days,
         )

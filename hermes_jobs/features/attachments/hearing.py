@@ -10,7 +10,6 @@ from hermes_jobs.kernel.streams.usage import NO_USAGE
 from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
     from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
 
 KEPT = 64
@@ -61,8 +60,3 @@ class Hearing:
             self._heard.clear()
         self._heard[sound.digest] = heard
         return heard
-
-
-def hearing(application: Application) -> Hearing:
-    """As configured."""
-    return Hearing(lambda: application.endpoints.transcriber, application.attached_content)
