@@ -116,15 +116,16 @@ class Files:
             return ToolOutcome(content=content, source=path)
 
     def _kept_file(self, path: str, workdir: str) -> str | None:
-        """The file for `results/CALL.txt`, its name in the preview of a large result on every host."""
+        """The file for `results/CALL.txt`, its name in the preview of a large result on every host, or for a
+        picture there."""
         named_path = Path(path)
         if (
             named_path.parent != Path("results")
-            or named_path.suffix != ".txt"
+            or not named_path.suffix
             or (Path(workdir) / named_path).exists()
         ):
             return None
-        stored = self._stored_file(named_path.stem)
+        stored = self._stored_file(named_path.stem if named_path.suffix == ".txt" else named_path.name)
         return None if stored is None else str(stored)
 
     def write_file(

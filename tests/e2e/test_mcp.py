@@ -153,6 +153,19 @@ def test_a_large_result_is_kept_apart_and_a_picture_as_a_file(mcp: McpHome) -> N
     assert weather == '{"degrees": 21.5}'
 
 
+def test_a_picture_is_shown_and_read_again_and_a_sound_is_kept(mcp: McpHome) -> None:
+    mcp.configure(trusted=True)
+    mcp.asks_for(("test__plot", {}))
+    mcp.home.send("Go.")
+    (plot,) = mcp.results
+    assert "image_url" in str(mcp.model.requests[-1].body)
+    picture, sound = (part.partition("]")[0] for part in plot.split("kept as ")[1:])
+    assert (mcp.home.path / sound).read_bytes().startswith(b"OggS")
+    mcp.asks_for(("read_file", {"path": picture}))
+    mcp.home.send("-c", "Go and look again.")
+    assert str(mcp.model.requests[-1].body).count("'image_url':") == 2
+
+
 def test_failures_reach_the_model_as_errors(mcp: McpHome) -> None:
     mcp.configure(trusted=True)
     mcp.asks_for(("test__fail", {}), ("test__lie", {}), ("test__die", {}))

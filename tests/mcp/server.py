@@ -23,6 +23,10 @@ CAN = {"tools": dict[str, str](), "resources": dict[str, str](), "prompts": dict
 ONE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NONE = {"type": "object", "properties": {}}
 READS = {"readOnlyHint": True}
+RED = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAG0lEQVR4nGP8z8DAwMDAyPCfgYGBiQEJ4OYAAF7TAge/1IRjAAAA"
+    "AElFTkSuQmCC"
+)
 TOOLS = [
     {"name": "echo", "description": "Say it again.", "inputSchema": ONE, "annotations": READS},
     {"name": "note", "description": "Write it down.", "inputSchema": ONE},
@@ -49,6 +53,7 @@ TOOLS = [
     {"name": "order", "description": "Order, after a question.", "inputSchema": ONE},
     {"name": "visit", "description": "Need an address to be opened.", "inputSchema": NONE},
     {"name": "environment", "description": "Say it.", "inputSchema": NONE, "annotations": READS},
+    {"name": "plot", "description": "A plot, with a sound.", "inputSchema": NONE, "annotations": READS},
 ]
 TOOLS[7]["outputSchema"] = TOOLS[6]["outputSchema"]
 RESOURCES = [
@@ -174,6 +179,9 @@ def called(name, given, number=0):
             return text("x" * 50_000_000)
         case "image":
             return {"content": [{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}]}
+        case "plot":
+            picture = {"type": "image", "data": RED, "mimeType": "image/png"}
+            return {"content": [picture, {"type": "audio", "data": "T2dnUwAC", "mimeType": "audio/ogg"}]}
         case "weather":
             return text('{"degrees": 21.5}', structuredContent={"degrees": 21.5})
         case "lie":

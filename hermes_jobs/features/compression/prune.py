@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.turns.attachments import in_words
+from hermes_jobs.kernel.turns.attachments import past
 from hermes_jobs.kernel.turns.loop_guard import WARNING
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage
 from hermes_jobs.kernel.turns.tool_results import OPEN
@@ -70,7 +70,7 @@ def _line(message: ToolMessage, call: ToolCall | None, *, again: bool) -> str:
     if again:
         return f"{text}the same result as before"
     text += f"{len(message.content):,} characters, {message.content.count(chr(10)) + 1:,} lines"
-    return "\n".join((text, *map(in_words, message.attachments)))
+    return "\n".join((text, *map(past, message.attachments)))
 
 
 def outcome(name: str, content: str) -> str:

@@ -12,7 +12,7 @@ from hermes_jobs.features.compression.boundaries import HistorySplit
 from hermes_jobs.features.compression.checkpoint import SECTIONS
 from hermes_jobs.features.compression.message_groups import flatten, message_groups, repair
 from hermes_jobs.features.compression.prune import prune
-from hermes_jobs.kernel.turns.attachments import in_words
+from hermes_jobs.kernel.turns.attachments import past
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import ACKNOWLEDGED, ENDED_UNANSWERED
 
@@ -166,13 +166,13 @@ def transcript(messages: Iterable[Message]) -> str:
 def _as_text(message: Message) -> str:
     match message:
         case UserMessage():
-            return "\n".join(("[USER]", message.content, *map(in_words, message.attachments)))
+            return "\n".join(("[USER]", message.content, *map(past, message.attachments)))
         case AssistantMessage():
             calls = "\n".join(f"(calls {call.name} {call.arguments})" for call in message.tool_calls)
             return "\n".join(part for part in ("[ASSISTANT]", message.content, calls) if part)
         case ToolMessage():
             heading = f"[RESULT OF {message.name}]"
-            return "\n".join((heading, message.content, *map(in_words, message.attachments)))
+            return "\n".join((heading, message.content, *map(past, message.attachments)))
 
 
 def _with(message: Message, content: str) -> Message:

@@ -45,6 +45,7 @@ from hermes_jobs.kernel.streams.forgetting import (
     deleted,
     family_of,
 )
+from hermes_jobs.kernel.turns.attachments import IN_RESULTS
 from hermes_jobs.kernel.turns.commands import EndSession
 from hermes_jobs.kernel.turns.session import is_session, lineage_of, require_no_children, stream_of
 from hermes_jobs.system.atomic_file import write_bytes
@@ -248,7 +249,8 @@ class Forgetter:
 
     def _delete_results(self) -> None:
         """The next reader makes them again from the log."""
-        for file in self._application.settings.paths.results.glob("*.txt"):
+        results = self._application.settings.paths.results
+        for file in (*results.glob("*.txt"), *results.glob(f"{IN_RESULTS}*")):
             file.unlink(missing_ok=True)
 
     def _delete_snapshots(self) -> None:

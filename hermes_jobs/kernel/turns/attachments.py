@@ -87,7 +87,9 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def path(self) -> str:
-        """The path by which `read_file` finds the text of a document; empty where there is none."""
+        """The path by which `read_file` finds the picture, or the text of a document; empty without one."""
+        if self.is_picture and self.digest:
+            return f"results/{IN_RESULTS}{self.sent or self.digest}.png"
         return f"results/{IN_RESULTS}{self.text}.txt" if self.text else ""
 
 
@@ -182,10 +184,20 @@ def is_document(content: bytes) -> bool:
     return PDF_SIGNATURE in content[:HEAD]
 
 
-def in_words(attachment: Attachment) -> str:
-    """The attachment in a model's text, where it is not there itself."""
-    kept = f"; read_file finds its text as {attachment.path}" if attachment.path else ""
+def in_words(attachment: Attachment, *, is_past: bool = False) -> str:
+    """The attachment in a model's text, where it is not there itself. `is_past`: it can be had
+    again."""
+    kept = ""
+    if attachment.is_picture and attachment.path and is_past:
+        kept = f"; read_file shows it as {attachment.path}"
+    elif attachment.text:
+        kept = f"; read_file finds its text as {attachment.path}"
     return f"[Attached: {attachment.about}{kept}]"
+
+
+def past(attachment: Attachment) -> str:
+    """The attachment in the words of a compressed history."""
+    return in_words(attachment, is_past=True)
 
 
 def attachment_tokens(attachments: Iterable[Attachment]) -> int:

@@ -1,4 +1,4 @@
-"""Large tool results, and texts of attached documents, as files in the home's `results/`, made if missing."""
+"""Large tool results, texts of attached documents, and pictures, as files in `results/`, made if missing."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CALL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
+KEPT = re.compile(r"[A-Za-z0-9_-]{1,200}\.[a-z0-9]{1,8}")
+"""Names of files beside the results."""
 ATTACHED = re.compile(rf"{IN_RESULTS}([0-9a-f]{{64}})")
 
 
@@ -36,7 +38,12 @@ class ResultFiles:
         self._folder = folder
 
     def file_of(self, call: str) -> Path | None:
-        """The file with the whole result of a call; None where there is no such call. Raises `OSError`."""
+        """The file with the whole result of a call, or the picture of that name; None where there is none.
+
+        Raises `OSError`.
+        """
+        if "." in call:
+            return self._picture(call)
         if not CALL.fullmatch(call):
             return None
         path = self._folder / f"{call}.txt"
@@ -45,6 +52,19 @@ class ResultFiles:
             if content is None:
                 return None
             self._write(path, content)
+        return path
+
+    def _picture(self, name: str) -> Path | None:
+        """The picture that was attached, or that a server's result brought to this host."""
+        path = self._folder / name
+        if path.exists():
+            return path if KEPT.fullmatch(name) else None
+        attached = ATTACHED.fullmatch(name.removesuffix(".png"))
+        content = self._text_of(attached[1]) if attached is not None else None
+        if content is None:
+            return None
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_bytes(path, content)
         return path
 
     def save(self, call: str, content: str) -> None:

@@ -77,6 +77,13 @@ def test_read_file_finds_the_text_of_a_document_and_no_other_content(
     file = files.file_of(Path(paper.path).stem)
     assert file is not None
     assert file.read_bytes() == PAGES
+    drawn = Attachment(digest=blobs.put(b"\x89PNG"), media_type="image/png", size=4, file_name="sign.png")
+    shown = files.file_of(Path(drawn.path).name)
+    assert shown is not None
+    assert shown.read_bytes() == b"\x89PNG"
+    assert in_words(drawn, is_past=True).endswith(f"; read_file shows it as {drawn.path}]")
+    assert "read_file" not in in_words(drawn)
+    assert files.file_of("../events.db") is None
     assert files.file_of("attachment-ab") is None
     assert files.file_of(f"attachment-{'0' * 64}") is None
 
