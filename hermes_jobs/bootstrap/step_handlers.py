@@ -74,9 +74,9 @@ REFERENCE: StepKind = "turn.reference"
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
-    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the words
-    of sounds, `of_features` makes the handlers of the features, `on_delta` is called with answers as they are
-    written. `days` is the zone in which the days of budgets begin; None: the machine's."""
+    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the
+    words of sounds, `of_features` makes the handlers of the features, `on_delta` is called with answers as
+    they are written. `days` is the zone in which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
