@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -38,11 +38,7 @@ def office_texts(path: Path) -> tuple[str, Sequence[str]] | None:
 
     Raises `TooLarge`, and anything for a damaged file.
     """
-    try:
-        archive = ZipFile(path)
-    except BadZipFile:
-        return None
-    with archive:
+    with ZipFile(path) as archive:
         names = set(archive.namelist())
         read = (info for info in archive.infolist() if info.filename.endswith((".xml", ".rels", "mimetype")))
         if sum(info.file_size for info in read) > MAX_XML:

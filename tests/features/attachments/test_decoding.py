@@ -87,7 +87,7 @@ def bomb() -> bytes:
         (picture("JPEG", (300, 300))[:400], "is damaged"),
         (picture("PNG", (300, 300))[:200], "is damaged"),
         (b"\x7fELF\x02\x01\x01" + b"\0" * 60, "is neither a picture, nor a PDF document, nor text"),
-        (b"PK\x03\x04" + b"\0" * 60, "is neither a picture"),
+        (b"PK\x03\x04" + b"\0" * 60, "is damaged"),
     ],
 )
 def test_a_file_that_cannot_be_sent_is_refused_with_a_reason(

@@ -139,7 +139,7 @@ def test_one_file_that_cannot_be_sent_refuses_its_album_as_a_whole(
             bot.write(ANNA, None, media=bot.document(content, name, media_group_id="7"))
         (note,) = told(bot)
         assert turns(served) == []
-    assert "letter.docx is neither a picture, nor a PDF document, nor text." in note
+    assert "letter.docx is damaged" in note
     assert "Nothing of the message was read." in note
 
 
