@@ -83,6 +83,7 @@ STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for it
 ERROR = "Error: "  # how a line begins that says why a command ended
 TICK = 1.0  # seconds between checks of the processes; the end of one is detected at once
 STARTING_TICK = 0.1
+SIGNALLED = 128  # an exit code from here on names the signal that ended a process
 
 Say = Callable[[str], None]
 
@@ -325,9 +326,10 @@ class Supervisor:
                 self._print(f"Telegram refuses {TOKEN}: the {name} starts again when another one is set.")
             elif ended is not None:
                 log = self._settings.paths.logs / f"{name}.log"
-                if name == SERVE:
+                because = ""
+                if name == SERVE and ended < SIGNALLED:
                     self._no_pages = _last_error(log)
-                because = f" {self._no_pages}" if name == SERVE else ""
+                    because = f" {self._no_pages}"
                 self._print(
                     f"The {SHOWN.get(name, name)} has ended ({_shown_exit(ended)}; {log}). It starts again."
                     f"{because}"
@@ -392,4 +394,4 @@ def _last_error(log: Path) -> str:
 
 
 def _shown_exit(code: int) -> str:
-    return f"signal {code - 128}" if code > 128 else f"exit code {code}"
+    return f"signal {code - SIGNALLED}" if code > SIGNALLED else f"exit code {code}"

@@ -437,3 +437,19 @@ def test_flower_is_shown_to_other_machines_only_with_a_password(home: Home) -> N
 
     assert ended.code == 2
     assert "FLOWER_BASIC_AUTH" in ended.err
+
+
+@pytest.mark.slow
+def test_it_says_why_the_web_pages_are_not_served(home: Home) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        serves = {
+            "HERMES_JOBS_SERVE__ENABLED": "true",
+            "HERMES_JOBS_SERVE__PORT": str(taken.getsockname()[1]),
+        }
+        with up(home, "--no-flower", "--no-beat", **serves) as running:
+            assert "web       not served: The web pages cannot be served" in running.err
+            assert "Address already in use" in running.err
+            running.signal(signal.SIGINT)
+            assert running.end().code == 0
