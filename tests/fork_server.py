@@ -16,6 +16,7 @@ import runpy
 import select
 import signal
 import socket
+import stat
 import sys
 import threading
 import time
@@ -99,7 +100,7 @@ def become(request: dict[str, Any], files: list[int], others: list[int]) -> NoRe
         os.setsid()
         take_terminal()
     for number, (name, mode, errors) in enumerate(STREAMS):
-        if os.isatty(number):  # the streams of the server are those of a process without a terminal
+        if os.isatty(number) or stat.S_ISFIFO(os.fstat(number).st_mode):  # the server's may be files
             stream = open(number, mode, buffering=1, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
     os.environ.clear()
@@ -150,6 +151,8 @@ def import_everything() -> None:
 
 if __name__ == "__main__":
     import_everything()
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
     answer_a_turn()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as listening:

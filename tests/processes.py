@@ -140,12 +140,16 @@ def fork(
     environ: Mapping[str, str],
     folder: Path,
     terminal: bool = False,
+    imported: tuple[str, ...] = (),
 ) -> ForkedProcess:
-    """Fork a process from this test process's server and have it run `-m` with these arguments."""
+    """Fork a process from this test process's server and have it run `-m` with these arguments.
+
+    `imported`: modules that the server is to have imported besides; each choice has a server of its own.
+    """
     files = [stream if isinstance(stream, int) else stream.fileno() for stream in streams]
     ours, theirs = socket.socketpair()
     with theirs:
-        socket.send_fds(_server(), [b"."], [*files, theirs.fileno()])
+        socket.send_fds(_server(imported), [b"."], [*files, theirs.fileno()])
     request = {
         "arguments": arguments,
         "environ": dict(environ),
@@ -158,13 +162,13 @@ def fork(
 
 
 @cache
-def _server() -> socket.socket:
+def _server(imported: tuple[str, ...]) -> socket.socket:
     """The socket on which this test process's server takes requests; it ends when the socket is closed."""
     ours, theirs = socket.socketpair()
     with theirs:
         _SERVERS.append(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno()), *imported],
                 stdin=subprocess.DEVNULL,
                 env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)},
                 cwd=ROOT,

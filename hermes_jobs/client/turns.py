@@ -21,6 +21,7 @@ from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mo
 from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.forms import filled_in
 from hermes_jobs.kernel.turns.inputs import waiting_request
 from hermes_jobs.kernel.turns.questions import Answer, Question, content_of, open_questions
 from hermes_jobs.kernel.turns.titles import clean_title
@@ -295,7 +296,8 @@ class Turns:
         by: str = BY,
     ) -> TurnJson:
         """Answer what the agent or a server asks in a call that waits: a text, the number of a choice, or
-        several of them; the fields of a server's form; or `action` `decline` or `cancel`.
+        several of them; the fields of a server's form, where a missing one has its default; or `action`
+        `decline` or `cancel`.
 
         Raises `Rejected` for an answer that does not fit, with the reason: the question still waits; kind
         `answered` where another answer came first; and for an answer with a secret.
@@ -313,11 +315,13 @@ class Turns:
     def _content(
         self, asker: Submitted, command: c.AnswerInput, answer: Mapping[str, Any] | Answer | None
     ) -> str:
-        if answer is None:
+        if answer is None and command.action != "accept":
             return ""
-        if isinstance(answer, Mapping):
-            return msgspec.json.encode(answer).decode()
         _, request = waiting_request(self._engine.sessions.load(asker.stream), command)
+        if answer is None and request.url:
+            return ""
+        if answer is None or isinstance(answer, Mapping):
+            return filled_in(request.fields, answer or {})
         return content_of(request, answer)
 
     def questions(self, turn: str) -> tuple[Question, ...]:

@@ -6,15 +6,17 @@ Requests are answered as JSON, without a stream: between them the server cannot 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 import threading
 import uuid
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-COMMAND = (sys.executable, "-m", "hermes_jobs", "mcp", "serve", "--allow", "send")
+from tests.processes import ROOT, fork
+
+COMMAND = ("hermes_jobs", "mcp", "serve", "--allow", "send")
+IMPORTED = ("hermes_jobs.features.mcp.serve.server",)  # most of the time of a session's start
 SESSION = "mcp-session-id"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
@@ -23,19 +25,24 @@ class Session:
     """A server's process; requests wait for the answers with their ids."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(
-            COMMAND, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        stdin, requests = os.pipe()
+        answers, stdout = os.pipe()
+        streams = (stdin, stdout, 2)
+        self._process = fork(COMMAND, streams, environ=environ, folder=ROOT, imported=IMPORTED)
+        os.close(stdin)
+        os.close(stdout)
+        self._requests = open(requests, "w")  # noqa: SIM115 - closed with the session
+        self._lines = open(answers)  # noqa: SIM115
         self._answers: dict[Any, Any] = {}
         self._changed = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
 
     def send(self, message: Any) -> Any:
         """The answer to a request; None for a notification."""
-        assert self._process.stdin is not None
         with self._changed:
-            self._process.stdin.write(json.dumps(message) + "\n")
-            self._process.stdin.flush()
+            self._requests.write(json.dumps(message) + "\n")
+            self._requests.flush()
             if "id" not in message or "method" not in message:
                 return None
             self._changed.wait_for(lambda: message["id"] in self._answers, 30)
@@ -44,11 +51,13 @@ class Session:
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.communicate()
+        self._process.wait()
+        self._reading.join()
+        self._requests.close()
+        self._lines.close()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in self._lines:
             message = json.loads(line)
             with self._changed:
                 if "method" not in message:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.client import Home
+from hermes_jobs.client import Home, TurnEvent, Turn
 from tests.home import Home as ProcessHome
 from tests.home import endpoint
 from tests.model_script import Action, Answer, AskedCall, Seen
@@ -41,7 +41,7 @@ def main(url: str) -> int:
 
 
 def play(home: ProcessHome, url: str, scenario: str, given: dict[str, Any]) -> int:
-    """Add the server, log in where it asks for it, and have the agent call its tools."""
+    """Add the server, log in where it asks for it, have the agent call its tools, and accept its forms."""
     known = [f"{key}={given[key]}" for key in ("client_id", "client_secret") if key in given]
     oauth = [word for value in known for word in ("--oauth", value)]
     commands = [["mcp", "add", NAME, url, "--trust", "--keep", *oauth]]
@@ -51,8 +51,14 @@ def play(home: ProcessHome, url: str, scenario: str, given: dict[str, Any]) -> i
         ran = home.run(*command)
         sys.stderr.write(f"{' '.join(command)}: {ran.code}\n{ran.out}{ran.err}")
     with Home(home.path, environ=home.environ) as opened:
-        turn = opened.send("Call every tool.", workdir=home.work, mode="full", timeout=SECONDS)
-        sys.stderr.write(f"{turn.status}: {turn.result} {turn.error}\n")
+        turn = None
+        for part in opened.stream("Call every tool.", workdir=home.work, mode="full", timeout=SECONDS):
+            if isinstance(part, TurnEvent) and part.type == "InputRequested":
+                opened.turns.answer(part.data["turn"])  # the form as it is shown, with its defaults
+            if isinstance(part, Turn):
+                turn = part
+    assert turn is not None, "the stream ends with the turn"
+    sys.stderr.write(f"{turn.status}: {turn.result} {turn.error}\n")
     return int(turn.status != "completed")
 
 

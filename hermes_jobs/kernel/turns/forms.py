@@ -105,10 +105,15 @@ def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
     Raises `Rejected`.
     """
     by_name = {field.name: field for field in fields}
-    values: dict[str, Any] = {field.name: default(field) for field in fields if field.default}
-    for name, text in texts.items():
-        values[name] = typed(by_name[name], text) if name in by_name else text
-    return checked(fields, msgspec.json.encode(values).decode())
+    return filled_in(
+        fields, {name: typed(by_name[name], text) if name in by_name else text for name, text in texts.items()}
+    )
+
+
+def filled_in(fields: Sequence[InputField], values: Mapping[str, Any]) -> str:
+    """The JSON object of a form with these values; a missing field has its default. Raises `Rejected`."""
+    defaults = {field.name: default(field) for field in fields if field.default}
+    return checked(fields, msgspec.json.encode(defaults | dict(values)).decode())
 
 
 def default(field: InputField) -> Any:
