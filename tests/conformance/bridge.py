@@ -31,8 +31,8 @@ class Session:
         self._process = fork(COMMAND, streams, environ=environ, folder=ROOT, imported=IMPORTED)
         os.close(stdin)
         os.close(stdout)
-        self._requests = open(requests, "w")  # noqa: SIM115 - closed with the session
-        self._lines = open(answers)  # noqa: SIM115
+        self._requests = os.fdopen(requests, "w")
+        self._lines = os.fdopen(answers)
         self._answers: dict[Any, Any] = {}
         self._changed = threading.Condition()
         self._reading = threading.Thread(target=self._read, daemon=True)

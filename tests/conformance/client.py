@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hermes_jobs.client import Home, TurnEvent, Turn
+from hermes_jobs.client import Home, Turn, TurnEvent
 from tests.home import Home as ProcessHome
 from tests.home import endpoint
 from tests.model_script import Action, Answer, AskedCall, Seen

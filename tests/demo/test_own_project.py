@@ -46,7 +46,15 @@ def test_its_readme_works_word_by_word(folder: Path, tmp_path: Path) -> None:
         "NEWSROOM_REDIS": REDIS_URL,
     }
     install, rest = lines[:2], lines[2:]
-    constraint = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
+    constraints = str(ROOT / "constraints.txt")
+    constraint = {"PIP_CONSTRAINT": constraints, "UV_CONSTRAINT": constraints}
+    if (
+        _ran(["uv --version"], folder, dict(os.environ)).returncode == 0
+    ):  # a tenth of pip's time, as in the Makefile
+        install = [
+            "uv venv --quiet --seed .venv",
+            install[1].replace(".venv/bin/pip install", "uv pip install --python .venv/bin/python"),
+        ]
     if _ran(install, folder, {**os.environ, **constraint}).returncode and not os.environ.get("CI"):
         pytest.skip("Packages cannot be installed.")
     ran = _ran(rest, folder, environ)

@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.events import FieldKind, InputChoice, InputField
-from hermes_jobs.kernel.turns.forms import checked, from_texts, shown, typed
+from hermes_jobs.kernel.turns.forms import checked, filled_in, from_texts, shown, typed
 
 COLOURS = (InputChoice(value="red", title="Deep red"), InputChoice(value="blue"))
 
@@ -96,6 +96,7 @@ def test_fields_that_were_not_given_have_their_default() -> None:
     ]
     assert from_texts(fields, {}) == '{"n":4}'
     assert from_texts(fields, {"n": "5", "b": "no"}) == '{"n":5,"b":false}'
+    assert filled_in(fields, {"b": True}) == '{"n":4,"b":true}'
     with pytest.raises(Rejected, match="no field 'm'"):
         from_texts(fields, {"m": "1"})
 

@@ -106,7 +106,8 @@ def from_texts(fields: Sequence[InputField], texts: Mapping[str, str]) -> str:
     """
     by_name = {field.name: field for field in fields}
     return filled_in(
-        fields, {name: typed(by_name[name], text) if name in by_name else text for name, text in texts.items()}
+        fields,
+        {name: typed(by_name[name], text) if name in by_name else text for name, text in texts.items()},
     )
 
 
