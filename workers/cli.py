@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext, pass_context
@@ -12,6 +14,9 @@ from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.runtime.broker_address import require_broker
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.system.guarded_process import end_with_guard
+
+if TYPE_CHECKING:
+    from hermes_jobs.settings.home import Paths
 
 
 @click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
@@ -60,7 +65,17 @@ def up(
     )
     flower = f" Flower: {state.flower}" if state.flower else ""
     note(f"hermes-jobs is up (process {state.pid}).{flower}")
+    if application.settings.serve.enabled:
+        note(_pages(application.settings.paths))
     note("`hermes-jobs down` stops it; `hermes-jobs queues` shows what it does.")
+
+
+def _pages(paths: Paths) -> str:
+    from hermes_jobs.features.serve.sign_in import read_running
+
+    if read_running(paths) is None:
+        return f"The web pages are not served: {paths.logs / 'serve.log'} says why."
+    return "`hermes-jobs open` opens the web pages."
 
 
 @click.command(epilog=example("hermes-jobs down"))

@@ -141,5 +141,5 @@ if __name__ == "__main__":
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))  # noqa: T201
-    for row, why in WHY.items():
-        print(f"{row}: {why}")  # noqa: T201
+    for missed, why in WHY.items():
+        print(f"{missed}: {why}")  # noqa: T201

@@ -165,9 +165,10 @@ class Gate:
             return _refusal(429, "Too many requests without a sign-in: wait a minute.")
         if browser and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
             return RedirectResponse(SIGN_IN, 303)
-        refused = _refusal(401, "Sign in first.")
-        if not browser:
-            refused.headers["WWW-Authenticate"] = "Bearer"
+        if browser:
+            return _refusal(401, "Sign in first.")
+        refused = _refusal(401, "It needs a key that is known and not revoked: hermes-jobs keys add NAME.")
+        refused.headers["WWW-Authenticate"] = "Bearer"
         return refused
 
 
