@@ -175,6 +175,12 @@ class ModelEndpoints:
         """What the endpoint refuses of requests, as learned."""
         return self._made(self._refusals, base_url, self._known_refusals)
 
+    def is_blind(self, model: str) -> bool:
+        """Whether the model is known not to see: by the settings, or its endpoint has refused a picture."""
+        choice = self._settings.choice(model)
+        sees = self._settings.attachments.sees.get(choice.model)
+        return not sees if sees is not None else "pictures" in self.refusals(choice.base_url).of(choice.model)
+
     def name(self, base_url: str | None) -> str:
         """The endpoint's name in the log: see `endpoint_name`."""
         return endpoint_name(base_url)

@@ -129,11 +129,11 @@ def conversation_events(log: EventLog, lineage: str) -> Iterator[e.Event]:
 
 def attachment_tools(application: Application) -> tuple[Tool, ...]:
     """The tools, as configured."""
-    sight = LookAt(partial(conversation_events, application.log), partial(_seer, application))
+    sight = LookAt(partial(conversation_events, application.log), partial(seer_of, application))
     return (*sight.tools, *DeliverFile(application.path_policy, application.intake.keep).tools)
 
 
-def _seer(application: Application) -> SummaryModel | None:
+def seer_of(application: Application) -> SummaryModel | None:
     """The model that sees; None where none is set."""
     settings, endpoints = application.settings, application.endpoints
     if settings.auxiliary.vision.model is None:
@@ -144,7 +144,7 @@ def _seer(application: Application) -> SummaryModel | None:
 
 def asking(application: Application, call: ToolCall) -> Asking | None:
     """The model call of a look, at most; None for another call."""
-    seer = _seer(application) if call.name == LOOK_AT else None
+    seer = seer_of(application) if call.name == LOOK_AT else None
     if seer is None:
         return None
     try:

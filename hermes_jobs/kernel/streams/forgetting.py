@@ -207,7 +207,10 @@ def _scrubbed(  # noqa: PLR0911 - one case a kind of value
         case Attachment():
             name = text(value.file_name)
             is_kept = name == value.file_name and not any(digest in blobs for digest in value.digests)
-            return value if is_kept else replace(value, file_name=name, digest="", sent="", text="")
+            gone = {} if is_kept else {"digest": "", "sent": "", "text": ""}
+            seen = text(value.seen) if value.seen else ""
+            is_same = is_kept and seen == value.seen
+            return value if is_same else replace(value, file_name=name, seen=seen, **gone)
         case msgspec.Struct():
             changes = {}
             for name, holds_json in _fields(type(value)).items():

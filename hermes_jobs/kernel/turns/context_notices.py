@@ -1,5 +1,6 @@
 """Notices for users: the context fills the window, or was compressed or cut; a window is small; a limit is
-nearly used up; an ensemble's member is left out; a turn cannot begin yet; what was heard in a voice note."""
+nearly used up; an ensemble's member is left out; a turn cannot begin yet; what was heard in a voice
+note, or seen in a picture."""
 
 from __future__ import annotations
 
@@ -48,7 +49,10 @@ def turn_warnings(event: Event) -> tuple[str, ...]:
 
 
 def _heard(sound: Heard) -> str:
-    return f"not heard: {sound.problem}" if sound.problem else f"heard: “{one_line(sound.words, MAX_HEARD)}”"
+    does = "described" if sound.is_picture else "heard"
+    return (
+        f"not {does}: {sound.problem}" if sound.problem else f"{does}: “{one_line(sound.words, MAX_HEARD)}”"
+    )
 
 
 def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911, PLR0912 - one an event

@@ -8,7 +8,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams import subscriptions
 from hermes_jobs.kernel.turns import compression_rules, references, reviews, title_step
 from hermes_jobs.kernel.turns import turn as turns
-from hermes_jobs.kernel.turns.attachments import with_heard
+from hermes_jobs.kernel.turns.attachments import with_heard, with_seen
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.kernel.turns.rhythm import remembered
 from hermes_jobs.kernel.turns.session import EndedTurn, EndStatus, Session, replace_turn, running_turn
@@ -102,7 +102,8 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
     notes = (schema_note(turn.answer_schema), event.note)
     said = with_heard(turn.prompt_text, () if turn.go_on else turn.attachments, event.heard)
     text = "\n\n".join((said, *filter(None, notes)))
-    message = UserMessage(_with_restored(session, text), () if turn.go_on else turn.attachments)
+    attachments = () if turn.go_on else with_seen(turn.attachments, event.heard)
+    message = UserMessage(_with_restored(session, text), attachments)
     messages = (*session.messages, *_closing(session), message)
     session = replace(session, restored_files=(), plan_mode_noted=event.note == PLAN_MODE)
     return replace(session, current=turn, messages=messages)

@@ -25,6 +25,8 @@ def text_of(event: e.Event) -> str:
             return event.content
         case e.ModelCallFailed() if is_unfinished(event):
             return unfinished(event.content)
+        case e.ContextPrefetched():
+            return "\n\n".join(each.words for each in event.heard if each.is_picture and each.words)
         case e.ToolInterrupted():
             return INTERRUPTED[event.reason]
         case _:

@@ -15,7 +15,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
-from hermes_jobs.kernel.views.message_texts import Texts
+from hermes_jobs.kernel.views.message_texts import Texts, text_of
 
 UNSENT = "turn = ? AND role = 'user' AND received IS NULL"
 
@@ -80,6 +80,8 @@ class _Batch:
                 self._waiting[event.turn] = self._add(recorded, event.turn, "user")
             case e.ContextPrefetched():
                 self._receive(recorded, event.turn)
+                if text_of(event):
+                    self._add(recorded, event.turn, "tool", received=here, part=1)
             case e.TurnMerged():
                 self._join(recorded, event.turn, event.into)
             case e.ModelReplied() if event.content or not was_cut(event):

@@ -62,7 +62,7 @@ class SearchIndex:
         CREATE TABLE days (day TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL) WITHOUT ROWID;
     """
     event_types: Final = (
-        *(e.TurnSubmitted, e.ModelReplied, e.ModelCallFailed),
+        *(e.TurnSubmitted, e.ContextPrefetched, e.ModelReplied, e.ModelCallFailed),
         *(e.ToolStarted, e.ToolFinished, e.ToolInterrupted),
     )
 
@@ -93,6 +93,9 @@ class SearchIndex:
                 return _Message(event.turn, "assistant", text, searchable, echo) if text else None
             case e.ModelCallFailed() if is_unfinished(event):
                 return _Message(event.turn, "assistant", event.content, event.content)
+            case e.ContextPrefetched():
+                said = text_of(event)
+                return _Message(event.turn, "tool", said) if said else None
             case e.ToolStarted():
                 batch.calls(event)
                 return None

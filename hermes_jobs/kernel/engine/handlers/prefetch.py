@@ -13,6 +13,7 @@ from hermes_jobs.kernel.engine.handlers.tool_context import mode_of
 from hermes_jobs.kernel.engine.ports import (
     Cancel,
     Clock,
+    Describe,
     Ensemble,
     Hear,
     HeardSound,
@@ -39,8 +40,6 @@ FIRST_PAUSE = 2.0
 LONGEST_PAUSE = 600.0
 REVIEW_ITERATIONS = 8
 """Rounds of tool calls that a review may take."""
-HEARING = "transcription"
-"""The purpose of calls that hear sounds."""
 LEARNING = frozenset({"memory", "skills"})
 """Toolsets into which a review writes."""
 RECALLING = frozenset({"conversation", "scheduled"})
@@ -50,10 +49,10 @@ RECALLING = frozenset({"conversation", "scheduled"})
 class Prefetch(msgspec.Struct, frozen=True, eq=False):
     """`turn.prefetch`: the session's prompt, if it is new, and the settings of this turn.
 
-    `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A review
-    is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble of that
-    name, if it is one. `hear` gives the words of a sound. `follows_rhythm`: how long the provider keeps
-    prompts depends on the session's rests.
+    `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A
+    review is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble
+    of that name, if it is one. `hear` gives the words of a sound, `describe` those about a picture.
+    `follows_rhythm`: how long the provider keeps prompts depends on the session's rests.
     """
 
     prompt: PromptBuilder
@@ -66,6 +65,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
     ensemble_of: Callable[[str], Ensemble | None] = lambda model: None
     follows_rhythm: bool = False
     hear: Hear | None = None
+    describe: Describe | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
@@ -76,25 +76,33 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         except Rejected as refused:
             return c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
         try:
-            heard = self._heard(session, turn, cancel)
+            heard = self._heard(session, turn, self._model_of(session, turn, started), cancel)
         except NotYet as away:
             return self._postpone(turn, step, away)
         recalled = self._recalled(session, turn, started)
         responses = (
             *(_usage_event(turn, step, paid) for paid in recalled.paid),
-            *(_usage_event(turn, step, each.paid, HEARING) for each in heard if each.paid is not None),
+            *(_usage_event(turn, step, each.paid, each.purpose) for each in heard if each.paid is not None),
         )
         prefetched = self._prefetched(session, turn, started, recalled)
         prefetched = replace(prefetched, heard=tuple(each.heard for each in heard))
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 
-    def _heard(self, session: Session, turn: Turn, cancel: Cancel) -> Sequence[HeardSound]:
-        """The words of the sounds that go with the turn's text, and with those that will join it. Raises
-        `NotYet`."""
+    def _heard(self, session: Session, turn: Turn, model: str, cancel: Cancel) -> Sequence[HeardSound]:
+        """The words of the sounds, and about the pictures, that go with the turn's text, and with those that
+        will join it. Raises `NotYet`."""
         joining = session.waiting if turn.if_busy == "collect" else ()
-        attachments = (each for text in (turn, *joining) for each in text.attachments)
-        sounds = dict.fromkeys(each for each in attachments if each.is_sound and each.digest)
-        return [self.hear(sound, cancel) for sound in sounds] if self.hear is not None else ()
+        attachments = dict.fromkeys(
+            each for text in (turn, *joining) for each in text.attachments if each.digest
+        )
+        found: list[HeardSound] = []
+        for each in dict.fromkeys(each for each in attachments if each.digest):
+            if each.is_sound and self.hear is not None:
+                found.append(self.hear(each, cancel))
+            elif each.is_picture and self.describe is not None:
+                described = self.describe(model, each, cancel)
+                found += [described] if described is not None else []
+        return found
 
     def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
         if self.recall is None or _kind(started or session.started) not in RECALLING:
@@ -109,10 +117,8 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         kind = _kind(begun)
         on = self.toolsets_on(begun.toolsets if begun else None) if kind == "conversation" else ()
         learning = LEARNING.intersection(on)
-        model = turn.model or session.model or (started.model if started else "")
-        ensemble = self.ensemble_of(turn.ensemble or model)
-        if ensemble is not None:
-            model = ensemble.aggregator
+        ensemble = self._ensemble(session, turn, started)
+        model = self._model_of(session, turn, started)
         # The members of a resumed turn have answered; a review needs no other opinions.
         asks = kind != "review" and (not turn.references or bool(turn.open_references))
         budget = result_budget(self.window_of(session, model))
@@ -137,6 +143,14 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             at=(now := self.clock.now() if session.rested_at else 0.0),
             cache_ttl=self._cache_ttl(session, now),
         )
+
+    def _ensemble(self, session: Session, turn: Turn, started: SessionStarted | None) -> Ensemble | None:
+        return self.ensemble_of(turn.ensemble or _named(session, turn, started))
+
+    def _model_of(self, session: Session, turn: Turn, started: SessionStarted | None) -> str:
+        """The model that is called; of an ensemble the one that combines the answers."""
+        ensemble = self._ensemble(session, turn, started)
+        return ensemble.aggregator if ensemble is not None else _named(session, turn, started)
 
     def _cache_ttl(self, session: Session, now: float) -> CacheTtl | None:
         if not self.follows_rhythm:
@@ -167,6 +181,11 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
 
 def _kind(begun: SessionStarted | None) -> SessionKind:
     return begun.kind if begun else "conversation"
+
+
+def _named(session: Session, turn: Turn, started: SessionStarted | None) -> str:
+    """The name of the turn's model, or ensemble."""
+    return turn.model or session.model or (started.model if started else "")
 
 
 def _usage_event(turn: Turn, step: Step, paid: PaidCall, purpose: str = "embedding") -> ResponseBooked:

@@ -29,6 +29,7 @@ from hermes_jobs.kernel.engine.ports.model import (
     same_for_all,
 )
 from hermes_jobs.kernel.engine.ports.prompt import (
+    Describe,
     Hear,
     HeardSound,
     NotYet,

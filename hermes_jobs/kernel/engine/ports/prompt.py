@@ -59,15 +59,21 @@ class NotYet(Rejected):
 
 
 class HeardSound(msgspec.Struct, frozen=True):
-    """The words of a sound, and the call that gave them."""
+    """The words of a sound, or about a picture, and the call that gave them, for that `purpose`."""
 
     heard: Heard
     paid: PaidCall | None = None
+    purpose: str = "transcription"
 
 
 Hear = Callable[[Attachment, Cancel], HeardSound]
 """Gives the words of a sound, or why there are none. Raises `NotYet` where they may be had later, and
 `StepInterrupted`."""
+
+
+Describe = Callable[[str, Attachment, Cancel], HeardSound | None]
+"""Describes a picture to the model of that name; None where it sees the picture, or nobody can describe it.
+Raises `StepInterrupted`."""
 
 
 class PromptBuilder(Protocol):
