@@ -33,6 +33,7 @@ CONFIG = SMALL + "memory: {nudge_interval: 0}\nskills: {creation_nudge_interval:
 FILES = (
     (File("sign.png", picture()),),
     (File("photo.jpg", photo()), File("clear.png", picture(mode="RGBA"))),
+    (File("note.ogg", b"OggS\0\2" + bytes(40)),),
     (File("paper.pdf", document(["The lamp is in room 7.", "Two."])),),
 )
 AS_IT_IS = {
@@ -43,6 +44,10 @@ AS_IT_IS = {
 }
 
 
+HEARS = """
+auxiliary: {{transcription: {{model: whisper-9, base_url: "{url}"}}}}
+tools: {{modules: [{module}]}}
+"""
 PLOTTING = """
 import hermes_jobs
 @hermes_jobs.tool(effect="read")
@@ -70,7 +75,7 @@ class Replies:
 
 
 @pytest.mark.parametrize("provider", AS_IT_IS, ids=lambda provider: provider.__name__)
-def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_and_a_replay(
+def test_pictures_a_sound_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_and_a_replay(
     provider: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, local = provider(), Blind()
@@ -78,7 +83,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
     monkeypatch.syspath_prepend(tmp_path)
     module = f"plotting_{provider.__name__.lower()}"
     (tmp_path / f"{module}.py").write_text(PLOTTING.replace("{data}", picture().hex()))
-    person = Person(tmp_path, f"{CONFIG}tools: {{modules: [{module}]}}\n")
+    person = Person(tmp_path, CONFIG + HEARS.format(url=blind.base_url, module=module))
     (person.home.work / "disk.png").write_bytes(picture(size=(60, 30)))
     try:
         with person.at(rules.environ(server.base_url)) as visit:
@@ -86,7 +91,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             for files in FILES:
                 visit.send("Look.", "s1", attachments=intake.attach(files))
             sent = str(server.requests[-1].body).replace("'", '"')
-            assert all(form in sent for form in AS_IT_IS[provider])
+            assert all(form in sent for form in ("I say 46 bytes.", *AS_IT_IS[provider]))
             visit.send("Draw it.", "s0")
             assert_drawn(visit, server.requests[-2].body, server.requests[-1].body)
         with person.at(local.environ(blind.base_url)) as visit:
@@ -108,7 +113,7 @@ def test_pictures_a_document_a_plot_a_blind_model_and_back_a_compression_a_fork_
             fork(visit.worker.engine, "s1", "s2")
             visit.send("In the fork.", "s2")
             visit.send("A last one.", "s1")
-            assert visit.answers("s1") == ["Seen."] * 8
+            assert visit.answers("s1") == ["Seen."] * 9
             for call in visit.events(e.ModelReplied):
                 assert call.usage.prompt_tokens > 0
             assert visit.answers("s2") == ["Seen."]
