@@ -389,7 +389,7 @@ class Application:
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
-        from hermes_jobs.features.attachments.describing import describing
+        from hermes_jobs.features.attachments.describing import Describing
         from hermes_jobs.features.attachments.hearing import Hearing
 
         parts = Parts(
@@ -406,7 +406,7 @@ class Application:
             on_result=self.results.save,
             attach=self.intake.attach_each,
             hear=Hearing(lambda: self.endpoints.transcriber, self.attached_content),
-            describe=describing(self),
+            describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind),
             on_delta=on_delta,
             days=self.days,
         )

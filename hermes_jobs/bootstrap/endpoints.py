@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.refusals import Refusals
     from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
     from hermes_jobs.llm.windows import RecalledWindow, Windows
+    from hermes_jobs.tools.summaries import SummaryModel
 
 
 K = TypeVar("K")
@@ -147,6 +148,16 @@ class ModelEndpoints:
         if choice.rehearsal or missing_key(choice, self._settings.secrets) is not None:
             return None
         return self._made(self._transcribers, choice, self._transcription_client)
+
+    @property
+    def seer(self) -> SummaryModel | None:
+        """The model that sees pictures for others; None where none is set."""
+        from hermes_jobs.tools.summaries import SummaryModel
+
+        if self._settings.auxiliary.vision.model is None:
+            return None
+        choice = self._settings.auxiliary_model("vision")
+        return SummaryModel(self.model(choice), choice.model, self.prices(choice.base_url))
 
     def _transcription_client(self, choice: Choice) -> TranscriptionEndpoint:
         from hermes_jobs.llm.transcription_client import TranscriptionEndpoint

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.features.attachments.deliver_file import DeliverFile
+from hermes_jobs.features.attachments.describing import ANSWER_TOKENS, PURPOSE, SECONDS
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, ModelRequest, ToolContext, ToolOutcome
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 TOOLSET = "context"
 LOOK_AT = "look_at"
-PURPOSE = "vision"
-SECONDS = 120.0
-ANSWER_TOKENS = 1_024
 LARGEST = 1_568  # pixels of a side as they are sent, unless attachments.side says otherwise
 SYSTEM = """\
 You see a picture for an agent that cannot. Answer its question from the picture alone, exactly and briefly;
@@ -129,22 +127,13 @@ def conversation_events(log: EventLog, lineage: str) -> Iterator[e.Event]:
 
 def attachment_tools(application: Application) -> tuple[Tool, ...]:
     """The tools, as configured."""
-    sight = LookAt(partial(conversation_events, application.log), partial(seer_of, application))
+    sight = LookAt(partial(conversation_events, application.log), lambda: application.endpoints.seer)
     return (*sight.tools, *DeliverFile(application.path_policy, application.intake.keep).tools)
-
-
-def seer_of(application: Application) -> SummaryModel | None:
-    """The model that sees; None where none is set."""
-    settings, endpoints = application.settings, application.endpoints
-    if settings.auxiliary.vision.model is None:
-        return None
-    choice = settings.auxiliary_model(PURPOSE)
-    return SummaryModel(endpoints.model(choice), choice.model, endpoints.prices(choice.base_url))
 
 
 def asking(application: Application, call: ToolCall) -> Asking | None:
     """The model call of a look, at most; None for another call."""
-    seer = seer_of(application) if call.name == LOOK_AT else None
+    seer = application.endpoints.seer if call.name == LOOK_AT else None
     if seer is None:
         return None
     try:
