@@ -82,8 +82,9 @@ bench: .venv/dev ## Run the benchmarks against their baselines
 docs: .venv/dev ## Regenerate the generated parts of the documentation
 	$(BIN)/python -m tests.docs.generate
 
-pictures: .venv/dev ## Redraw the terminal pictures of the documentation
+pictures: .venv/dev ## Make the documentation's pictures of terminals and web pages again
 	$(BIN)/python -m tests.docs.pictures
+	$(BIN)/python -m tests.docs.web_pictures
 
 constraints: .venv/dev ## Write the installed versions to constraints.txt
 	@echo '# The versions that CI tests with. To install them: pip install -c constraints.txt -e .' > constraints.txt

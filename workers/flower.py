@@ -64,7 +64,7 @@ def run(
     extract_settings()
     setup_logging()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
-    extended = {**settings, "template_loader": templates()}
+    extended = {**settings, "template_loader": templates(application)}
     flower = GuardedFlower(Hosts(address, hosts), capp=app, options=default_options, **extended)
     add_page(flower, application, default_options.url_prefix)
     _end_lost_tasks(flower, application)

@@ -1,7 +1,8 @@
 """Flower's page “Queues”: what waits, runs and is due later, and what reviews have saved; read from the log.
 
 Flower has no extension points for pages. This one is a handler more, behind Flower's own authentication, in
-Flower's own frame, with a link in its navigation. This module imports Flower.
+Flower's own frame, with a link in its navigation; where `serve` runs, another one leads to the web pages.
+This module imports Flower.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import LogUnavailable
 from hermes_jobs.features.reviews.cli.saved_names import saved_names
 from hermes_jobs.features.reviews.tables import ReviewView, select_reviews
+from hermes_jobs.features.serve.sign_in import read_running
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, age, queues_of, read_stats
 from hermes_jobs.kernel.log.log import StepRow
@@ -36,6 +38,12 @@ LINK = """
             href="{{ reverse_url('queues') }}"
             {% if active_tab == 'queues' %}aria-current="page"{% end %}>Queues</a>
         </li>
+        {% set web = web_pages() %}
+        {% if web %}
+        <li class="nav-item">
+          <a class="nav-link" href="{{ web }}" title="Waiting, turns, sessions">hermes-jobs</a>
+        </li>
+        {% end %}
 """
 SHOWN = 20  # steps that are due later, and reviews
 RELOADED_EVERY = 5  # seconds
@@ -142,9 +150,15 @@ class Templates(Loader):
         return Template(text, name=name, loader=self)
 
 
-def templates() -> Templates:
+def templates(application: Application) -> Templates:
     """The value of Tornado's setting `template_loader`."""
-    return Templates(os.fspath(settings["template_path"]))
+    paths, public_url = application.settings.paths, application.settings.serve.public_url
+
+    def web_pages() -> str:
+        running = read_running(paths)
+        return public_url or running.url if running is not None else ""
+
+    return Templates(os.fspath(settings["template_path"]), namespace={"web_pages": web_pages})
 
 
 def add_page(flower: TornadoApplication, application: Application, prefix: str) -> None:

@@ -39,8 +39,9 @@ def test_flower_shows_a_turn_task_by_task_without_content(
     asked = AskedCall("terminal", {"command": f"echo {SAID}"})
     model_server.follow(Script(rules=(Rule(SAID, (Answer(tool_calls=(asked, asked)), Answer(text=SAID))),)))
     home = Home(tmp_path, endpoint(model_server.base_url))
-    port = free_port()
-    with home.start("up", "--flower-port", str(port)) as running:
+    port, web = free_port(), free_port()
+    serves = {"HERMES_JOBS_SERVE__ENABLED": "true", "HERMES_JOBS_SERVE__PORT": str(web)}
+    with home.start("up", "--flower-port", str(port), **serves) as running:
         running.wait_for(UP)
         turn = home.send(f"say {SAID}")["turn"]
 
@@ -68,3 +69,7 @@ def test_flower_shows_a_turn_task_by_task_without_content(
         browser.get(f"http://127.0.0.1:{port}/broker")
         WebDriverWait(browser, PATIENCE).until(lambda _: len(rows(browser)) >= len(ALL_QUEUES))
         assert {row[0]: row[1] for row in rows(browser)} == dict.fromkeys(ALL_QUEUES, "0")
+        assert (
+            browser.find_element(By.LINK_TEXT, "hermes-jobs").get_attribute("href")
+            == f"http://127.0.0.1:{web}/"
+        )

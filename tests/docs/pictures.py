@@ -95,13 +95,14 @@ def main() -> None:
     """Make every picture, or those that are named."""
     wanted = sys.argv[1:] or list(PICTURES)
     with TemporaryDirectory() as folder, closing(ModelServer(SCRIPT).start()) as model:
-        home = _home(Path(folder), model.base_url)
+        home = home_with_project(Path(folder), model.base_url)
         for name in wanted:
             (IMAGES / f"{name}.svg").write_text(PICTURES[name](home))
             sys.stdout.write(f"docs/images/{name}.svg\n")
 
 
-def _home(folder: Path, url: str) -> Home:
+def home_with_project(folder: Path, url: str) -> Home:
+    """A home whose working folder is a small project."""
     home = Home(folder, {"OPENAI_API_KEY": KEY, "HERMES_JOBS_MODEL": MODEL, "OPENAI_BASE_URL": url})
     home.path.mkdir(mode=0o700)
     (home.path / "config.yaml").write_text(f"models:\n  prices:\n    {MODEL}: {{input: 0.25, output: 2}}\n")

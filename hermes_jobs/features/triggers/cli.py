@@ -341,6 +341,7 @@ TRIGGERS: Resource[TriggerView] = Resource(
         Column("STATUS", lambda view: view.status),
         Column("TURNS", lambda view: str(view.num_turns), right=True, rank=1),
         Column("LAST", lambda view: view.last.status if view.last else "", rank=2),
+        Column("HOOK", lambda view: "open" if view.plan.hook else "", rank=4),
         Column("DEBOUNCE", _debounce, rank=3),
         Column("TASK", lambda view: view.plan.text, is_main=True),
     ),
