@@ -10,6 +10,7 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.events import McpServerFailed
+from hermes_jobs.features.serve.pages.forms import Form, fill_in, form_of
 from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
@@ -49,11 +50,11 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits. `forms`: turns in which a server asks for a form that only the command line fills in."""
+    """What waits. `forms`: what servers ask."""
 
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
-    forms: tuple[str, ...]
+    forms: tuple[Form, ...]
 
     @property
     def count(self) -> int:
@@ -67,13 +68,13 @@ def waiting(site: Site, turn: str | None = None) -> Waiting:
     roots = [turn] if turn else [each.id for each in views.turns(status="waiting", limit=100)]
     approvals: dict[str, Approval] = {}
     questions: dict[str, Question] = {}
-    forms: dict[str, None] = {}
+    forms: dict[str, Form] = {}
     for root in roots:
         for tree in views.tree_below(root).walk():
             if tree.waiting:
                 _add(site, tree.turn, approvals, questions, forms)
     return Waiting(
-        approvals=tuple(approvals.values()), questions=tuple(questions.values()), forms=tuple(forms)
+        approvals=tuple(approvals.values()), questions=tuple(questions.values()), forms=tuple(forms.values())
     )
 
 
@@ -82,16 +83,16 @@ def _add(
     turn: TurnView,
     approvals: dict[str, Approval],
     questions: dict[str, Question],
-    forms: dict[str, None],
+    forms: dict[str, Form],
 ) -> None:
     folder = site.application.views.session(turn.session).workdir or ""
     for each in _open(site, turn.stream).listed(folder):
         if isinstance(each, ApprovalQuestion):
             approvals[each.id] = _approval(site, each)
-        elif (question := question_of(each.request, each.input_request)) is not None:
-            questions[question.id] = question
+        elif each.request.server or (asked := question_of(each.request, each.input_request)) is None:
+            forms[f"{each.call} {each.input_request.key}"] = form_of(each)
         else:
-            forms[turn.id] = None
+            questions[asked.id] = asked
 
 
 def _open(site: Site, stream: str) -> OpenQuestions:
@@ -183,6 +184,9 @@ def answer(request: Request) -> Response:
     if field(request, "decline"):
         site.turns.answer(turn, call=call, key=key, action="decline", by=by)
         return done(_back(request))
+    for form in waiting(site, turn).forms:
+        if (form.call, form.key) == (call, key):
+            return fill_in(request, form)
     chosen = [int(each) for each in request.state.form.getlist("choice") if str(each).isdecimal()]
     text = field(request, "text").strip()
     both: list[str | int] = [*chosen, *([text] if text else [])]

@@ -19,6 +19,8 @@
   const isBusy = () => {
     const at = document.activeElement, part = region(document);
     if (at && part.contains(at) && /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName)) return true;
+    const isChosen = e => e.selectedIndex !== Math.max(0, [...e.options].findIndex(each => each.defaultSelected));
+    if ([...part.querySelectorAll('select')].some(isChosen)) return true;
     return [...part.querySelectorAll('textarea, input')].some(e => e.value !== e.defaultValue || e.checked !== e.defaultChecked);
   };
   const keepOpen = (from, to) => {
