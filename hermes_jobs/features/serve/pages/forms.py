@@ -28,8 +28,8 @@ UNITS = {"choices": "some of these"}
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """A field as it is shown. `name` is that of the input. `values`: what is filled in or chosen. `fault`: what
-    is wrong with them."""
+    """A field as it is shown. `name` is that of the input. `values`: what is filled in or chosen. `fault`:
+    what is wrong with them."""
 
     name: str
     asked: InputField
