@@ -41,7 +41,7 @@ TOOLSETS: Mapping[str, tuple[str, ...]] = {
 }
 """Toolsets that include others. Tools define the other toolsets."""
 
-ALWAYS = ("todo", "context", "own")
+ALWAYS = ("todo", "context", "own", "deliver")
 """Toolsets that are on by default, unless they are disabled."""
 
 EXCLUSIVE_TOOLSETS = frozenset({"small", "review", "memory-review", "skills-review", "curate"})
@@ -50,7 +50,7 @@ EXCLUSIVE_TOOLSETS = frozenset({"small", "review", "memory-review", "skills-revi
 REVIEWS_ONLY = ("curate",)
 """Toolsets that only sessions of their own have."""
 
-FILE_TOOLSETS = frozenset({"terminal", "files"})
+FILE_TOOLSETS = frozenset({"terminal", "files", "deliver"})
 """Toolsets that work on the same files: the call of a command does not name its files."""
 
 WITHHELD_ERROR = (

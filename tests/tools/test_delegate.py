@@ -127,7 +127,7 @@ def test_a_kind_gets_nothing_that_the_delegating_agent_lacks() -> None:
     assert child({"agent": "coding"}, toolsets=("delegate", "files")).toolsets == ("files",)
     assert refusal({"agent": "research"}, toolsets=("delegate", "files")) == (
         "a sub-agent of the kind `research` has web, and you have none of these. "
-        "Yours are: context, delegate, files, own, todo."
+        "Yours are: context, delegate, deliver, files, own, todo."
     )
 
 

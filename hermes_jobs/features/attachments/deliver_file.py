@@ -19,7 +19,7 @@ from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.terminal import check_workdir
 from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
 
-TOOLSET = "files"
+TOOLSET = "deliver"
 MAX_BYTES = 50_000_000
 """What Telegram takes from a bot (https://core.telegram.org/bots/api#senddocument)."""
 
@@ -52,6 +52,10 @@ class DeliverFile(msgspec.Struct, frozen=True, eq=False):
 
         For what the user should have: a report, a plot, a table, an archive. It is not shown to you.
         """
+        if context.depth:
+            raise ToolFailed(
+                "your answer goes to another agent: name the path, and it can hand the file over."
+            )
         check_workdir(context.workdir)
         real = self.paths.to_read(path, context.workdir)
         self.paths.check_approved(real, context, writes=False)
@@ -67,5 +71,7 @@ class DeliverFile(msgspec.Struct, frozen=True, eq=False):
 
 
 def _has_user(session: Session) -> bool:
-    """Whether its answers go to a user: those of a sub-agent go to another agent."""
-    return session.opening is None or session.opening.kind != "child"
+    """Whether its answers go to a user: those of a sub-agent go to another agent. A fork of that agent has
+    its tools, byte for byte."""
+    is_child = session.opening is not None and session.opening.kind == "child"
+    return not is_child or session.forked_from is not None

@@ -29,6 +29,8 @@ TOOLSET = "delegate"
 MAX_TASKS = 10
 WITHHELD_TOOLSETS = frozenset({"memory", "schedule"})
 """Toolsets that a sub-agent has only if named."""
+OF_USERS = frozenset({"deliver"})
+"""Toolsets that no sub-agent has: its answer goes to another agent."""
 
 SUB_AGENT = """\
 You are a sub-agent: another agent has given you one task. Work only on that task. Nobody reads your messages
@@ -204,7 +206,7 @@ class DelegateTool(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         for name in () if is_asked else role.toolsets or ():
             self._check_name(name, context, place)
         bound = None if role.toolsets is None else self.toolbox().expand((*role.toolsets, *ALWAYS))
-        excluded = self.toolbox().expand(role.excluded)
+        excluded = self.toolbox().expand(role.excluded) | OF_USERS
         if context.depth + 1 >= self.limits.depth:
             excluded |= {TOOLSET}
         return tuple(
