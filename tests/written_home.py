@@ -68,7 +68,9 @@ class WrittenHome(Home):
             ),
         )
 
-    def reply(self, name: str, content: str, *tools: str, approval: bool = False) -> None:
+    def reply(
+        self, name: str, content: str, *tools: str, approval: bool = False, cost_usd: float | None = 0.25
+    ) -> None:
         """The due model call is begun and answered, with calls of these tools."""
         (step,) = next_steps(self.session(name))
         turn = step.id.split("-", 1)[0]
@@ -86,7 +88,7 @@ class WrittenHome(Home):
             ),
             plan=tuple(e.PlannedCall(call=call, effect="write") for call in ids),
             usage=Usage(input_tokens=100, output_tokens=20, cache_read_tokens=50),
-            cost_usd=0.25,
+            cost_usd=cost_usd,
         )
         waits = tuple(
             e.ApprovalRequested(turn=turn, call=call, digest="d", rule="rm", expires_at=4e9) for call in ids

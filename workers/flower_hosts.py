@@ -21,11 +21,14 @@ from tornado.web import ErrorHandler, StaticFileHandler
 MISDIRECTED = 421
 STYLE = "/static/css/flower.css"
 DENSE = b"""
-#tasks-table { font-size: .8rem; }
-#tasks-table th, #tasks-table td { padding-left: .35rem; padding-right: .35rem; }
+.tasks-page table.tasks-table { font-size: .8rem; }
+.tasks-page table.tasks-table :is(th, td) { padding-left: .35rem; padding-right: .35rem; }
 .from-log > :not(caption) > * > * { padding-top: .3rem; padding-bottom: .3rem; }
 """
-"""So that a task's name, id, state, times and worker fit in 1,280 pixels, and our tables on a screen."""
+"""So that a task's name, id, state, times and worker fit in 1,280 pixels, and our tables on a screen.
+
+By class, not id: the head that is shown is a table of its own, and both need the same widths.
+"""
 
 
 class Hosts:

@@ -19,6 +19,11 @@ pytestmark = pytest.mark.slow
 
 SAID = "a-word-that-was-said"
 PATIENCE = 30  # seconds for a page to show what it should
+HEADS = """
+    const left = cell => cell.getBoundingClientRect().left;
+    return [...document.querySelectorAll('.tasks-table')].map(t => [...t.tHead.rows[0].cells].map(left));
+"""
+"""The left edges of the columns: of the head that is shown, a table of its own, and of the table below it."""
 
 
 def rows(browser: Chrome) -> list[list[str]]:
@@ -60,6 +65,8 @@ def test_flower_shows_a_turn_task_by_task_without_content(
         assert worker.startswith("worker-"), "times, runtime and worker stand beside the id"
         edge = "return document.querySelector('tbody tr').cells[6].getBoundingClientRect().right"
         assert browser.execute_script(edge) < 1280
+        shown_head, own_head = browser.execute_script(HEADS)
+        assert all(abs(shown - own) <= 2 for shown, own in zip(shown_head, own_head, strict=True)), "aligned"
 
         browser.find_element(By.LINK_TEXT, f"{turn}-1-0").click()
         WebDriverWait(browser, PATIENCE).until(lambda _: "turn.run_tool" in browser.page_source)

@@ -30,7 +30,7 @@ def lived(home: WrittenHome) -> WrittenHome:
     home.do("s1", c.AbandonStep(step=step.id, worker="w0", reason="died"))
     home.reply("s1", "", "terminal")
     home.run_tool("s1", "done")
-    home.reply("s1", "done")
+    home.reply("s1", "done", cost_usd=None)
     home.record("s1")
     home.submit("s2", "t3")
     home.do("s2", c.CancelTurn(turn="t3", by="user"))
@@ -66,6 +66,7 @@ EXPECTED = {
     ("turns", ("waiting",)): 1,
     ("turn_duration_seconds_count", ("completed",)): 2,
     ("turn_duration_seconds_count", ("cancelled",)): 1,
+    ("turn_duration_seconds_count", ("failed",)): 0,
     ("turn_duration_seconds_bucket", ("0.5", "completed")): 2,
     ("turn_duration_seconds_sum", ("completed",)): 0,
     ("tool_calls_total", ("ok", "terminal")): 1,
@@ -73,7 +74,8 @@ EXPECTED = {
     ("model_requests_total", ("m",)): 4,
     ("tokens_total", ("input", "m")): 400,
     ("tokens_total", ("output", "m")): 80,
-    ("cost_usd_total", ("m",)): 1.0,
+    ("cost_usd_total", ("m",)): 0.75,
+    ("unpriced_requests_total", ("m",)): 1,
 }
 
 

@@ -29,7 +29,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
-from hermes_jobs.kernel.views.counts import BOUNDS, Counts
+from hermes_jobs.kernel.views.counts import BOUNDS, ENDED, Counts, Durations
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 OPEN = ("queued", "running", "waiting")
 QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
+NO_DURATIONS = Durations(count=0, seconds=0.0, below=(0,) * len(BOUNDS))
 
 
 @click.command(
@@ -166,7 +167,8 @@ def _turns(counts: Counts) -> Iterator[Metric]:
         "From a turn's submission, or its last retry, to its end.",
         labels=["status"],
     )
-    for status, turn_durations in counts.durations.items():
+    for status in ENDED:  # also those of no turn: `increase` does not see the first of a series
+        turn_durations = counts.durations.get(status, NO_DURATIONS)
         buckets = [*zip(map(str, BOUNDS), turn_durations.below, strict=True), ("+Inf", turn_durations.count)]
         durations.add_metric([status], buckets, sum_value=turn_durations.seconds)
     yield durations
@@ -200,7 +202,7 @@ def _spending(rows: Sequence[Spending]) -> Iterator[Metric]:
     )
     tokens = CounterMetricFamily("hermes_jobs_tokens", "Tokens that were used.", labels=["model", "kind"])
     cost = CounterMetricFamily(
-        "hermes_jobs_cost_usd", "US dollars, for models whose prices are all known.", labels=["model"]
+        "hermes_jobs_cost_usd", "US dollars, without responses whose price is not known.", labels=["model"]
     )
     for row in rows:
         requests.add_metric([row.key], row.requests)
@@ -213,6 +215,6 @@ def _spending(rows: Sequence[Spending]) -> Iterator[Metric]:
         }
         for kind, count in used.items():
             tokens.add_metric([row.key, kind], count)
-        if row.cost_usd is not None:
-            cost.add_metric([row.key], row.cost_usd)
+        if row.requests > row.unpriced:
+            cost.add_metric([row.key], row.known_cost_usd)
     yield from (requests, unpriced, tokens, cost)
