@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.engine.live import OnDelta, Subscribers, TextDelta
+from hermes_jobs.kernel.engine.live import LocalChannel, OnDelta, TextDelta
 from hermes_jobs.runtime.broker_address import LIVE_SCHEMES, broker_url
 from hermes_jobs.system.struct_types import described
 
@@ -29,6 +30,7 @@ PROBE_EVERY = 0.25  # seconds between checks for subscribers
 ANSWER_SECONDS = 2.0  # seconds until a broker without an answer counts as unreachable
 AWAY = 2.0  # seconds before an unreachable broker is tried again
 GLANCE = 0.1  # seconds that the subscriber waits for messages before it checks its list of turns
+LINGER = 2.0  # seconds that a turn stays subscribed after its last listener: one may come back at once
 
 
 def channel_of(application: Application) -> RedisLiveChannel:
@@ -221,27 +223,47 @@ class _Publisher(_Loop):
 
 
 class _Subscriber(_Loop):
-    """Subscribes to the channels of the requested turns."""
+    """Subscribes to the channels of the requested turns, once for all their listeners in this process.
+
+    Redis counts processes, so a publisher does not see a further listener: that one gets what has come so far
+    from here.
+    """
 
     def __init__(self, url: Callable[[], str | None], prefix: str) -> None:
         super().__init__(url, prefix, "live-subscriber")
-        self._subscribers = Subscribers()
+        self._local = LocalChannel()
+        self._listeners: Counter[str] = Counter()
+        self._left_at: dict[str, float] = {}  # when the last listener of a turn went
         self._subscribed: set[str] = set()
         self._subscription: Any = None
 
     def subscribe(self, turn: str, on_delta: OnDelta) -> Callable[[], None]:
         with self._lock:
-            self._subscribers.add(turn, on_delta)
+            leave = self._local.subscribe(turn, on_delta)
+            self._listeners[turn] += 1
+            self._left_at.pop(turn, None)
             self._want()
-        return lambda: self._leave(turn, on_delta)
+        return lambda: self._leave(turn, leave)
 
-    def _leave(self, turn: str, on_delta: OnDelta) -> None:
+    def _leave(self, turn: str, leave: Callable[[], None]) -> None:
+        leave()
         with self._lock:
-            self._subscribers.remove(turn, on_delta)
+            self._listeners[turn] -= 1
+            if not self._listeners[turn]:
+                del self._listeners[turn]
+                self._left_at[turn] = time.monotonic()
+
+    def _turns(self) -> set[str]:
+        """The turns with a listener, or that had one just now; the caller holds the lock."""
+        since = time.monotonic() - LINGER
+        for turn in [turn for turn, left_at in self._left_at.items() if left_at < since]:
+            del self._left_at[turn]
+            self._local.forget(turn)
+        return {*self._listeners, *self._left_at}
 
     def _round(self) -> None:
         with self._lock:
-            channels = {self._channel(turn) for turn in self._subscribers.turns}
+            channels = {self._channel(turn) for turn in self._turns()}
             self._wake.clear()
         if not channels and not self._subscribed:
             self._wake.wait()
@@ -259,8 +281,7 @@ class _Subscriber(_Loop):
         self._subscribed = channels
         message = self._subscription.get_message(timeout=GLANCE) if channels else None
         if message is not None and message["type"] == "message":
-            with self._lock:
-                self._subscribers.emit(msgspec.json.decode(message["data"], type=described(TextDelta)))
+            self._local.publish(msgspec.json.decode(message["data"], type=described(TextDelta)))
 
     def _disconnect(self) -> None:
         subscription, self._subscription = self._subscription, None

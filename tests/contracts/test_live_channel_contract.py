@@ -107,6 +107,20 @@ def test_a_late_subscriber_gets_the_earlier_messages(pair: Pair) -> None:
     watcher.sees("The beginning, the end.")
 
 
+def test_a_further_listener_and_one_who_comes_back_at_once_get_the_earlier_messages(pair: Pair) -> None:
+    speech, first = pair.speech(), Watcher(pair.watcher)
+    speech.say("The beginning")
+    first.sees("The beginning")
+    second = Watcher(pair.watcher)
+    second.sees("The beginning")
+    for watcher in (first, second):
+        watcher.leave()
+    again = Watcher(pair.watcher)
+    again.sees("The beginning")
+    speech.say(", the end.")
+    again.sees("The beginning, the end.")
+
+
 def test_a_new_attempt_starts_again_and_replaces_the_first(pair: Pair) -> None:
     watcher = Watcher(pair.watcher)
     lost, fresh = pair.speech(call="m1"), pair.speech(call="m2")

@@ -171,7 +171,7 @@ class LocalChannel:
         """See `LiveChannel.publish`."""
         with self._lock:
             running = self._running.setdefault(delta.turn, [])
-            if running and running[0].call != delta.call:
+            if running and (running[0].call != delta.call or delta.at == 0):  # the whole text comes again
                 running.clear()
             running.append(delta)
             if delta.over:
@@ -185,6 +185,11 @@ class LocalChannel:
             for delta in self._running.get(turn, ()):
                 _emit(on_delta, delta)
         return lambda: self._leave(turn, on_delta)
+
+    def forget(self, turn: str) -> None:
+        """Forget the running attempt of a turn whose deltas do not come any more."""
+        with self._lock:
+            self._running.pop(turn, None)
 
     def close(self) -> None:
         """See `LiveChannel.close`."""
