@@ -260,6 +260,8 @@ def _print_messages(messages: Sequence[MessageView]) -> None:
 def _speaker(message: MessageView) -> str:
     if message.role != "tool":
         return message.role
+    if message.call is None:
+        return "described"  # a picture, before the turn began
     return f"tool {message.name or message.call}: {message.arguments or ''}"[:200]
 
 
