@@ -40,6 +40,10 @@ from workers.worker_events import Flushing
 
 FILES_A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
 _M_ARENA_MAX = -8  # malloc.h
+_M_MMAP_THRESHOLD = -3
+MAPPED = 512 * 1024
+"""Bytes from which a request of memory is a mapping of its own, which goes back to the system when it is freed.
+glibc raises that number with what is freed, up to 32 MB, unless it is set."""
 MALLOC_ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
 OTHER_FILES = 128  # open files of the log, the views, the broker, and libraries
 
@@ -65,6 +69,7 @@ def limit_arenas(maximum: int) -> None:
     """
     with contextlib.suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, maximum)
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MAPPED)
 
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -93,7 +93,22 @@ APIS: dict[str, Api] = {
     "responses": Api("/responses", responses_body, ResponsesAssembler),
 }
 
-ChunkStream = openai.AsyncStream[object]
+
+async def _no_chunks() -> AsyncIterator[object]:
+    return
+    yield
+
+
+class ChunkStream(openai.AsyncStream[object]):
+    """A response whose events are read elsewhere.
+
+    An iterator of its own would hold it in a circle, together with the request's body and its pictures, until
+    garbage is collected.
+    """
+
+    def __stream__(self) -> AsyncIterator[object]:
+        """No events."""
+        return _no_chunks()
 
 
 class CompletionsClient:

@@ -93,7 +93,7 @@ class ServedWindows:
             self._counted.pop(next(iter(self._counted)))
         fell = earlier is not None and _continues(earlier[0], request) and counted < earlier[1] * LESS
         if not fell:
-            self._counted[key] = (request, counted)
+            self._counted[key] = (replace(request, contents={}), counted)  # without the bytes of pictures
         return fell
 
     def _log(self, model: str, counted: int, size: int) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
 from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.llm.dialect import ApiOptions
@@ -226,3 +229,27 @@ def test_a_refusal_of_llama_cpp_names_its_window() -> None:
     finally:
         server.close()
     assert (refused.value.kind, refused.value.limit) == ("context_overflow", WINDOW)
+
+
+def test_the_bytes_of_a_picture_are_not_kept_with_what_was_counted(server: Ollama) -> None:
+    class Content(bytes):
+        """Bytes of which one can know that they have gone."""
+
+        def __del__(self) -> None:
+            gone.append(len(self))
+
+    def content(digest: str) -> bytes:
+        return Content(b"\x89PNG" + bytes(100))
+
+    gone: list[int] = []
+    picture = Attachment(digest="d1", media_type="image/png", size=104, file_name="a.png", width=8, height=8)
+    message = UserMessage("What is it?", attachments=(picture,))
+    model = OpenAIModel(
+        api_key=None, base_url=server.base_url, manner=ApiOptions(provider="ollama"), content=content
+    )
+    try:
+        ask(model, replace(request(message), session="s1"))
+        gc.collect()
+        assert gone == [104]
+    finally:
+        model.close()
