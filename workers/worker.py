@@ -42,7 +42,7 @@ FILES_A_THREAD = 8  # pipes, sockets and event loops of one tool call or model c
 _M_ARENA_MAX = -8  # malloc.h
 _M_MMAP_THRESHOLD = -3
 MAPPED = 512 * 1024
-"""Bytes from which a request of memory is a mapping of its own, which goes back to the system when it is freed.
+"""Bytes from which what is allocated is a mapping of its own, which goes back to the system when it is freed.
 glibc raises that number with what is freed, up to 32 MB, unless it is set."""
 MALLOC_ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
 OTHER_FILES = 128  # open files of the log, the views, the broker, and libraries
