@@ -355,7 +355,7 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("triggers add builds --task Look --session nosuch -m other --budget 1", 2, out=""),
     Row("triggers add builds --task Look --model other --debounce never", 2, out=""),
     Row(
-        "triggers edit builds --task Look2 --debounce none --deliver cli --workdir . --toolsets none"
+        "triggers edit made --task Look2 --debounce none --deliver cli --workdir . --toolsets none"
         " -m none --budget none --json",
         shape=object,
     ),
@@ -424,7 +424,8 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
 
 @pytest.fixture(scope="module")
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict[str, str]]]:
-    """A home with a turn that used a tool, one that failed, and an ended session; and their names."""
+    """A home with a turn that used a tool, one that failed, an ended session, and a trigger; and their
+    names."""
     server = ModelServer(SCRIPT).start()
     home = Home(tmp_path_factory.mktemp("interface"), endpoint(server.base_url))
     (home.work / "hi.txt").write_text("Hi")
@@ -445,6 +446,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
         own = export_log(sql_log(application), version="test", made_at="now")
         (home.work / "own.jsonl").write_bytes(b"".join(own))
         rename_session(worker.engine, "stlooked", "Title")  # last, so that --continue finds an open session
+    assert home.run("triggers", "add", "made", "--task", "Look").code == 0
     turns = {"LOOKED": "tlooked", "BROKEN": "tbroken", "RATED": "trated", "DELIVERY": "dtlooked"}
     sessions = {"SESSION": "stlooked", "OTHER": "stbroken", "ENDED": "stended"}
     yield home, {**turns, **sessions, "TITLE": "Title", "EMPTY": " "}
