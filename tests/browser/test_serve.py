@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
@@ -26,9 +27,24 @@ SCRIPT = Script(
 )
 
 
+REPLACED = (NoSuchElementException, StaleElementReferenceException)
+"""What is met where a page puts a new part into the place of another just then."""
+
+
 def wait_for(browser: Chrome, text: str) -> None:
     """Wait until the open page, which follows the log by itself, has that text."""
-    WebDriverWait(browser, PATIENCE).until(lambda page: text in page.find_element(By.TAG_NAME, "main").text)
+    waiting = WebDriverWait(browser, PATIENCE, ignored_exceptions=REPLACED)
+    waiting.until(lambda page: text in page.find_element(By.TAG_NAME, "main").text)
+
+
+def click(browser: Chrome, by: str, what: str) -> None:
+    """Click what is there, or comes."""
+
+    def clicked(page: Chrome) -> bool:
+        page.find_element(by, what).click()
+        return True
+
+    WebDriverWait(browser, PATIENCE, ignored_exceptions=REPLACED).until(clicked)
 
 
 def test_an_approval_and_a_question_are_answered_in_the_browser(
@@ -41,22 +57,22 @@ def test_an_approval_and_a_question_are_answered_in_the_browser(
         assert browser.title.startswith("Nothing waits for you")
         with home.start("send", "Clean up.") as cleaning:
             wait_for(browser, "rm -r build")  # without loading the page again
-            assert browser.title.startswith("(1) Waiting for you")
-            browser.find_element(By.CSS_SELECTOR, "button[value=once]").click()
+            WebDriverWait(browser, PATIENCE).until(lambda page: page.title.startswith("(1) Waiting for you"))
+            click(browser, By.CSS_SELECTOR, "button[value=once]")
             wait_for(browser, "Nothing waits for you")
             assert cleaning.end().out == "It is clean.\n"
         assert not (home.work / "build").exists()
 
         assert home.run("send", "Paint it.").code == 3  # nobody is at the terminal: it waits
         wait_for(browser, "Which colour?")
-        browser.find_element(By.XPATH, "//label[contains(., 'green')]//input").click()
-        browser.find_element(By.XPATH, "//button[normalize-space()='Answer']").click()
+        click(browser, By.XPATH, "//label[contains(., 'green')]//input")
+        click(browser, By.XPATH, "//button[normalize-space()='Answer']")
         wait_for(browser, "Nothing waits for you")
         assert home.run("turns", "follow", "last").out == "It is painted.\n"
         assert "green" in model_server.requests[-1].body["messages"][-1]["content"]
 
         browser.get(f"{url}/turns")
-        browser.find_element(By.LINK_TEXT, "Paint it.").click()
+        click(browser, By.LINK_TEXT, "Paint it.")
         wait_for(browser, "It is painted.")
         severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
         assert severe == []

@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.browser.test_serve import wait_for
+from tests.browser.test_serve import click, wait_for
 from tests.home import PATIENCE, Home
 from tests.model_script import Answer, Hold, Rule, Script
 from tests.model_server import ModelServer
@@ -30,7 +30,7 @@ SCRIPT = Script(
 
 
 def press(browser: Chrome, name: str) -> None:
-    browser.find_element(By.XPATH, f"//button[normalize-space()='{name}']").click()
+    click(browser, By.XPATH, f"//button[normalize-space()='{name}']")
 
 
 def one_process(home: Home, words: str, besides: int | None = None) -> int:
@@ -76,7 +76,7 @@ def test_an_answer_grows_although_processes_are_killed_and_what_is_learned_is_un
 
         home.run("memory", "add", "Likes tea")
         browser.get(f"http://127.0.0.1:{port}/memory")
-        browser.find_element(By.CSS_SELECTOR, "button[value=undo]").click()
+        click(browser, By.CSS_SELECTOR, "button[value=undo]")
         wait_for(browser, "Nothing is remembered yet.")
         undone, added = home.run("memory", "log", "--json").json
         assert (undone["undoes"], undone["by"][:4], added["by"]) == (added["version"], "web:", None)

@@ -75,7 +75,10 @@ def live_workers(home: Home) -> set[str]:
 
 def processes_running(home: Home, words: str) -> list[int]:
     """The home's processes with these words at the end of their command line, without their guards."""
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_text().split("\0") for pid in left_of(home)}
+    commands = {}
+    for pid in left_of(home):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            commands[pid] = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     return [
         pid
         for pid, command in commands.items()
