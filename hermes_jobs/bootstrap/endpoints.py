@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.catalogue import DiagnosingModel, Listing
     from hermes_jobs.llm.client import AnthropicModel, EndpointModel, OpenAIModel
     from hermes_jobs.llm.dialect import ApiOptions
-    from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
+    from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint, SmallEndpoint
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.refusals import Refusals
     from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 T = TypeVar("T")
+S = TypeVar("S", bound="SmallEndpoint")
 
 
 class ModelEndpoints:
@@ -131,13 +132,7 @@ class ModelEndpoints:
     def _embedding_client(self, choice: Choice) -> EmbeddingsEndpoint:
         from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 
-        return EmbeddingsEndpoint(
-            model=choice.model,
-            name=choice.model,
-            base_url=choice.base_url,
-            api_key=self._settings.secrets.get(choice.key),
-            pricing=self.prices(choice.base_url),
-        )
+        return self._small(EmbeddingsEndpoint, choice)
 
     @property
     def transcriber(self) -> TranscriptionEndpoint | None:
@@ -162,7 +157,11 @@ class ModelEndpoints:
     def _transcription_client(self, choice: Choice) -> TranscriptionEndpoint:
         from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
 
-        return TranscriptionEndpoint(
+        return self._small(TranscriptionEndpoint, choice)
+
+    def _small(self, kind: type[S], choice: Choice) -> S:
+        """The client of that kind for the choice's model."""
+        return kind(
             model=choice.model,
             name=choice.model,
             base_url=choice.base_url,

@@ -81,8 +81,7 @@ def _identify(site: Site, connection: HTTPConnection) -> Caller | None:
 
 def _refuse(status: int, text: str) -> Response:
     """A refusal of the gate."""
-    said = refusal(status, text, {401: "invalid_api_key"}.get(status, "refused"))
-
+    said = refusal(status, text, "invalid_api_key" if status == 401 else "refused")
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     return Response(msgspec.json.encode(said), status, headers, media_type="application/json")
 

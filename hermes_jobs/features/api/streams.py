@@ -10,13 +10,10 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.features.api.wire import Call, error_json
+from hermes_jobs.features.serve.api import PING_SECONDS, SEND_SECONDS
 
 if TYPE_CHECKING:
     from starlette.responses import Response
-
-PING_SECONDS = 15
-SEND_SECONDS = 30
-"""A client that takes nothing for so long is cut off: it comes again."""
 
 
 def event_stream(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_jobs.features.serve.feed import Feed
+from hermes_jobs.features.serve.feed import PING_SECONDS, SEND_SECONDS, Feed
 from hermes_jobs.features.serve.sign_in import Caller
 from hermes_jobs.features.serve.site import Part, Site
 
-__all__ = ["Caller", "Feed", "Part", "Site"]
+__all__ = ["PING_SECONDS", "SEND_SECONDS", "Caller", "Feed", "Part", "Site"]
