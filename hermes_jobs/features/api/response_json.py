@@ -259,25 +259,30 @@ READ_LATER = Asked()
 
 
 def response_json(turn: ListedTurnJson, writer: ResponseWriter, asked: Asked = READ_LATER) -> ResponseJson:
-    """The response as it is now."""
+    """The response as it is now. What it used is said when it has ended, as OpenAI's says it."""
     is_cut = turn.status == "completed" and turn.stopped_by is not None
     error = None
     if turn.error is not None:
         message = f"{turn.error.message} {turn.error.hint}".rstrip()
         error = ResponseError(code=turn.error.kind, message=message)
+    status = "incomplete" if is_cut else STATUS.get(turn.status, "in_progress")
+    ended = status not in ("queued", "in_progress")
     return ResponseJson(
         id=PREFIX + turn.turn,
         created_at=int(datetime.fromisoformat(turn.submitted_at).timestamp()),
-        status="incomplete" if is_cut else STATUS.get(turn.status, "in_progress"),
+        status=status,
         model=turn.model or MODEL,  # none before its first step
         output=writer.output,
         error=error,
         incomplete_details={"reason": str(turn.stopped_by)} if is_cut else None,
         previous_response_id=asked.previous,
-        usage=usage_of(turn.usage),
+        usage=usage_of(turn.usage) if ended else None,
         background=asked.background,
         hermes=ResponseHermes(
-            turn=turn.turn, session=turn.session, cost_usd=turn.cost_usd, waiting=writer.waiting
+            turn=turn.turn,
+            session=turn.session,
+            cost_usd=turn.cost_usd if ended else None,
+            waiting=writer.waiting,
         ),
     )
 

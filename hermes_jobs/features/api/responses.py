@@ -159,7 +159,7 @@ async def _events(
     """The events of the response behind the number `after`."""
     writer = ResponseWriter(submitted.turn)
     turn = await run_in_threadpool(_listed, call, submitted)
-    begun = msgspec.structs.replace(turn, status="running", error=None)
+    begun = msgspec.structs.replace(turn, status="running", error=None, model=None)
     for number, kind in enumerate(("response.created", "response.in_progress")):
         if number > after:
             response = response_json(begun, writer, facts)
