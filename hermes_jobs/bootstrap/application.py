@@ -391,6 +391,10 @@ class Application:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
         from hermes_jobs.features.attachments.describing import Describing
         from hermes_jobs.features.attachments.hearing import Hearing
+        from hermes_jobs.features.attachments.tables import select_words
+
+        def recorded(digest: str, model: str) -> str:
+            return self.views.read(select_words, digest, model)
 
         parts = Parts(
             engine=self._deciding,
@@ -405,8 +409,8 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
-            hear=Hearing(lambda: self.endpoints.transcriber, self.attached_content),
-            describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind),
+            hear=Hearing(lambda: self.endpoints.transcriber, self.attached_content, recorded),
+            describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind, recorded),
             on_delta=on_delta,
             days=self.days,
         )

@@ -223,7 +223,7 @@ FORGOTTEN = {
     "dry_run": bool,
     "is_complete": bool,
     "streams": dict,
-    **dict.fromkeys(("num_events", "num_results", "num_keys", "num_names"), int),
+    **dict.fromkeys(("num_events", "num_results", "num_blobs", "num_keys", "num_names"), int),
 }
 CHANGED_FILES = {
     "turn": str,

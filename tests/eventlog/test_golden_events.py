@@ -168,7 +168,11 @@ EXAMPLES: tuple[e.Event, ...] = (
         recall_failed="timeout: No answer within 5 s.",
         at=1795440462.25,
         cache_ttl="1h",
-        heard=(Heard(digest="ab" * 32, words="Water the tomatoes.", problem="it has no words"),),
+        heard=(
+            Heard(
+                digest="ab" * 32, words="Water the tomatoes.", problem="it has no words", model="whisper-9"
+            ),
+        ),
     ),
     e.TurnMerged(turn="t2", into="t1"),
     e.TurnLabelled(turn="t1", labels=("hard", "rechnungen"), by="user"),

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from hermes_jobs.kernel.feature import Feature
 
-FEATURE = Feature(__name__, tools="tools:attachment_tools", asking="tools:asking")
+FEATURE = Feature(
+    __name__, tools="tools:attachment_tools", asking="tools:asking", tables="tables:projections"
+)

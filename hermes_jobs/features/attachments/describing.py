@@ -10,7 +10,6 @@ from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.text.marks import without_marks
 from hermes_jobs.tools.summaries import SummaryModel, ask_in_parallel
 
-KEPT = 64
 PURPOSE = "vision"
 SECONDS = 120.0
 ANSWER_TOKENS = 1_024
@@ -22,21 +21,26 @@ ASKED = "Describe this picture."
 
 
 class Describing:
-    """A `Describe`. A picture is described once in a process, whatever its name, so that a retry does not pay
-    twice."""
+    """A `Describe`. A picture is described once, whatever its name: `recorded(digest, model)` are the words
+    in the log."""
 
-    def __init__(self, seer: Callable[[], SummaryModel | None], is_blind: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        seer: Callable[[], SummaryModel | None],
+        is_blind: Callable[[str], bool],
+        recorded: Callable[[str, str], str],
+    ) -> None:
         self._seer = seer
         self._is_blind = is_blind
-        self._known: dict[str, Heard] = {}
+        self._recorded = recorded
 
     def __call__(self, model: str, picture: Attachment, cancel: Cancel) -> HeardSound | None:
         """See `Describe`. Raises `StepInterrupted`."""
         seer = self._seer()
         if seer is None or not self._is_blind(model):
             return None
-        if picture.digest in self._known:
-            return HeardSound(self._known[picture.digest])
+        if words := self._recorded(picture.digest, seer.name):
+            return HeardSound(Heard(digest=picture.digest, words=words, is_picture=True, model=seer.name))
         request = ModelRequest(
             model=seer.name,
             system_prompt=SYSTEM,
@@ -52,11 +56,8 @@ class Describing:
             words=without_marks(answer.text or ""),
             problem="" if answer.text else f"{seer.name}: {answer.problem}",
             is_picture=True,
+            model=seer.name,
         )
-        if answer.text:
-            if len(self._known) >= KEPT:
-                self._known.clear()
-            self._known[picture.digest] = heard
         if paid is None:
             return HeardSound(heard)
         call = PaidCall(model=paid.model, usage=paid.usage, cost_usd=paid.cost_usd)

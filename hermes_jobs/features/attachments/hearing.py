@@ -19,25 +19,31 @@ SILENT = "it has no words"
 
 
 class Hearing:
-    """A `Hear`. What was paid for is kept until its turn begins, so that a retry does not pay twice."""
+    """A `Hear`. A sound is heard once: `recorded(digest, model)` are the words in the log. What was paid for
+    is kept until its turn begins, so that a retry does not pay twice."""
 
     def __init__(
         self,
         transcriber: Callable[[], TranscriptionEndpoint | None],
         content_of: Callable[[str], bytes | None],
+        recorded: Callable[[str, str], str],
     ) -> None:
         self._transcriber = transcriber
         self._content_of = content_of
-        self._heard: dict[str, HeardSound] = {}
+        self._recorded = recorded
+        self._heard: dict[tuple[str, str], HeardSound] = {}
 
-    def __call__(self, sound: Attachment, cancel: Cancel) -> HeardSound:
+    def __call__(self, turn: str, sound: Attachment, cancel: Cancel) -> HeardSound:
         """See `Hear`. Raises `NotYet`, `StepInterrupted`."""
-        known = self._heard.get(sound.digest)
+        known = self._heard.get((turn, sound.digest))
         if known is not None:
             return known
         model, content = self._transcriber(), self._content_of(sound.digest)
         if model is None or content is None:
             return HeardSound(Heard(digest=sound.digest, problem=NOBODY if model is None else LOST))
+        words = self._recorded(sound.digest, model.model)
+        if words:
+            return HeardSound(Heard(digest=sound.digest, words=words, model=model.model))
         try:
             transcript = model.transcribe(sound.file_name, content, sound.media_type, cancel)
         except ModelError as error:
@@ -53,10 +59,15 @@ class Hearing:
             return HeardSound(Heard(digest=sound.digest, problem=error.message))
         cost = None if transcript.usage == NO_USAGE else model.cost_usd(transcript.usage)
         heard = HeardSound(
-            Heard(digest=sound.digest, words=transcript.words, problem="" if transcript.words else SILENT),
+            Heard(
+                digest=sound.digest,
+                words=transcript.words,
+                problem="" if transcript.words else SILENT,
+                model=model.model,
+            ),
             PaidCall(model=transcript.model, usage=transcript.usage, cost_usd=cost),
         )
         if len(self._heard) >= KEPT:
             self._heard.clear()
-        self._heard[sound.digest] = heard
+        self._heard[turn, sound.digest] = heard
         return heard

@@ -122,6 +122,7 @@ class Request:
                     "num_events": len(matches.rewrites),
                     "streams": per_stream,
                     "num_results": len(matches.results),
+                    "num_blobs": len(matches.blobs),
                     "num_keys": len(matches.keys),
                     "num_names": matches.named,
                 }
@@ -293,9 +294,9 @@ def redact(
 ) -> None:
     """Remove a text permanently from conversations, memory, skills, results, titles and logs.
 
-    It is replaced by `[redacted]`; a picture or document is deleted if its name, or the text of its pages,
-    contains it. Case is ignored. `-` reads PATTERN from standard input, which keeps it out
-    of your shell's history. This cannot be undone.
+    It is replaced by `[redacted]`; an attachment is deleted if its name, the text of its pages, what was
+    heard in it, or its description contains it. Case is ignored. `-` reads PATTERN from standard input, which
+    keeps it out of your shell's history. This cannot be undone.
     """
     from hermes_jobs.features.forgetting.patterns import Pattern, literal
     from hermes_jobs.kernel.streams.forgetting import Removal
@@ -333,6 +334,8 @@ def _print_places(matches: Matches, files: Sequence[str] = ()) -> None:
         note(f"  and {pluralize(len(per_stream) - MAX_STREAMS, 'more stream')}")
     if matches.results:
         note(f"  {pluralize(len(matches.results), 'large result')}")
+    if matches.blobs:
+        note(f"  {pluralize(len(matches.blobs), 'attached content')}, as a whole")
     if matches.keys:
         note(f"  {pluralize(len(matches.keys), 'title or key', 'titles or keys')}")
     if files:

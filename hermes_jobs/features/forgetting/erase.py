@@ -277,9 +277,12 @@ class Forgetter:
             self._application.blobs.delete(sorted(forgotten - remaining))
 
     def blobs_with(self, found: Callable[[str], bool]) -> frozenset[str]:
-        """The digests of the texts read from documents in which something is found."""
+        """The digests of the texts read from documents in which something is found, of the sounds in which it
+        was heard, and of the pictures that were described with it."""
         blobs = self._application.blobs
-        return frozenset(digest for digest in blobs.digests() if found(_text(blobs.get(digest) or b"")))
+        read = (digest for digest in blobs.digests() if found(_text(blobs.get(digest) or b"")))
+        heard = (each for _, event in events_of_type(self._log, e.ContextPrefetched) for each in event.heard)
+        return frozenset(read).union(each.digest for each in heard if found(each.words))
 
     def files_with(self, removal: Removal) -> list[str]:
         """Names of places in the home, apart from the log, that hold texts to be forgotten."""

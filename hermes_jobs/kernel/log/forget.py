@@ -78,6 +78,11 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
         """The streams that hold what is found, each once."""
         return tuple(dict.fromkeys(rewrite.stream for rewrite in self.rewrites))
 
+    @property
+    def blobs(self) -> tuple[str, ...]:
+        """The digests of attached contents that these events name no longer."""
+        return tuple(sorted(frozenset[str]().union(*(rewrite.dropped for rewrite in self.rewrites))))
+
     def __bool__(self) -> bool:
         """Whether there is anything."""
         return bool(self.rewrites or self.results or self.keys)
@@ -116,12 +121,11 @@ def forget(
         if not force:
             _check_rest(connection, removal, found_now)
         _rewrite(connection, found_now)
-        dropped = frozenset[str]().union(*(rewrite.dropped for rewrite in found_now.rewrites))
         recorded_event = replace(
             event,
             tombstones=_tombstones(found_now),
             results=tuple(found_now.results),
-            blobs=tuple(sorted(dropped)),
+            blobs=found_now.blobs,
         )
         write = StreamWrite(stream=f"{PREFIX}{event.forgetting}", events=(recorded_event,), expected=0)
         change = Append(meta=meta, recorded_at=recorded_at, writes=(write,))

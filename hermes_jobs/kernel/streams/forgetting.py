@@ -73,6 +73,7 @@ _MORE_NAMES = frozenset(
         ("CallPattern", "tool"),
         ("Attachment", "sent"),
         ("Attachment", "text"),
+        ("Attachment", "was"),
         ("ConditionEnded", "seen"),
         ("ScheduleFired", "seen"),
     }
@@ -99,7 +100,7 @@ class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """A removal: each text is replaced by the result of `text`; only in these streams, if any are named.
     `ids`: with those, the events of opaque streams that hold one of these ids.
     `found`: whether the pattern, if there is one, matches stored JSON. `blobs`: the digests of attached
-    contents with what is removed. An attachment is removed as a whole, also for its name.
+    contents with what is removed. An attachment is removed as a whole, also for its name or description.
     """
 
     text: Replace
@@ -205,12 +206,7 @@ def _scrubbed(  # noqa: PLR0911 - one case a kind of value
         case Payload():  # its provider would refuse one that was changed
             return value if in_json(value.data, text) == value.data else None
         case Attachment():
-            name = text(value.file_name)
-            is_kept = name == value.file_name and not any(digest in blobs for digest in value.digests)
-            gone = {} if is_kept else {"digest": "", "sent": "", "text": ""}
-            seen = text(value.seen) if value.seen else ""
-            is_same = is_kept and seen == value.seen
-            return value if is_same else replace(value, file_name=name, seen=seen, **gone)
+            return _attachment(value, text, blobs)
         case msgspec.Struct():
             changes = {}
             for name, holds_json in _fields(type(value)).items():
@@ -228,6 +224,16 @@ def _scrubbed(  # noqa: PLR0911 - one case a kind of value
             return {key: _scrubbed(item, text, blobs=blobs) for key, item in value.items()}
         case _:
             return value
+
+
+def _attachment(value: Attachment, text: Replace, blobs: Collection[str]) -> Attachment:
+    """The attachment; without its bytes if anything that is known of it is removed."""
+    name, seen = text(value.file_name), text(value.seen) if value.seen else ""
+    is_same = (name, seen) == (value.file_name, value.seen)
+    if is_same and not any(digest in blobs for digest in value.digests):
+        return value
+    was = value.known_as
+    return replace(value, file_name=name, seen=seen, digest="", sent="", text="", was=was)
 
 
 def _opaque(event: OpaqueEvent, text: Replace) -> OpaqueEvent:

@@ -42,7 +42,8 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `digest`: the SHA-256 of the file in hex, empty once it is forgotten; `size` in bytes. `sent`: the digest
     of the picture as it is sent, empty for the file itself; `text`: that of the text read from a document,
     with a form feed between pages, of so many `characters`. `width` and `height`: pixels of the picture as it
-    is sent. `seen`: what a model that sees says of the picture, for one that does not.
+    is sent. `seen`: what a model that sees says of the picture, for one that does not. `was`: the digest
+    before it was forgotten.
     """
 
     digest: str
@@ -56,6 +57,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pages: int = 0
     characters: int = 0
     seen: str = ""
+    was: str = ""
 
     @property
     def is_picture(self) -> bool:
@@ -71,6 +73,11 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def is_sound(self) -> bool:
         """Whether it is a voice note or another sound."""
         return self.media_type.startswith("audio/")
+
+    @property
+    def known_as(self) -> str:
+        """The digest by which others speak of it, also once it is forgotten."""
+        return self.digest or self.was
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -97,12 +104,13 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a model has heard in the sound of that `digest`, or sees in the picture: its words, or why there
-    are none."""
+    are none. `model`: the one that has, empty where it was not recorded."""
 
     digest: str
     words: str = ""
     problem: str = ""
     is_picture: bool = False
+    model: str = ""
 
 
 SAID = "[Said in {name}:]"
@@ -120,7 +128,7 @@ def with_heard(text: str, attachments: Iterable[Attachment], heard: Iterable[Hea
     """A user's text with the words of its sounds: what the user says where nothing else is written, else
     material."""
     by_digest = {each.digest: each for each in heard if not each.is_picture}
-    found = [(each, by_digest[each.digest]) for each in attachments if each.digest in by_digest]
+    found = [(each, by_digest[each.known_as]) for each in attachments if each.known_as in by_digest]
     rest = text
     for sound, _ in found:
         rest = rest.replace(sound.file_name, "")
@@ -139,7 +147,7 @@ def with_seen(attachments: Iterable[Attachment], heard: Iterable[Heard]) -> tupl
     """The attachments, each picture with what was said of it."""
     said = {each.digest: each.words for each in heard if each.is_picture and each.digest}
     return tuple(
-        replace(item, seen=said[item.digest]) if item.is_picture and said.get(item.digest) else item
+        replace(item, seen=said[item.known_as]) if item.is_picture and said.get(item.known_as) else item
         for item in attachments
     )
 

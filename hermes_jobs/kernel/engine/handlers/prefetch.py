@@ -92,17 +92,17 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         """The words of the sounds, and about the pictures, that go with the turn's text, and with those that
         will join it. Raises `NotYet`."""
         joining = session.waiting if turn.if_busy == "collect" else ()
-        attachments = dict.fromkeys(
-            each for text in (turn, *joining) for each in text.attachments if each.digest
-        )
-        found: list[HeardSound] = []
-        for each in dict.fromkeys(each for each in attachments if each.digest):
-            if each.is_sound and self.hear is not None:
-                found.append(self.hear(each, cancel))
-            elif each.is_picture and self.describe is not None:
-                described = self.describe(model, each, cancel)
-                found += [described] if described is not None else []
-        return found
+        by_digest = {
+            each.digest: each for text in (turn, *joining) for each in text.attachments if each.digest
+        }
+        attachments = by_digest.values()
+        hear, describe = self.hear, self.describe
+        sounds = [each for each in attachments if each.is_sound] if hear else ()
+        pictures = [each for each in attachments if each.is_picture] if describe else ()
+        heard = [hear(turn.id, each, cancel) for each in sounds if hear]
+        # After the sounds, which the turn may have to wait for: no description is paid for twice.
+        seen = [describe(model, each, cancel) for each in pictures if describe]
+        return (*heard, *(each for each in seen if each is not None))
 
     def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
         if self.recall is None or _kind(started or session.started) not in RECALLING:
