@@ -249,6 +249,7 @@ class Application:
             pixels=int(own.megapixels * 1_000_000),
             side=own.side,
             hears=self.settings.auxiliary.transcription.model is not None,
+            hears_itself=self.endpoints.hears(self.settings.main_model.model),
         )
         return Intake(self.blobs, limits, self.settings.paths.home / "tmp")
 
@@ -409,7 +410,9 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
-            hear=Hearing(lambda: self.endpoints.transcriber, self.attached_content, recorded),
+            hear=Hearing(
+                lambda: self.endpoints.transcriber, self.attached_content, recorded, self.endpoints.hears
+            ),
             describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind, recorded),
             on_delta=on_delta,
             days=self.days,

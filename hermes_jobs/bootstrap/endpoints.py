@@ -191,6 +191,18 @@ class ModelEndpoints:
         sees = self._settings.attachments.sees.get(choice.model)
         return not sees if sees is not None else "pictures" in self.refusals(choice.base_url).of(choice.model)
 
+    def hears(self, model: str) -> bool:
+        """Whether the model hears sounds itself: by the settings or its name, and not refused since."""
+        from hermes_jobs.llm.dialect import OPENAI_URL, first_dialect
+
+        choice = self._settings.choice(model)
+        if choice.rehearsal or choice.at.api != "openai":
+            return False
+        url, manner = choice.base_url or OPENAI_URL, api_options(self._settings, choice)
+        if not first_dialect(url, choice.model, manner).takes.sounds:
+            return False
+        return "sounds" not in self.refusals(choice.base_url).of(choice.model)
+
     def name(self, base_url: str | None) -> str:
         """The endpoint's name in the log: see `endpoint_name`."""
         return endpoint_name(base_url)
@@ -418,17 +430,21 @@ def api_options(settings: Settings, choice: Choice) -> ApiOptions:
         prompt_cache=model.prompt_cache,
         cache_ttl="5m" if model.cache_ttl == "auto" else model.cache_ttl,
         sees=settings.attachments.sees,
+        hears=settings.attachments.hears,
     )
 
 
 def _api(settings: Settings, choice: Choice) -> Literal["chat", "responses"]:
-    """The configured API; by itself, the one with which the provider at that address keeps reasoning."""
-    from hermes_jobs.llm.dialect import OPENAI_URL
+    """The configured API; by itself, the one with which the provider at that address keeps reasoning, but
+    not for models that hear: OpenAI has those in Chat Completions alone."""
+    from hermes_jobs.llm.dialect import OPENAI_URL, hears_by_name
     from hermes_jobs.llm.providers import provider_at
 
     if settings.model.api != "auto":
         return settings.model.api
-    return "responses" if provider_at(choice.base_url or OPENAI_URL).responses else "chat"
+    provider = provider_at(choice.base_url or OPENAI_URL)
+    hears = settings.attachments.hears.get(choice.model, hears_by_name(provider.name, choice.model))
+    return "responses" if provider.responses and not hears else "chat"
 
 
 def endpoint_name(base_url: str | None) -> str:

@@ -52,7 +52,8 @@ Payloads = Literal["send", "again", "replace", "omit"]
 class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for calls of models; `auto`: decided by the model's name and by refusals.
 
-    `sees`: whether models see pictures, by name; others do until their endpoint refuses one.
+    `sees`: whether models see pictures, by name; others do until their endpoint refuses one. `hears`: whether
+    they hear sounds; of others, those of `hears_by_name` do.
     `insists_on_api`: an endpoint without that API is an error; else Chat Completions is used there.
     """
 
@@ -64,6 +65,7 @@ class ApiOptions(msgspec.Struct, frozen=True, kw_only=True):
     prompt_cache: Literal["auto", "on", "off"] = "auto"
     cache_ttl: CacheTtl = "5m"
     sees: Mapping[str, bool] = {}
+    hears: Mapping[str, bool] = {}
 
 
 BY_NAME = ApiOptions()
@@ -126,7 +128,11 @@ def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) 
         effort=manner.reasoning_effort,
         takes_effort=bool(manner.reasoning_effort or family.always),
         includes_reasoning=manner.api == "responses",
-        takes=Takes(pictures=manner.sees.get(model, True), files=_takes_files(family, manner)),
+        takes=Takes(
+            pictures=manner.sees.get(model, True),
+            files=_takes_files(family, manner),
+            sounds=manner.api == "chat" and manner.hears.get(model, hears_by_name(family.name, model)),
+        ),
         streams_usage=family.streams_usage,
         family=family,
         endpoint=host_and_port(base_url),
@@ -137,6 +143,17 @@ def first_dialect(base_url: str, model: str = "", manner: ApiOptions = BY_NAME) 
 def _takes_files(family: Family, manner: ApiOptions) -> bool:
     """Whether the endpoint reads documents; OpenRouter does so for every model."""
     return family.name == "openai" or (family.name == "openrouter" and manner.api == "chat")
+
+
+_HEARING = re.compile(r"(?:^|/)(?:gemini-\d|gpt-(?:4o-(?:mini-)?)?audio)")
+
+
+def hears_by_name(family: str, model: str) -> bool:
+    """Whether the model is known to hear sounds at that provider: OpenAI's audio models do, and Gemini.
+
+    https://platform.openai.com/docs/models/gpt-audio, https://ai.google.dev/gemini-api/docs/audio
+    """
+    return family in {"openai", "gemini", "openrouter"} and _HEARING.search(model) is not None
 
 
 def _marks_tools(family: Family, model: str) -> bool:

@@ -34,6 +34,7 @@ class PriceList:
             cache_write_tokens=usage.cache_write_tokens,
             cache_write_1h_tokens=usage.cache_write_1h_tokens or 0,
             output_tokens=usage.output_tokens,
+            input_audio_tokens=usage.audio_tokens or None,
         )
         try:
             price = genai_prices.calc_price(

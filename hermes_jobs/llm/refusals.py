@@ -30,6 +30,7 @@ FEATURES: Mapping[str, Callable[[Dialect], Dialect]] = {
     "tools": lambda dialect: replace(dialect, tool_calls="text"),
     "pictures": lambda dialect: replace(dialect, takes=replace(dialect.takes, pictures=False)),
     "documents": lambda dialect: replace(dialect, takes=replace(dialect.takes, files=False)),
+    "sounds": lambda dialect: replace(dialect, takes=replace(dialect.takes, sounds=False)),
     "system messages": lambda dialect: replace(dialect, system_role=False),
     "cache_control": lambda dialect: replace(dialect, cache=None),
     "cache_control in tool results": lambda dialect: replace(dialect, marks_tools=False),

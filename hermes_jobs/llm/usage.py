@@ -52,7 +52,9 @@ def _chat_completions(reported: Mapping[object, object]) -> Usage:
         # Gemini's compatible endpoint counts thoughts in the total alone, and bills them as output:
         # https://ai.google.dev/gemini-api/docs/thinking#pricing
         output, reasoning = output + beyond, beyond
-    return Usage(max(0, prompt - cached - cache_written), output, cached, cache_written, reasoning)
+    sent = max(0, prompt - cached - cache_written)
+    heard = min(_count(details, "audio_tokens"), sent) or UNSET
+    return Usage(sent, output, cached, cache_written, reasoning, audio_tokens=heard)
 
 
 def _responses(reported: Mapping[object, object]) -> Usage:

@@ -528,6 +528,12 @@ class AttachmentsSettings(Section, frozen=True, kw_only=True):
         dict[str, bool],
         about("Whether models see pictures, by name; others do until their endpoint refuses one."),
     ] = {}
+    hears: Annotated[
+        dict[str, bool],
+        about(
+            "Whether models hear WAV and MP3 sounds, by name; of others OpenAI's audio models and Gemini do."
+        ),
+    ] = {}
 
 
 class DelegationSettings(Section, frozen=True, kw_only=True):

@@ -206,6 +206,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         cache_write_tokens=4,
         reasoning_tokens=5,
         cache_write_1h_tokens=2,
+        audio_tokens=1,
         cost_usd=0.125,
         num_model_calls=6,
         num_tool_calls=7,

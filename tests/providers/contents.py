@@ -11,6 +11,8 @@ SIGNATURES = {
     "image/webp": b"RIFF",
     "image/gif": b"GIF8",
     "application/pdf": b"%PDF-",
+    "audio/wav": b"RIFF",
+    "audio/mp3": b"ID3",
 }
 """The types that are taken, and how each content begins."""
 

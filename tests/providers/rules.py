@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tests.model_script import Answer, Chooser, Refuse, Seen, asked_calls, completion_chunks
 from tests.model_server import ModelServer
-from tests.providers.contents import wrong_url
+from tests.providers.contents import wrong_content, wrong_url
 
 Json = dict[str, Any]
 
@@ -139,6 +139,9 @@ class ChatRules:
                 wrong = wrong_url(part["image_url"]["url"], most=20_000_000)
             elif part["type"] == "file":
                 wrong = self.wrong_file(part["file"])
+            elif part["type"] == "input_audio":
+                sound = part["input_audio"]
+                wrong = wrong_content(f"audio/{sound['format']}", sound["data"], most=20_000_000)
             if wrong:
                 raise Refused(f"Invalid 'messages[{at}].content': {wrong}")
 

@@ -19,7 +19,13 @@ from hermes_jobs.features.attachments.decoding import SENT, TEXT, Decoded, Decod
 from hermes_jobs.kernel.engine.ports import Cancel, DocumentPages
 from hermes_jobs.kernel.engine.ports import File as File  # noqa: PLC0414 - what the callers of `attach` need
 from hermes_jobs.kernel.log.blobs import BlobStore
-from hermes_jobs.kernel.turns.attachments import PDF_SIGNATURE, Attachment, can_be_shown, sound_type
+from hermes_jobs.kernel.turns.attachments import (
+    PDF_SIGNATURE,
+    Attachment,
+    can_be_shown,
+    sound_seconds,
+    sound_type,
+)
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.tools.subprocess_call import request, responses
@@ -38,7 +44,7 @@ CONVERT = "Convert it to PNG, JPEG or PDF."
 
 class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     """The most of each, of one file or of all files of a message; `side` in pixels, as a picture is sent.
-    `hears`: sounds are taken, too."""
+    `hears`: sounds are taken, too; `hears_itself`: the model takes those that can be sent to one."""
 
     file_bytes: int = 20 * MEGABYTE
     turn_bytes: int = 24 * MEGABYTE
@@ -47,6 +53,7 @@ class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     pixels: int = 100_000_000
     side: int = 1_568
     hears: bool = False
+    hears_itself: bool = False
 
 
 class Uncancelled:
@@ -175,7 +182,9 @@ class Intake:
     def _heard(self, file: File) -> tuple[Decoded, None, None] | None:
         """What the sound is, which nobody decodes here; None for another file. Raises `Rejected`."""
         media_type = sound_type(file.content)
-        if media_type and not self._limits.hears:
+        limits = self._limits
+        is_heard = limits.hears or (limits.hears_itself and sound_seconds(file.content) > 0)
+        if media_type and not is_heard:
             raise _refused(f"{file.name} is a sound, and no model is set that hears it.", HEARS)
         return (Decoded(media_type=media_type), None, None) if media_type else None
 
@@ -231,6 +240,7 @@ class Intake:
             height=decoded.height,
             pages=decoded.pages,
             characters=decoded.characters,
+            seconds=sound_seconds(file.content),
         )
 
 

@@ -27,14 +27,18 @@ class Hearing:
         transcriber: Callable[[], TranscriptionEndpoint | None],
         content_of: Callable[[str], bytes | None],
         recorded: Callable[[str, str], str],
+        hears: Callable[[str], bool],
     ) -> None:
         self._transcriber = transcriber
         self._content_of = content_of
         self._recorded = recorded
+        self._hears = hears
         self._heard: dict[tuple[str, str], HeardSound] = {}
 
-    def __call__(self, turn: str, sound: Attachment, cancel: Cancel) -> HeardSound:
+    def __call__(self, turn: str, asked: str, sound: Attachment, cancel: Cancel) -> HeardSound | None:
         """See `Hear`. Raises `NotYet`, `StepInterrupted`."""
+        if sound.seconds and self._hears(asked):
+            return None
         known = self._heard.get((turn, sound.digest))
         if known is not None:
             return known

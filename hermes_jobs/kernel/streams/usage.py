@@ -10,8 +10,8 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     """Tokens of one or more responses.
 
     `input_tokens` are uncached; `reasoning_tokens` are part of `output_tokens`. `cache_write_1h_tokens` are
-    those of `cache_write_tokens` with a lifetime of an hour, which have their own price; unset for none, and
-    then not stored.
+    those of `cache_write_tokens` with a lifetime of an hour, `audio_tokens` those of the prompt that are
+    sound; both have their own price, and are unset for none, and then not stored.
     `prompt_tokens = input + cache_read + cache_write`, `total_tokens = prompt + output`.
     """
 
@@ -21,6 +21,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     cache_write_1h_tokens: int | UnsetType = UNSET
+    audio_tokens: int | UnsetType = UNSET
 
     @property
     def prompt_tokens(self) -> int:
@@ -40,6 +41,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
             (self.cache_write_1h_tokens or 0) + (other.cache_write_1h_tokens or 0) or UNSET,
+            (self.audio_tokens or 0) + (other.audio_tokens or 0) or UNSET,
         )
 
     def __neg__(self) -> Usage:
@@ -50,6 +52,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
             -self.cache_write_tokens,
             -self.reasoning_tokens,
             -(self.cache_write_1h_tokens or 0) or UNSET,
+            -(self.audio_tokens or 0) or UNSET,
         )
 
 

@@ -16,6 +16,7 @@ PDF = "application/pdf"
 PDF_SIGNATURE = b"%PDF-"
 HEAD = 1_024
 """Bytes in which the signature of a document must be, as readers accept it."""
+ID3_HEAD = 10
 IN_RESULTS = "attachment-"
 """How the names of documents' texts begin, among the large results that `read_file` finds on every host."""
 
@@ -24,6 +25,7 @@ SHORT_SIDE, LONG_SIDE = 768, 2_048
 PATCH = 28
 GEMINI_TILE, GEMINI_TOKENS = 768, 258
 PAGE_TOKENS = 1_600
+SECOND_TOKENS = 32
 """What providers count: see `picture_tokens` and `attachment_tokens`."""
 
 
@@ -43,7 +45,8 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     of the picture as it is sent, empty for the file itself; `text`: that of the text read from a document,
     with a form feed between pages, of so many `characters`. `width` and `height`: pixels of the picture as it
     is sent. `seen`: what a model that sees says of the picture, for one that does not. `was`: the digest
-    before it was forgotten.
+    before it was forgotten. `seconds` of a sound that models may hear themselves, 0 of one whose words are in
+    its message.
     """
 
     digest: str
@@ -58,6 +61,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     characters: int = 0
     seen: str = ""
     was: str = ""
+    seconds: float = 0.0
 
     @property
     def is_picture(self) -> bool:
@@ -144,12 +148,15 @@ def with_heard(text: str, attachments: Iterable[Attachment], heard: Iterable[Hea
 
 
 def with_seen(attachments: Iterable[Attachment], heard: Iterable[Heard]) -> tuple[Attachment, ...]:
-    """The attachments, each picture with what was said of it."""
-    said = {each.digest: each.words for each in heard if each.is_picture and each.digest}
-    return tuple(
-        replace(item, seen=said[item.known_as]) if item.is_picture and said.get(item.known_as) else item
-        for item in attachments
-    )
+    """The attachments, each picture with what was said of it. A sound whose words are known is not sent."""
+    said = {each.digest: each.words for each in heard if each.digest and each.words}
+    return tuple(_perceived(item, said.get(item.known_as, "")) for item in attachments)
+
+
+def _perceived(item: Attachment, words: str) -> Attachment:
+    if not words or not (item.is_picture or item.seconds):
+        return item
+    return replace(item, seen=words) if item.is_picture else replace(item, seconds=0.0)
 
 
 _SOUNDS = (
@@ -167,6 +174,37 @@ https://platform.openai.com/docs/guides/speech-to-text."""
 def sound_type(content: bytes) -> str:
     """The media type of a sound by its beginning; empty for anything else."""
     return next((kind for signature, kind in _SOUNDS if signature.match(content[:HEAD])), "")
+
+
+_WAV = re.compile(rb"RIFF....WAVEfmt .{12}(....)", re.DOTALL)
+_MP3 = re.compile(rb"\xff([\xe2\xe3\xf2\xf3\xfa\xfb])(.)", re.DOTALL)
+_MPEG_1 = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
+_MPEG_2 = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+"""Kilobits a second of layer III by the index in a frame's header (ISO/IEC 11172-3, 13818-3)."""
+
+
+def sound_seconds(content: bytes) -> float:
+    """About how long a WAV or MP3 sound is, by its header; 0 for anything else, which no model takes.
+
+    `input_audio` has these two formats: https://platform.openai.com/docs/api-reference/chat/create.
+    """
+    if wav := _WAV.match(content):
+        rate = int.from_bytes(wav[1], "little")
+    elif sound_type(content) == "audio/mpeg" and (frame := _MP3.search(content, _tag_length(content))):
+        rates, index = _MPEG_1 if frame[1][0] & 8 else _MPEG_2, frame[2][0] >> 4
+        rate = rates[index - 1] * 125 if 0 < index <= len(rates) else 0
+    else:
+        return 0.0
+    return max(round(len(content) / rate, 1), 0.1) if rate else 0.0
+
+
+def _tag_length(content: bytes) -> int:
+    """Bytes of the tag before an MP3 sound (https://id3.org/id3v2.4.0-structure, 3.1)."""
+    if not content.startswith(b"ID3") or len(content) < ID3_HEAD:
+        return 0
+    return ID3_HEAD + sum(
+        (byte & 0x7F) << shift for byte, shift in zip(content[6:10], (21, 14, 7, 0), strict=True)
+    )
 
 
 _OFFICE = re.compile(rb"\[Content_Types\]\.xml|_rels/\.rels|docProps/|opendocument\.spreadsheet")
@@ -234,15 +272,18 @@ def past(attachment: Attachment) -> str:
 def attachment_tokens(attachments: Iterable[Attachment]) -> int:
     """About how many tokens they take in a request, with the dearest of the providers' formulas.
 
-    OpenAI and Anthropic count a page's text and, as a picture, the page.
+    OpenAI and Anthropic count a page's text and, as a picture, the page. Gemini counts 32 for a second of
+    sound (https://ai.google.dev/gemini-api/docs/audio), OpenAI 10 (a token for 100 ms:
+    https://platform.openai.com/docs/guides/realtime-costs).
     """
+    attachments = tuple(attachments)
     return sum(
         picture_tokens(attachment.width, attachment.height)
         if attachment.is_picture
         else attachment.pages * PAGE_TOKENS * attachment.is_pdf + attachment.characters // CHARACTERS_A_TOKEN
         for attachment in attachments
         if attachment.digest and not attachment.is_sound
-    )
+    ) + int(sum(item.seconds for item in attachments if item.digest) * SECOND_TOKENS)
 
 
 def picture_tokens(width: int, height: int) -> int:

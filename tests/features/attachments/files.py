@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import wave
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -114,3 +115,19 @@ def sheet(*rows: Sequence[str]) -> bytes:
             f'<worksheet xmlns="{_S}"><sheetData>{lines}</sheetData></worksheet>'
         ),
     )
+
+
+def wav(seconds: float = 1.0) -> bytes:
+    """Silence of 8,000 samples a second."""
+    target = BytesIO()
+    with wave.open(target, "wb") as made:
+        made.setnchannels(1)
+        made.setsampwidth(2)
+        made.setframerate(8_000)
+        made.writeframes(bytes(int(16_000 * seconds)))
+    return target.getvalue()
+
+
+def mp3(seconds: float = 1.0) -> bytes:
+    """A tag, then as many bytes as 64 kilobits a second give, after the header of a frame."""
+    return b"ID3\4\0\0\0\0\0\5tag.." + b"\xff\xfb\x50\0" + bytes(int(8_000 * seconds))

@@ -99,10 +99,10 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         hear, describe = self.hear, self.describe
         sounds = [each for each in attachments if each.is_sound] if hear else ()
         pictures = [each for each in attachments if each.is_picture] if describe else ()
-        heard = [hear(turn.id, each, cancel) for each in sounds if hear]
+        heard = [hear(turn.id, model, each, cancel) for each in sounds if hear]
         # After the sounds, which the turn may have to wait for: no description is paid for twice.
         seen = [describe(model, each, cancel) for each in pictures if describe]
-        return (*heard, *(each for each in seen if each is not None))
+        return [each for each in (*heard, *seen) if each is not None]
 
     def _recalled(self, session: Session, turn: Turn, started: SessionStarted | None) -> Recalled:
         if self.recall is None or _kind(started or session.started) not in RECALLING:

@@ -66,9 +66,9 @@ class HeardSound(msgspec.Struct, frozen=True):
     purpose: str = "transcription"
 
 
-Hear = Callable[[str, Attachment, Cancel], HeardSound]
-"""Gives the words of a sound of the turn with that id, or why there are none. Raises `NotYet` where they may
-be had later, and `StepInterrupted`."""
+Hear = Callable[[str, str, Attachment, Cancel], HeardSound | None]
+"""Gives the words of a sound, or why there are none, for a turn with that id and its model; None where the
+model hears it itself. Raises `NotYet` where they may be had later, and `StepInterrupted`."""
 
 
 Describe = Callable[[str, Attachment, Cancel], HeardSound | None]

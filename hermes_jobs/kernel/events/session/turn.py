@@ -176,6 +176,7 @@ class UsageRecorded(Event, frozen=True, kw_only=True):
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     cache_write_1h_tokens: int | UnsetType = UNSET
+    audio_tokens: int | UnsetType = UNSET
     cost_usd: float | None = None
     num_model_calls: int = 0
     num_tool_calls: int = 0
