@@ -63,6 +63,7 @@ class ModelServer(ScriptedModel):
     kept in `titles`, apart from `requests`, and answered with `title` instead of by the script. Those for
     vectors are in `embeddings`, and answered by the rules of `tests.embeddings_api` unless `no_embeddings`
     refuses them. `sounds` are those to transcribe, as name, type and content; `transcripts` the next answers.
+    `spoken` are the requests for speech; `speeches` the next sounds.
     `listed` are the models that it lists.
     """
 
@@ -81,6 +82,8 @@ class ModelServer(ScriptedModel):
         self.no_embeddings: Refuse | None = None
         self.sounds: list[tuple[Any, ...]] = []
         self.transcripts: list[str | Refuse] = []
+        self.spoken: list[dict[str, Any]] = []
+        self.speeches: list[bytes | Refuse] = []
         self.rules = rules
         self.reported: list[dict[str, Any]] = []
         self.disconnects = 0
@@ -138,6 +141,12 @@ class ModelServer(ScriptedModel):
             self.sounds.append(sound)
             return self.transcripts.pop(0) if self.transcripts else f"I say {len(sound[2])} bytes."
 
+    def asked_to_speak(self, body: dict[str, Any]) -> bytes | Refuse:
+        """Keep the request; the next of `speeches`, or the text after the head of an MP3 sound."""
+        with self._changed:
+            self.spoken.append(body)
+            return self.speeches.pop(0) if self.speeches else b"\xff\xfb\x50\0" + body["input"].encode()
+
     def reports(self, usage: dict[str, Any]) -> None:
         """Keep the usage that an answer says."""
         with self._changed:
@@ -165,7 +174,9 @@ class Handler(ModelHandler):
             self._hear()
             return
         body = self._body()
-        if self.path.endswith("/embeddings"):
+        if self.path.endswith("/audio/speech"):
+            self._speak(body)
+        elif self.path.endswith("/embeddings"):
             self._embed(body)
         elif self.path.endswith(("/chat/completions", "/responses")):
             self._reply(body)
@@ -205,6 +216,21 @@ class Handler(ModelHandler):
             return
         usage = {"type": "tokens", "input_tokens": 40, "output_tokens": 5, "total_tokens": 45}
         self._send_json(200, {"text": answer, "usage": usage})
+
+    def _speak(self, body: dict[str, Any]) -> None:
+        """Answer a text with its sound.
+
+        Source: https://platform.openai.com/docs/api-reference/audio/createSpeech
+        """
+        assert {"model", "input", "voice"} <= set(body) <= {"model", "input", "voice", "response_format"}, (
+            body
+        )
+        assert 0 < len(body["input"]) <= 4_096
+        answer = self.server.model.asked_to_speak(body)
+        if isinstance(answer, Refuse):
+            self._send_json(answer.status, {"error": {"message": answer.message, "type": "scripted"}})
+            return
+        self._send(200, answer, "audio/mpeg")
 
     def _act(self, seen: Seen, action: Action) -> None:
         match action:

@@ -392,6 +392,7 @@ class Application:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
         from hermes_jobs.features.attachments.describing import Describing
         from hermes_jobs.features.attachments.hearing import Hearing
+        from hermes_jobs.features.attachments.speaking import Speaking
         from hermes_jobs.features.attachments.tables import select_words
 
         def recorded(digest: str, model: str) -> str:
@@ -414,6 +415,12 @@ class Application:
                 lambda: self.endpoints.transcriber, self.attached_content, recorded, self.endpoints.hears
             ),
             describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind, recorded),
+            speak=Speaking(
+                lambda: self.endpoints.speaker,
+                self.intake.keep,
+                self.settings.auxiliary.speech.voice,
+                self.settings.auxiliary.speech.answers,
+            ),
             on_delta=on_delta,
             days=self.days,
         )

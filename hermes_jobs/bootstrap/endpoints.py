@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint, SmallEndpoint
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.refusals import Refusals
+    from hermes_jobs.llm.speech_client import SpeechEndpoint
     from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
     from hermes_jobs.llm.windows import RecalledWindow, Windows
     from hermes_jobs.tools.summaries import SummaryModel
@@ -85,14 +86,15 @@ class ModelEndpoints:
         self._prices: dict[str | None, OwnPrices] = {}
         self._embedders: dict[Choice, EmbeddingsEndpoint] = {}
         self._transcribers: dict[Choice, TranscriptionEndpoint] = {}
+        self._speakers: dict[Choice, SpeechEndpoint] = {}
         self.by_name = ModelRouter(settings, self)
 
     def close(self) -> None:
         """Release the connections of all clients."""
         with self._lock:
             models, self._models = list(self._models.values()), {}
-            small = [*self._embedders.values(), *self._transcribers.values()]
-            self._embedders, self._transcribers = {}, {}
+            small = [*self._embedders.values(), *self._transcribers.values(), *self._speakers.values()]
+            self._embedders, self._transcribers, self._speakers = {}, {}, {}
         for model in models:
             model.close()
         for endpoint in small:
@@ -137,12 +139,21 @@ class ModelEndpoints:
     @property
     def transcriber(self) -> TranscriptionEndpoint | None:
         """The model that hears sounds; None where none is set, or its key is missing."""
-        if self._settings.auxiliary.transcription.model is None:
+        choice = self._audio_choice("transcription")
+        return self._made(self._transcribers, choice, self._transcription_client) if choice else None
+
+    @property
+    def speaker(self) -> SpeechEndpoint | None:
+        """The model that speaks answers; None where none is set, or its key is missing."""
+        choice = self._audio_choice("speech")
+        return self._made(self._speakers, choice, self._speech_client) if choice else None
+
+    def _audio_choice(self, purpose: Literal["transcription", "speech"]) -> Choice | None:
+        if getattr(self._settings.auxiliary, purpose).model is None:
             return None
-        choice = self._settings.auxiliary_model("transcription")
-        if choice.rehearsal or missing_key(choice, self._settings.secrets) is not None:
-            return None
-        return self._made(self._transcribers, choice, self._transcription_client)
+        choice = self._settings.auxiliary_model(purpose)
+        is_usable = not choice.rehearsal and missing_key(choice, self._settings.secrets) is None
+        return choice if is_usable else None
 
     @property
     def seer(self) -> SummaryModel | None:
@@ -158,6 +169,11 @@ class ModelEndpoints:
         from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
 
         return self._small(TranscriptionEndpoint, choice)
+
+    def _speech_client(self, choice: Choice) -> SpeechEndpoint:
+        from hermes_jobs.llm.speech_client import SpeechEndpoint
+
+        return self._small(SpeechEndpoint, choice)
 
     def _small(self, kind: type[S], choice: Choice) -> S:
         """The client of that kind for the choice's model."""

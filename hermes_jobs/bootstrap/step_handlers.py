@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.tracing.tracing import Tracing
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Describe, Hear, ModelRequest
+    from hermes_jobs.kernel.engine.ports import Describe, Hear, ModelRequest, Speak
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
@@ -75,9 +75,9 @@ REFERENCE: StepKind = "turn.reference"
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
     `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the
-    words of sounds, `describe` those about pictures, `of_features` makes the handlers of the features,
-    `on_delta` is called with answers as they are written. `days` is the zone in which the days of budgets
-    begin; None: the machine's."""
+    words of sounds, `describe` those about pictures, `speak` says answers, `of_features` makes the handlers
+    of the features, `on_delta` is called with answers as they are written. `days` is the zone in which the
+    days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -93,6 +93,7 @@ class Parts:
     attach: Attach
     hear: Hear
     describe: Describe
+    speak: Speak
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -233,7 +234,7 @@ class StepHandlers:
                 on_delta=parts.on_delta,
                 attach=parts.attach,
             ),
-            "turn.record_usage": RecordUsage(self._idle().finish),
+            "turn.record_usage": RecordUsage(self._idle().finish, parts.speak),
         }
 
     def _idle(self) -> IdleCompression:

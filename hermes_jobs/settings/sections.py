@@ -164,6 +164,19 @@ class TranscriptionTask(AuxiliaryTask, frozen=True, kw_only=True):
     ] = None
 
 
+class SpeechTask(AuxiliaryTask, frozen=True, kw_only=True):
+    """The model that speaks answers."""
+
+    model: Annotated[
+        Text | None, about("Model that speaks answers, such as gpt-4o-mini-tts; null: none is spoken.")
+    ] = None
+    voice: Annotated[Text, about("Its voice.")] = "alloy"
+    answers: Annotated[
+        Literal["voice", "all"],
+        about("Which delivered answers are spoken: those to voice notes, or all."),
+    ] = "voice"
+
+
 class TitleTask(Section, frozen=True, kw_only=True):
     """Whether the auxiliary model names sessions."""
 
@@ -183,6 +196,7 @@ class Auxiliary(Section, frozen=True, kw_only=True):
     review: AuxiliaryTask = AuxiliaryTask()
     vision: VisionTask = VisionTask()
     transcription: TranscriptionTask = TranscriptionTask()
+    speech: SpeechTask = SpeechTask()
     title: TitleTask = TitleTask()
 
 

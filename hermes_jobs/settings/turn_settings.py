@@ -147,8 +147,11 @@ def _choices(settings: Settings, model: str | None) -> list[Choice]:
     return [
         *(settings.choice(name) for name in names),
         *(settings.auxiliary_model(purpose) for purpose in _AUXILIARY),
-        *([settings.auxiliary_model("vision")] if settings.auxiliary.vision.model else ()),
-        *([settings.auxiliary_model("transcription")] if settings.auxiliary.transcription.model else ()),
+        *(
+            settings.auxiliary_model(purpose)
+            for purpose in ("vision", "transcription", "speech")
+            if getattr(settings.auxiliary, purpose).model
+        ),
     ]
 
 

@@ -82,6 +82,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     act: Callable[[], None] = lambda: None
 
 
+SHOWN = {"photo": "🖼", "document": "📎", "audio": "🎵"}
+"""How a medium is shown, by its type: a voice note is none of them
+(https://core.telegram.org/bots/api#inputmedia)."""
+
+
 class Refused(Exception):
     """An error in the API's own form."""
 
@@ -394,7 +399,7 @@ class BotServer:
             raise Refused(400, "Bad Request: message caption is too long")
         name, _, content = parameters[media["media"].removeprefix("attach://")].partition("\0")
         self.files[chat, number] = (name, content)
-        shown = f"{'🖼' if media['type'] == 'photo' else '📎'} {name}"
+        shown = f"{SHOWN[media['type']]} {name}"
         self.chats[chat][number] = shown
         self.keyboards[chat, number] = _buttons(parameters)
         self.history[chat, number].append(shown)

@@ -223,6 +223,8 @@ def test_a_feature_that_is_left_out_is_recognised_and_is_left_out_once(name: str
     )
     if name == "documents":
         full = Dialect(takes=Takes(files=True))
+    if name == "sounds":
+        full = Dialect(takes=Takes(sounds=True))
     if name in {"the Responses API", "include"}:
         full = Dialect(api="responses", includes_reasoning=True)
     if name == "max_completion_tokens":

@@ -41,6 +41,7 @@ WORDS = [
 BRAVE = {"HERMES_JOBS_WEB__SEARCH__PROVIDER": "brave"}
 SEARCH_AT = "HERMES_JOBS_WEB__SEARCH__BASE_URL"
 SAMPLES: tuple[object, ...] = (
+    "all",
     *WORDS,
     *(7, 1_000, 0.3, True, False, "http://h.example/v1", "UTC", "apply", "cheap", "wait"),
     *(

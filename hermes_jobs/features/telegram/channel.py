@@ -16,6 +16,7 @@ from telegram import (
     Bot,
     InlineKeyboardMarkup,
     InputFile,
+    InputMediaAudio,
     InputMediaDocument,
     InputMediaPhoto,
     LinkPreviewOptions,
@@ -181,7 +182,8 @@ async def _edit(
         return
     if isinstance(part, MediaPart):
         file = InputFile(part.content, filename=part.name, attach=True)
-        media = InputMediaPhoto(file) if part.is_photo else InputMediaDocument(file)
+        kind = InputMediaAudio if part.is_sound else InputMediaDocument
+        media = InputMediaPhoto(file) if part.is_photo else kind(file)
         await bot.edit_message_media(media, chat, message, reply_markup=buttons)
         return
     await bot.edit_message_text(

@@ -1,4 +1,4 @@
-"""A file that goes with an answer, as Telegram takes it: as a photo, as a document, or named only."""
+"""A file that goes with an answer, as Telegram takes it: as a photo, a sound or a document, or named only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ MAX_PHOTO, MAX_SIDES, MAX_RATIO = 10_000_000, 10_000, 20
 """Bytes, width and height together in pixels, and their ratio (https://core.telegram.org/bots/api#sendphoto).
 Telegram scales photos down to 2,560 pixels."""
 
+SOUNDS = {"audio/mpeg", "audio/mp4"}
+"""What its player takes (https://core.telegram.org/bots/api#inputmediaaudio)."""
+
 
 class MediaPart(msgspec.Struct, frozen=True):
-    """A file with its name. `is_photo`: the chat shows it as a picture."""
+    """A file with its name. `is_photo`: the chat shows it as a picture; `is_sound`: it plays it."""
 
     name: str
     content: bytes
     is_photo: bool = False
+    is_sound: bool = False
 
 
 DeliveredPart = Part | Attachment
@@ -40,7 +44,7 @@ def with_content(file: Attachment, content_of: ContentOf) -> SentPart:
     content = content_of(file.digest) if file.digest else None
     if content is None:
         return TextPart(f"{printable(file.about)} is not stored any more.")
-    return MediaPart(name, content)
+    return MediaPart(name, content, is_sound=file.media_type in SOUNDS)
 
 
 def _is_photo(file: Attachment) -> bool:

@@ -72,6 +72,8 @@ def _reactions(before: StreamState, events: Sequence[e.Event], load: StateLoader
         recorded = {record.turn: record for record in events if isinstance(record, e.UsageRecorded)}
         for version, event in enumerate(cast("Sequence[e.SessionEvent]", events), before.version):
             yield from _of_session(before, version, event, load)
+            if isinstance(event, e.FilesDelivered):  # they go with the answer that may end the same append
+                before = cast("Session", fold(before, (event,)))
             if isinstance(event, e.TurnEnd):
                 yield delegation.result_for_parent(before, event, recorded.get(event.turn), load)
                 yield _all(delegation.slot_changes(before, event, load))

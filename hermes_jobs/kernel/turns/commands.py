@@ -21,6 +21,7 @@ from hermes_jobs.kernel.events import (
     ContextPrefetched,
     ContextPressure,
     FileChange,
+    FilesDelivered,
     InputAction,
     InputRequest,
     Mode,
@@ -432,11 +433,13 @@ class FinishCompression(Command, frozen=True, kw_only=True):
 
 class FinishTurn(Command, frozen=True, kw_only=True):
     """Complete the turn: all its steps are done. `rested_at` and `compress`: if nothing waits, the session
-    rests from then on, in seconds since the epoch, and is compressed if it still rests later."""
+    rests from then on, in seconds since the epoch, and is compressed if it still rests later. `spoken`: the
+    answer as a sound, and its cost."""
 
     step: str
     rested_at: float | None = None
     compress: RequestCompression | None = None
+    spoken: tuple[FilesDelivered | ResponseBooked, ...] = ()
 
 
 class FailTurn(Command, frozen=True, kw_only=True):

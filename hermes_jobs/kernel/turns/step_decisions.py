@@ -22,7 +22,7 @@ from hermes_jobs.kernel.turns import (
 )
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.evolve import fold
-from hermes_jobs.kernel.turns.session import Session, usage_recorded
+from hermes_jobs.kernel.turns.session import Session, running_turn, usage_recorded
 from hermes_jobs.kernel.turns.steps import require_due
 from hermes_jobs.kernel.turns.stops import REFUSED
 from hermes_jobs.kernel.turns.turn import MAX_WORKER_CRASHES, Turn, may_join
@@ -163,7 +163,10 @@ def _referred(
 
 
 def _finish(command: c.FinishTurn, session: Session) -> Iterator[e.SessionEvent]:
-    _, turn = require_due(session, command.step)
+    require_due(session, command.step)
+    yield from command.spoken
+    session = fold(session, command.spoken)
+    turn = running_turn(session)
     yield usage_recorded(session, turn)
     stopped_by = turn.stopped_by or (REFUSED if turn.was_refused else None)
     yield e.TurnCompleted(turn=turn.id, answer=answer_schema.final_answer(turn), stopped_by=stopped_by)

@@ -37,6 +37,7 @@ from hermes_jobs.kernel.engine.ports.prompt import (
     PromptBuilder,
     Recall,
     Recalled,
+    Speak,
 )
 from hermes_jobs.kernel.engine.ports.step_handler import (
     PaidStepHandler,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.ports.host import Cancel
-from hermes_jobs.kernel.events import RecalledItem, SessionStarted
+from hermes_jobs.kernel.events import FilesDelivered, RecalledItem, ResponseBooked, SessionStarted
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.turn import Turn
 
 
 class PaidCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,6 +75,11 @@ model hears it itself. Raises `NotYet` where they may be had later, and `StepInt
 Describe = Callable[[str, Attachment, Cancel], HeardSound | None]
 """Describes a picture to the model of that name; None where it sees the picture, or nobody can describe it.
 Raises `StepInterrupted`."""
+
+
+Speak = Callable[[Turn, str, str, Cancel], Sequence[FilesDelivered | ResponseBooked]]
+"""Speaks a turn's answer, within that step: the file that is delivered with it, and its cost; nothing where
+the answer is not to be spoken, or could not be. Raises `StepInterrupted`."""
 
 
 class PromptBuilder(Protocol):
