@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
     from hermes_jobs.kernel.streams.decision import Decision
     from hermes_jobs.kernel.streams.stream_kind import StreamState
+    from hermes_jobs.kernel.turns.attachments import Attachment
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.session import Session
     from hermes_jobs.kernel.turns.steps import Step, StepKind
@@ -398,6 +399,14 @@ class Application:
         def recorded(digest: str, model: str) -> str:
             return self.views.read(select_words, digest, model)
 
+        def perceiving(model: str, turn: str, each: Attachment) -> Asking | None:
+            if each.is_sound:
+                return hearing.asking(turn, model, each)
+            return describing.asking(model, each) if each.is_picture else None
+
+        endpoints = self.endpoints
+        hearing = Hearing(lambda: endpoints.transcriber, self.attached_content, recorded, endpoints.hears)
+        describing = Describing(lambda: endpoints.seer, endpoints.is_blind, recorded)
         parts = Parts(
             engine=self._deciding,
             toolbox=self.toolbox,
@@ -411,10 +420,9 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
-            hear=Hearing(
-                lambda: self.endpoints.transcriber, self.attached_content, recorded, self.endpoints.hears
-            ),
-            describe=Describing(lambda: self.endpoints.seer, self.endpoints.is_blind, recorded),
+            hear=hearing,
+            describe=describing,
+            perceiving=perceiving,
             speak=Speaking(
                 lambda: self.endpoints.speaker,
                 self.intake.keep,

@@ -29,6 +29,7 @@ from hermes_jobs.kernel.engine.handlers import (
 )
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
+from hermes_jobs.kernel.engine.handlers.prefetch import brought_along
 from hermes_jobs.kernel.engine.handlers.run_tool import Attach
 from hermes_jobs.kernel.engine.live import OnDelta
 from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.ports import Describe, Hear, ModelRequest, Speak
+    from hermes_jobs.kernel.turns.attachments import Attachment
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
@@ -76,7 +78,8 @@ class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
     `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the
     words of sounds, `describe` those about pictures, `speak` says answers, `of_features` makes the handlers
-    of the features, `on_delta` is called with answers as they are written. `days` is the zone in which the
+    of the features, `perceiving(model, turn, attachment)` is the call that hears or describes it for that
+    model. `on_delta` is called with answers as they are written. `days` is the zone in which the
     days of budgets begin; None: the machine's."""
 
     engine: Engine
@@ -94,6 +97,7 @@ class Parts:
     hear: Hear
     describe: Describe
     speak: Speak
+    perceiving: Callable[[str, str, Attachment], Asking | None]
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -166,8 +170,17 @@ class StepHandlers:
             flusher=(flusher.name, flusher.pricing) if flusher.name else None,
             reviews=self._models.review.pricing,
             asking=self._parts.asking,
+            perceiving=self._perceiving,
             of_turn=set_by_turn(self._settings),
         )
+
+    def _perceiving(self, session: Session, turn: Turn) -> list[Asking]:
+        """The calls that perceive what goes with a turn that has not begun."""
+        name = turn.model or session.model or self._settings.main_model.model
+        ensemble = self._ensemble_of(turn.ensemble or name)
+        model = ensemble.aggregator if ensemble is not None else name
+        asked = (self._parts.perceiving(model, turn.id, each) for each in brought_along(session, turn))
+        return [each for each in asked if each is not None]
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
         """The request of the turn's next model call, or of its reference with that id."""

@@ -51,7 +51,7 @@ class SmallEndpoint:
         self.model = name
         self._url = base_url or OPENAI_URL
         self._key = api_key or ""
-        self._pricing = pricing
+        self.pricing = pricing
         self._loop = LoopThread()
         self._lock = threading.Lock()
         self._client: AsyncOpenAI | None = None
@@ -66,7 +66,7 @@ class SmallEndpoint:
 
     def cost_usd(self, usage: Usage) -> float | None:
         """See `Embedder.cost_usd`."""
-        return self._pricing.cost_usd(self._model, usage)
+        return self.pricing.cost_usd(self._model, usage)
 
     def _waited(self, work: Coroutine[Any, Any, T], cancel: Cancel) -> T:
         """The result of the call. Raises `ModelError`."""

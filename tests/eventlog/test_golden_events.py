@@ -178,6 +178,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.TurnLabelled(turn="t1", labels=("hard", "rechnungen"), by="user"),
     e.TurnRated(turn="t1", rating="down", by="telegram:12", note="Müde."),
     e.TurnCancelRequested(turn="t1", by="user"),
+    e.PerceptionStarted(turn="t1", step="t1-prefetch", attempt=2, reserved=RESERVED),
     e.TurnPostponed(
         turn="t1",
         reason="An MCP server that is required is away: notes: no such program.",

@@ -6,6 +6,7 @@ import pytest
 
 from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
+from tests.features.attachments.files import picture
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
@@ -78,4 +79,26 @@ def test_a_search_that_died_while_it_was_summarised_is_estimated(
     assert (listed["step"], listed["reason"]) == (search_step, "its worker died")
     booked = [fact for fact in facts if isinstance(fact, e.ResponseBooked)]
     assert {fact.purpose for fact in booked} == {"session_search"}, "the search was made again, and booked"
+    assert home.run("events", "verify").code == 0
+
+
+@pytest.mark.slow
+def test_a_description_that_died_with_its_process_is_estimated(home: Home, model_server: ModelServer) -> None:
+    home.environ |= {"HERMES_JOBS_MODEL": "blind", "HERMES_JOBS_AUXILIARY__VISION__MODEL": "seer"}
+    home.run("config", "set", "attachments.sees.blind", "false")
+    held = Rule("Describe this picture", (Hold(answer=Answer(text="A lighthouse.")),))
+    model_server.follow(Script(rules=(held,), default=Answer(text="Noted.")))
+    (home.work / "sign.png").write_bytes(picture())
+    with home.start("send", "Look.", "-a", "sign.png") as running:
+        model_server.wait_until(lambda: len(model_server.requests) == 1)
+        running.process.kill()
+        model_server.wait_until(lambda: model_server.disconnects == 1)
+    model_server.release()
+    home.send("Another.")
+    with home.open_log() as log:
+        assert_all_is_done_once(log, [])
+        facts = facts_of(log)
+    (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
+    assert (abandoned.model, abandoned.estimated.input_tokens > 200) == ("seer", True)
+    assert len([fact for fact in facts if isinstance(fact, e.PerceptionStarted)]) == 2
     assert home.run("events", "verify").code == 0

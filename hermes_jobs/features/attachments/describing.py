@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, HeardSound, ModelRequest, PaidCall, StepInterrupted
-from hermes_jobs.kernel.turns.attachments import Attachment, Heard
+from hermes_jobs.kernel.turns.attachments import Attachment, Heard, attachment_tokens
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.text.marks import without_marks
+from hermes_jobs.text.tokens import tokens
 from hermes_jobs.tools.summaries import SummaryModel, ask_in_parallel
 
 PURPOSE = "vision"
@@ -33,6 +35,14 @@ class Describing:
         self._seer = seer
         self._is_blind = is_blind
         self._recorded = recorded
+
+    def asking(self, model: str, picture: Attachment) -> Asking | None:
+        """The call that describes it, at most; None where none is made."""
+        seer = self._seer()
+        if seer is None or not self._is_blind(model) or self._recorded(picture.digest, seer.name):
+            return None
+        sent = tokens(f"{SYSTEM}{ASKED}") + attachment_tokens((picture,))
+        return Asking(seer.name, seer.pricing, sent, ANSWER_TOKENS)
 
     def __call__(self, model: str, picture: Attachment, cancel: Cancel) -> HeardSound | None:
         """See `Describe`. Raises `StepInterrupted`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, HeardSound, ModelError, NotYet, PaidCall, StepInterrupted
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 from hermes_jobs.kernel.turns.attachments import Attachment, Heard
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from hermes_jobs.llm.transcription_client import TranscriptionEndpoint
 
 KEPT = 64
+LEAST_RATE = 2_000
+"""Bytes of a second of a voice note, at least."""
+SECOND_TOKENS, WORDS_A_SECOND = 10, 5
+"""Tokens of a second that a transcriber counts, and of its words, at most."""
 NOBODY = "no model is set that hears: auxiliary.transcription.model"
 LOST = "its sound is not stored any more"
 SILENT = "it has no words"
@@ -34,6 +39,17 @@ class Hearing:
         self._recorded = recorded
         self._hears = hears
         self._heard: dict[tuple[str, str], HeardSound] = {}
+
+    def asking(self, turn: str, asked: str, sound: Attachment) -> Asking | None:
+        """The call that hears it, at most; None where none is made."""
+        model = self._transcriber()
+        if model is None or (sound.seconds and self._hears(asked)):
+            return None
+        if (turn, sound.digest) in self._heard or self._recorded(sound.digest, model.model):
+            return None
+        seconds = sound.seconds or sound.size / LEAST_RATE
+        sent = int(seconds * SECOND_TOKENS)
+        return Asking(model.model, model.pricing, sent, int(seconds * WORDS_A_SECOND))
 
     def __call__(self, turn: str, asked: str, sound: Attachment, cancel: Cancel) -> HeardSound | None:
         """See `Hear`. Raises `NotYet`, `StepInterrupted`."""

@@ -14,6 +14,7 @@ from hermes_jobs.kernel.events import (
     ModelCallFailed,
     ModelCallStarted,
     OutcomeDiscarded,
+    PerceptionStarted,
     ReferenceFailed,
     ReferenceStarted,
     ResponseBooked,
@@ -28,7 +29,7 @@ from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
 
-_STARTS = (CompressionStarted, ModelCallStarted, ReferenceStarted, ToolStarted)
+_STARTS = (CompressionStarted, ModelCallStarted, PerceptionStarted, ReferenceStarted, ToolStarted)
 
 
 def failed_step(

@@ -7,7 +7,7 @@ limit, the turn fails. If only reservations of running calls are in the way, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import tzinfo
 from typing import TypeVar
 
@@ -73,7 +73,8 @@ class BudgetGuard:
     summarises, `flusher` those of the one that flushes (None: the session's own); without a summariser,
     compressions reserve nothing. `reviews` are the prices of the model of reviews. `asking(call)` are the
     model calls of a tool call, None for none: their cost is reserved, so that it is recorded if the worker
-    dies, and they are refused only if they are `limited`. `of_turn` are the settings that the turn itself
+    dies, and they are refused only if they are `limited`. `perceiving` are those that perceive the sounds and
+    pictures of a turn that has not begun. `of_turn` are the settings that the turn itself
     carries.
     """
 
@@ -91,6 +92,7 @@ class BudgetGuard:
         flusher: tuple[str, Pricing] | None = None,
         reviews: Pricing | None = None,
         asking: Callable[[ToolCall], Asking | None] | None = None,
+        perceiving: Callable[[Session, Turn], Sequence[Asking]] | None = None,
         of_turn: Collection[str] = (),
     ) -> None:
         self._request = request
@@ -104,6 +106,7 @@ class BudgetGuard:
         self._flusher = flusher
         self._reviews = reviews or pricing
         self._asking = asking
+        self._perceiving = perceiving
         self._of_turn = of_turn
 
     def today(self) -> str:
@@ -135,6 +138,8 @@ class BudgetGuard:
             return SpendingApproval(
                 reservation=reservation, limits=limits, pricing=asking.pricing, fixed=True
             )
+        if act == "turn.prefetch" and turn is not None and self._perceiving is not None:
+            return self._perception(session, turn, self._perceiving(session, turn))
         if act not in {"compression.flush", "compression.compress"} or self._summariser is None:
             return None
         (name, pricing), answer = self._flusher or (session.model or "", self._pricing), FLUSH_ANSWER
@@ -142,6 +147,23 @@ class BudgetGuard:
             (name, pricing), answer = self._summariser(), SUMMARY_ANSWER
         history = ModelRequest(model=name, system_prompt="", messages=session.messages, max_tokens=answer)
         return replace(self._terms(session, turn, history, pricing), fixed=True)
+
+    def _perception(self, session: Session, turn: Turn, asked: Sequence[Asking]) -> SpendingApproval | None:
+        """The approval for all of these calls together; what an unknown price adds is not reserved."""
+        if not asked:
+            return None
+        costs = [
+            each.pricing.cost_usd(each.model, Usage(each.input_tokens, each.output_tokens)) for each in asked
+        ]
+        reservation = Reservation(
+            model=asked[-1].model,
+            input_tokens=sum(each.input_tokens for each in asked),
+            output_tokens=sum(each.output_tokens for each in asked),
+            day=self.today(),
+            cost_usd=sum(cost for cost in costs if cost is not None),
+        )
+        limits = limits_of(self._budgets, session, turn, self.today())
+        return SpendingApproval(reservation=reservation, limits=limits, pricing=asked[-1].pricing, fixed=True)
 
     def _call(
         self, session: Session, turn: Turn, request: ModelRequest, pricing: Pricing

@@ -121,7 +121,7 @@ def reservation_for(session: Session, step: str) -> Reservation | None:
         return job.reserved
     if (helper := session.helper_call(step)) is not None:
         return helper.reserved
-    if turn is None or turn.step_id == step:
+    if turn is None or step in {turn.step_id, turn.prefetch_id}:
         return turn.reserved if turn is not None else None
     call = turn.call(step) or turn.reference(step)
     return call.reserved if call is not None and call.running else None
@@ -153,9 +153,9 @@ def charges(session: Session, events: Iterable[e.Event], today: str) -> tuple[Ch
 def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
     match event:
         case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
-            if event.reserved is not None:
-                reserved_now = reserved(event.reserved)
-                yield from _on_all(session, event.turn, event.reserved.day, reserved_amount=reserved_now)
+            yield from _held(session, event.turn, event.reserved)
+        case e.PerceptionStarted():
+            yield from _held(session, event.turn, event.reserved)
         case e.HelperCallStarted() | e.HelperCallEnded() | e.HelperCallFailed():
             yield from charges_outside(session.stream, event, reservation_for(session, event.step), today)
         case e.ModelReplied() | e.ModelCallFailed() | e.ReferenceReplied() | e.ReferenceFailed():
@@ -164,6 +164,8 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
             yield from _released(session, event.turn, event.step, NOTHING)  # its responses are separate
         case e.ToolFinished() | e.ToolInterrupted():
             yield from _released(session, event.turn, event.call, NOTHING)  # as are those of a tool
+        case e.ContextPrefetched() | e.TurnPostponed() | e.TurnFailed():
+            yield from _perceived(session, event.turn)
         case e.StepAbandoned():
             spent = amount(event.estimated, event.estimated_cost_usd)
             yield from _released(session, event.turn, event.step, spent)
@@ -248,6 +250,19 @@ def amount_of(outcome: PaidOutcome, reservation: Reservation | None) -> Amount:
     if all_priced or reservation is None:
         return reported
     return replace(reported, nano_usd=reserved(reservation).nano_usd)
+
+
+def _held(session: Session, turn: str | None, reservation: Reservation | None) -> Iterator[Charge]:
+    """Reserve what a step needs that begins."""
+    if reservation is not None:
+        yield from _on_all(session, turn, reservation.day, reserved_amount=reserved(reservation))
+
+
+def _perceived(session: Session, turn: str) -> Iterator[Charge]:
+    """Release what a turn that had not begun has reserved; its responses are separate."""
+    current = session.current
+    if current is not None and current.id == turn and not current.started:
+        yield from _released(session, turn, current.prefetch_id, NOTHING)
 
 
 def _released(session: Session, turn: str | None, step: str, spent: Amount) -> Iterator[Charge]:

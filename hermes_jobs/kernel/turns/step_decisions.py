@@ -85,6 +85,8 @@ def _begin(step_id: str, session: Session, reserved: Reservation | None) -> Iter
             if steer.if_busy == "steer" and may_join(turn, steer):
                 yield e.TurnMerged(turn=steer.id, into=turn.id)
         yield e.ModelCallStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
+    elif step.operation == "turn.prefetch" and reserved is not None:
+        yield e.PerceptionStarted(turn=turn.id, step=step.id, attempt=step.attempt, reserved=reserved)
     elif step.operation == "turn.reference":
         reference = turn.reference(step.id)
         assert reference is not None, f"{step.id} is not a reference of {turn.id}"

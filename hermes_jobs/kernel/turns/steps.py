@@ -111,7 +111,7 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
     if turn is None or turn.held:
         return ()
     if not turn.started:
-        return (_turn_step(session, turn, f"{turn.id}-prefetch", "turn.prefetch"),)
+        return (_turn_step(session, turn, turn.prefetch_id, "turn.prefetch"),)
     if turn.open_references:
         return tuple(_reference(session, turn, reference) for reference in turn.open_references)
     if turn.calls:
@@ -124,6 +124,8 @@ def _own_steps(session: Session) -> tuple[Step, ...]:
 def _under_way(session: Session, turn: Turn) -> tuple[Step, ...]:
     if session.compression is not None and session.compression.running:
         return (_compression(session),)
+    if turn.running and not turn.started:
+        return (_turn_step(session, turn, turn.prefetch_id, "turn.prefetch"),)
     if turn.running:
         return (_turn_step(session, turn, turn.step_id, "turn.call_model"),)
     references = tuple(

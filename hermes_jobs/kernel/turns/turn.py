@@ -168,6 +168,11 @@ class Turn(StepState, frozen=True, kw_only=True):
         return f"{self.id}-{self.step}"
 
     @property
+    def prefetch_id(self) -> str:
+        """The id of the step before its first model call."""
+        return f"{self.id}-prefetch"
+
+    @property
     def was_refused(self) -> bool:
         """Whether all its tool calls were refused, because no user could be asked."""
         return not self.attended and bool(self.denial) and not self.used_tools
@@ -291,7 +296,7 @@ def call_failed(turn: Turn, event: ModelCallFailed) -> Turn:
 def postponed(turn: Turn, event: TurnPostponed) -> Turn:
     """The turn, which begins at `retry_at` at the earliest."""
     return replace(
-        turn,
+        turn.released(),
         attempt=turn.attempt + 1,
         retry_at=event.retry_at,
         postponed=event.reason,

@@ -33,6 +33,8 @@ def evolve(session: Session, event: e.TurnEvent) -> Session:  # noqa: PLR0911, P
     match event:
         case e.TurnSubmitted():
             return _submitted(session, event)
+        case e.PerceptionStarted():
+            return replace(session, current=running_turn(session).claimed(event.reserved))
         case e.ContextPrefetched():
             return _prefetched(session, event)
         case e.TurnPostponed():
@@ -73,7 +75,7 @@ def _submitted(session: Session, event: e.TurnSubmitted) -> Session:
 
 
 def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
-    turn = turns.next_call(turns.at_once(running_turn(session)))
+    turn = turns.next_call(turns.at_once(running_turn(session).released()))
     turn = replace(
         turn,
         started=True,

@@ -34,11 +34,11 @@ def reply(seen: Seen) -> Action:
 class Household:
     """A home whose model is blind and deaf, with what it asked of others."""
 
-    def __init__(self, folder: Path, server: ModelServer) -> None:
+    def __init__(self, folder: Path, server: ModelServer, config: str = "") -> None:
         server.follow(reply)
         server.transcripts = [WORDS, WORDS]
         self.server = server
-        self.person = Person(folder, CONFIG)
+        self.person = Person(folder, CONFIG + config)
         self.environ = {
             "OPENAI_BASE_URL": server.base_url,
             "OPENAI_API_KEY": "sk-nobody",

@@ -26,6 +26,7 @@ from hermes_jobs.kernel.engine.ports import (
 )
 from hermes_jobs.kernel.events import ContextPrefetched, ResponseBooked, SessionKind, SessionStarted
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.loop_guard import MAX_REFUSALS
 from hermes_jobs.kernel.turns.rhythm import CacheTtl, cache_ttl, remembered
 from hermes_jobs.kernel.turns.session import Session, running_turn
@@ -89,13 +90,8 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
         return c.FinishPrefetch(step=step.id, prefetched=prefetched, started=started, responses=responses)
 
     def _heard(self, session: Session, turn: Turn, model: str, cancel: Cancel) -> Sequence[HeardSound]:
-        """The words of the sounds, and about the pictures, that go with the turn's text, and with those that
-        will join it. Raises `NotYet`."""
-        joining = session.waiting if turn.if_busy == "collect" else ()
-        by_digest = {
-            each.digest: each for text in (turn, *joining) for each in text.attachments if each.digest
-        }
-        attachments = by_digest.values()
+        """The words of the sounds, and about the pictures, that go with the turn's text. Raises `NotYet`."""
+        attachments = brought_along(session, turn)
         hear, describe = self.hear, self.describe
         sounds = [each for each in attachments if each.is_sound] if hear else ()
         pictures = [each for each in attachments if each.is_picture] if describe else ()
@@ -177,6 +173,13 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             return REVIEW_ITERATIONS
         place = session.delegation_of(turn.id)
         return (place.max_iterations if place else None) or self.limits.max_iterations
+
+
+def brought_along(session: Session, turn: Turn) -> Collection[Attachment]:
+    """What goes with the turn's text, and with those that will join it, each content once."""
+    joining = session.waiting if turn.if_busy == "collect" else ()
+    texts = (turn, *joining)
+    return {each.digest: each for text in texts for each in text.attachments if each.digest}.values()
 
 
 def _kind(begun: SessionStarted | None) -> SessionKind:

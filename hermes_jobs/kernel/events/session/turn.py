@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from hermes_jobs.kernel.events.approval import CallPattern, Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.session import Opening
-from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.rhythm import CacheTtl
 
@@ -107,6 +107,16 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     at: float = 0.0
     cache_ttl: CacheTtl | None = None
     heard: tuple[Heard, ...] = ()
+
+
+class PerceptionStarted(Event, frozen=True, kw_only=True):
+    """Models are asked what is in the turn's sounds and pictures, before it begins. `reserved`: for all of
+    these calls."""
+
+    turn: str
+    step: str
+    attempt: int
+    reserved: Reservation | None = None
 
 
 class TurnPostponed(Event, frozen=True, kw_only=True):
@@ -248,6 +258,7 @@ class TurnLabelled(Event, frozen=True, kw_only=True):
 TurnEnd = TurnCompleted | TurnFailed | TurnCancelled
 TurnEvent = (
     TurnSubmitted
+    | PerceptionStarted
     | ContextPrefetched
     | TurnPostponed
     | TurnMerged
