@@ -422,6 +422,7 @@ class Application:
             attach=self.intake.attach_each,
             hear=hearing,
             describe=describing,
+            describes=describing.describes,
             perceiving=perceiving,
             speak=Speaking(
                 lambda: self.endpoints.speaker,

@@ -77,10 +77,10 @@ REFERENCE: StepKind = "turn.reference"
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
     `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the
-    words of sounds, `describe` those about pictures, `speak` says answers, `of_features` makes the handlers
-    of the features, `perceiving(model, turn, attachment)` is the call that hears or describes it for that
-    model. `on_delta` is called with answers as they are written. `days` is the zone in which the
-    days of budgets begin; None: the machine's."""
+    words of sounds, `describe` those about pictures (to models of which `describes` says so), `speak` says
+    answers, `of_features` makes the handlers of the features, `perceiving(model, turn, attachment)` is the
+    call that hears or describes it for that model. `on_delta` is called with answers as they are written.
+    `days` is the zone in which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -96,6 +96,7 @@ class Parts:
     attach: Attach
     hear: Hear
     describe: Describe
+    describes: Callable[[str], bool]
     speak: Speak
     perceiving: Callable[[str, str, Attachment], Asking | None]
     on_delta: OnDelta
@@ -224,6 +225,7 @@ class StepHandlers:
                 ensemble_of=self._ensemble_of,
                 hear=parts.hear,
                 describe=parts.describe,
+                describes=parts.describes,
                 follows_rhythm=self._settings.model.cache_ttl == "auto",
                 clock=self._clock,
                 ids=self._ids,
@@ -246,6 +248,7 @@ class StepHandlers:
                 rules=self._rules,
                 on_delta=parts.on_delta,
                 attach=parts.attach,
+                describe=parts.describe,
             ),
             "turn.record_usage": RecordUsage(self._idle().finish, parts.speak),
         }

@@ -173,6 +173,7 @@ EXAMPLES: tuple[e.Event, ...] = (
                 digest="ab" * 32, words="Water the tomatoes.", problem="it has no words", model="whisper-9"
             ),
         ),
+        describes=True,
     ),
     e.TurnMerged(turn="t2", into="t1"),
     e.TurnLabelled(turn="t1", labels=("hard", "rechnungen"), by="user"),

@@ -36,6 +36,10 @@ class Describing:
         self._is_blind = is_blind
         self._recorded = recorded
 
+    def describes(self, model: str) -> bool:
+        """Whether pictures are described to that model."""
+        return self._seer() is not None and self._is_blind(model)
+
     def asking(self, model: str, picture: Attachment) -> Asking | None:
         """The call that describes it, at most; None where none is made."""
         seer = self._seer()

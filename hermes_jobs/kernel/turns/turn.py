@@ -68,7 +68,8 @@ class Turn(StepState, frozen=True, kw_only=True):
     * Models: `model` answers, or puts the answers of the `ensemble` together, which are in `references`.
       `fallbacks` counts the fallback models used, `exhausted` is the first model replaced because of its
       quota, `failures` are those of models that another one replaced.
-    * Text: `attachments` go with the texts, the files `delivered` with the answer. `recalled` is added to the
+    * Text: `attachments` go with the texts, the files `delivered` with the answer; `describes`: pictures are
+      described to the model. `recalled` is added to the
       message `prompt_text` in its requests.
       `go_on` replaces the texts if the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
@@ -151,6 +152,7 @@ class Turn(StepState, frozen=True, kw_only=True):
     author: str = ""
     attachments: tuple[Attachment, ...] = ()
     delivered: tuple[Attachment, ...] = ()
+    describes: bool = False
 
     @property
     def waits_until(self) -> float:
@@ -210,10 +212,12 @@ class Turn(StepState, frozen=True, kw_only=True):
 
 
 def may_join(turn: Turn, text: Turn) -> bool:
-    """Whether a text may become part of a turn: not if it has other permissions, or another form of
-    answer."""
+    """Whether a text may become part of a turn: not if it has other permissions, or another form of answer;
+    and of one that has begun not if what goes with it has to be heard or described first."""
+    brings = any(each.is_sound or (turn.describes and each.is_picture) for each in text.attachments)
     return (
-        text.mode in {None, turn.mode}
+        not (turn.started and brings)
+        and text.mode in {None, turn.mode}
         and text.approve in {(), turn.approve}
         and text.unattended <= turn.unattended
         and text.answer_schema in {"", turn.answer_schema}

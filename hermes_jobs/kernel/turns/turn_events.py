@@ -90,6 +90,7 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
         prompt_text=running_turn(session).go_on or "\n\n".join(running_turn(session).texts),
         recalled=event.recalled,
         cache_ttl=event.cache_ttl,
+        describes=event.describes,
     )
     if event.at and session.rested_at:
         rests = remembered(session.rests, event.at - session.rested_at)

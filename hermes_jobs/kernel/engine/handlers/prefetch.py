@@ -52,7 +52,8 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
 
     `window_of(session, model)` is a context window in tokens; the limits of results shrink with it. A
     review is skipped if its toolsets are not enabled in the session. `ensemble_of(model)` is the ensemble
-    of that name, if it is one. `hear` gives the words of a sound, `describe` those about a picture.
+    of that name, if it is one. `hear` gives the words of a sound, `describe` those about a picture, to
+    models of which `describes` says so.
     `follows_rhythm`: how long the provider keeps prompts depends on the session's rests.
     """
 
@@ -67,6 +68,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
     follows_rhythm: bool = False
     hear: Hear | None = None
     describe: Describe | None = None
+    describes: Callable[[str], bool] = lambda model: False
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn = running_turn(session)
@@ -82,8 +84,8 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             return self._postpone(turn, step, away)
         recalled = self._recalled(session, turn, started)
         responses = (
-            *(_usage_event(turn, step, paid) for paid in recalled.paid),
-            *(_usage_event(turn, step, each.paid, each.purpose) for each in heard if each.paid is not None),
+            *(usage_event(turn, step.id, paid) for paid in recalled.paid),
+            *(usage_event(turn, step.id, each.paid, each.purpose) for each in heard if each.paid is not None),
         )
         prefetched = self._prefetched(session, turn, started, recalled)
         prefetched = replace(prefetched, heard=tuple(each.heard for each in heard))
@@ -138,6 +140,7 @@ class Prefetch(msgspec.Struct, frozen=True, eq=False):
             note=mode_note(plans=mode_of(session, turn) == "plan", noted=session.plan_mode_noted),
             at=(now := self.clock.now() if session.rested_at else 0.0),
             cache_ttl=self._cache_ttl(session, now),
+            describes=self.describes(model),
         )
 
     def _ensemble(self, session: Session, turn: Turn, started: SessionStarted | None) -> Ensemble | None:
@@ -191,10 +194,11 @@ def _named(session: Session, turn: Turn, started: SessionStarted | None) -> str:
     return turn.model or session.model or (started.model if started else "")
 
 
-def _usage_event(turn: Turn, step: Step, paid: PaidCall, purpose: str = "embedding") -> ResponseBooked:
+def usage_event(turn: Turn, step: str, paid: PaidCall, purpose: str = "embedding") -> ResponseBooked:
+    """A call that the turn pays for within that step."""
     return ResponseBooked(
         turn=turn.id,
-        step=step.id,
+        step=step,
         purpose=purpose,
         model=paid.model,
         usage=paid.usage,

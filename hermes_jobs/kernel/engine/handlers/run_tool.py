@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.kernel.engine.handlers.prefetch import usage_event
 from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.live import DeltaStream, OnDelta, ignore_delta
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
+    Describe,
     File,
+    HeardSound,
     StepInterrupted,
     Toolbox,
     ToolOutcome,
@@ -21,7 +25,7 @@ from hermes_jobs.kernel.engine.ports import (
 from hermes_jobs.kernel.events import ResponseBooked, ToolFinished, ToolInterrupted
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.attachments import Attachment, with_seen
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL, is_blocked, with_warning
 from hermes_jobs.kernel.turns.rounds import repeats_before
@@ -45,7 +49,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
 
     `save_result(call, content)` also writes a large result to a file; the log has it in any case. `rules()`
     are the standing rules in force. `on_delta` is called with the progress of calls. `attach` stores what
-    a tool shows.
+    a tool shows, `describe` describes it to a model that cannot see.
     """
 
     toolbox: Toolbox
@@ -53,6 +57,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
     rules: Callable[[], tuple[ApprovalRule, ...]] = tuple
     on_delta: OnDelta = ignore_delta
     attach: Attach = attach_nothing
+    describe: Describe | None = None
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         """Run the tool. Raises `StepInterrupted` where it was interrupted by anything but a cancellation."""
@@ -87,6 +92,8 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
         if outcome.files:
             attachments, notes = self.attach(outcome.files, cancel)
             outcome = _shown(outcome, attachments, notes)
+            attachments, booked = self._described(turn, call, attachments, cancel)
+            outcome = replace(outcome, events=(*outcome.events, *booked))
         large = outcome.source is None and len(outcome.content) > turn.result_chars
         path = result_path(call.id)
         foreign = without_marks(outcome.content)
@@ -114,6 +121,20 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             large_result=large_content,
             change=outcome.change,
         )
+
+    def _described(
+        self, turn: Turn, call: Call, shown: tuple[Attachment, ...], cancel: Cancel
+    ) -> tuple[tuple[Attachment, ...], tuple[ResponseBooked, ...]]:
+        """What the tool shows, its pictures with their descriptions where the model cannot see them; and what
+        these cost. A description that fails is left out: the tool has done its work."""
+        heard: list[HeardSound] = []
+        describe = self.describe if turn.describes else None
+        with suppress(StepInterrupted):
+            for item in shown if describe is not None else ():
+                found = describe(turn.model or "", item, cancel) if describe and item.is_picture else None
+                heard += [found] if found is not None else []
+        booked = (usage_event(turn, call.id, each.paid, each.purpose) for each in heard if each.paid)
+        return with_seen(shown, (each.heard for each in heard)), tuple(booked)
 
     def _end_task(self, session: Session, turn: Turn, call: Call) -> c.FinishToolCall:
         """Have the server cancel its task, because the turn ends."""

@@ -84,7 +84,8 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     the writes that made them; `recall`: the items in `recalled`, with the tracks that found them;
     `recall_failed`: why a track was left out. `at`: when the session's rest ended, in seconds since the
     epoch, 0 if it is not measured. `cache_ttl`: how long the provider is to keep the prompts of the turn;
-    None: as configured. `heard`: the words of the sounds that go with the user's text.
+    None: as configured. `heard`: the words of the sounds, and about the pictures, that go with the
+    user's text. `describes`: pictures are described to the model.
     """
 
     turn: str
@@ -107,6 +108,7 @@ class ContextPrefetched(Event, frozen=True, kw_only=True):
     at: float = 0.0
     cache_ttl: CacheTtl | None = None
     heard: tuple[Heard, ...] = ()
+    describes: bool = False
 
 
 class PerceptionStarted(Event, frozen=True, kw_only=True):
