@@ -7,6 +7,7 @@ import pytest
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.turns.attachments import Heard
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL
 
 AT = "2026-11-22T09:00:00.000000Z"
@@ -58,3 +59,19 @@ def test_a_call_without_success_is_explained_in_words_for_people(
         recorded(e.ToolFinished(turn="t1", call="c1", ok=False, content=content, invalid=invalid))
     )
     assert lines == [f"· read_file calc.py: {told}"]
+
+
+def test_what_was_heard_and_described_is_told() -> None:
+    lines: list[str] = []
+    heard = (
+        Heard(digest="a", words="Water the\ntomatoes."),
+        Heard(digest="b", words="A lighthouse.", is_picture=True),
+        Heard(digest="c", problem="too long", is_picture=True),
+    )
+    begun = e.ContextPrefetched(turn="t1", model="m", max_iterations=1, heard=heard)
+    ProgressLines(lines.append, lambda: 0.0).handle(recorded(begun))
+    assert lines == [
+        "· heard: “Water the tomatoes.”",
+        "· described: “A lighthouse.”",
+        "· not described: too long",
+    ]

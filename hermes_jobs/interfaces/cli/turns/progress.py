@@ -134,7 +134,8 @@ class ProgressLines:
                     self._tell(f"· the MCP server {line}")
                 self._tell_notices(event)
             case (
-                e.TurnPostponed()
+                e.ContextPrefetched()
+                | e.TurnPostponed()
                 | e.ContextPressure()
                 | e.ContextCompressed()
                 | e.CompressionFailed()
