@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def test_pictures_a_sound_a_document_a_plot_a_blind_model_and_back_a_compression
                 visit.send("Look.", "s1", attachments=intake.attach(files))
             sent = str(server.requests[-1].body).replace("'", '"')
             assert all(form in sent for form in ("I say 46 bytes.", *AS_IT_IS[provider]))
+            for before, after in pairwise(server.requests):
+                assert_grown(before.body, after.body)
             visit.send("Draw it.", "s0")
             assert_drawn(visit, server.requests[-2].body, server.requests[-1].body)
         with person.at(local.environ(blind.base_url)) as visit:
@@ -116,6 +119,8 @@ def test_pictures_a_sound_a_document_a_plot_a_blind_model_and_back_a_compression
             assert visit.answers("s1") == ["Seen."] * 9
             for call in visit.events(e.ModelReplied):
                 assert call.usage.prompt_tokens > 0
+            (heard,) = (each for each in visit.events(e.ResponseBooked) if each.purpose == "transcription")
+            assert heard.usage.prompt_tokens == 40
             assert visit.answers("s2") == ["Seen."]
             assert verify(visit.application.log, visit.application.blobs).findings == ()  # type: ignore[arg-type]
         assert (len(compressed), notes) == (1, [])
