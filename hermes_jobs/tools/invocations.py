@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 
+from hermes_jobs.tools.carried import carried, carried_texts
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.shell_parser import ASSIGNMENT, parse
 from hermes_jobs.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand
@@ -143,7 +144,8 @@ def _layers(
         )
         has_extra = has_extra or name in ("xargs", "parallel")
         inside = inside or (name in wrappers() and bool(wrappers()[name].verbs))
-        for inner in filter(None, wrapped(name, plain[1:])):
+        program = next(iter(plain), "")
+        for inner in filter(None, (*wrapped(name, plain[1:]), carried(name, program, plain[1:]))):
             budget.command()
             budget.words(len(inner))
             open_words.append(inner)
@@ -167,3 +169,5 @@ def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
         elif not invocation.operands or "-s" in arguments:
             yield command.input
             yield invocation.echoed
+    else:
+        yield from carried_texts(name, invocation.program, arguments)

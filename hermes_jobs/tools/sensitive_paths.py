@@ -9,6 +9,7 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -17,6 +18,7 @@ from typing import Literal
 from hermes_jobs.tools.tables import load, pattern
 
 Kind = Literal["secret", "startup"]
+_ANY_HOME = re.compile(r"/root(?=/)|/(?:home|users)/[^/]+(?=/)")  # of a path without capitals
 _FILES = ("XAUTHORITY", "ICEAUTHORITY")  # of other variables a file is a program, such as SSH_ASKPASS
 KINDS: tuple[Kind, ...] = ("secret", "startup")
 
@@ -68,8 +70,9 @@ def _max_parts() -> int:
 
 
 def _below(path: str, user_home: str) -> Iterator[str]:
-    """The path from the user's home, and the folders there above it; nothing for a path elsewhere."""
-    for home in (user_home.casefold(), _real_home(user_home)):
+    """The path from a home folder, the user's or another one's, and the folders there above it."""
+    other = _ANY_HOME.match(path)
+    for home in (user_home.casefold(), _real_home(user_home), *([other[0]] if other else ())):
         if path.startswith(f"{home.rstrip('/')}/"):
             parts = path[len(home.rstrip("/")) + 1 :].split("/", _max_parts())
             return ("/".join(parts[:length]) for length in range(1, min(len(parts), _max_parts()) + 1))

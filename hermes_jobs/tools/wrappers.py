@@ -94,6 +94,8 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     """The text that a wrapper passes to a shell; None if it runs its words directly."""
     wrapper = wrappers().get(name)
     words = _after_own(name, arguments)
+    if name == "watch" and _runs_directly(arguments[: len(arguments) - len(words)]):
+        return None
     if wrapper is not None and (wrapper.joins or wrapper.texts):
         if name == "parallel":
             return _in_parallel(words)
@@ -101,6 +103,11 @@ def text_for_shell(name: str, arguments: tuple[str, ...]) -> str | None:
     if name in _WATCHERS and (name != "cargo" or arguments[:1] == ("watch",)):
         return next((text for option, text in pairwise(arguments) if option in _WATCHERS[name]), None)
     return after_c(words) if name == "flock" else None
+
+
+def _runs_directly(options: tuple[str, ...]) -> bool:
+    """Whether `watch` with these options runs its words without a shell."""
+    return any(re.fullmatch(r"-[a-z]*x[a-z]*|--exec", option) for option in options)
 
 
 def _in_parallel(words: tuple[str, ...]) -> str:

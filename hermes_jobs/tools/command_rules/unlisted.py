@@ -7,9 +7,9 @@ of another machine, code, a script elsewhere or a verb that installs, sends or d
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import pairwise, takewhile
 
+from hermes_jobs.tools.carried import is_listed
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_loopback
 from hermes_jobs.tools.command_rules.outside_code import is_own_program, names_outside
@@ -17,8 +17,7 @@ from hermes_jobs.tools.invocations import Invocation, without_version
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN
-from hermes_jobs.tools.tables import load, pattern, words
-from hermes_jobs.tools.wrappers import wrappers
+from hermes_jobs.tools.tables import pattern, words
 
 _ADDRESS = re.compile(
     r"(?:[\w.-]{1,80}=)?[a-z][a-z0-9+.-]{1,20}://(?:[^/@\s]{0,200}@)?"
@@ -42,31 +41,13 @@ _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w.-]{0,60})(?:[=:](?P<value>.*))?",
 def is_unlisted(invocation: Invocation, context: CommandContext) -> bool:
     """Whether no table knows the program, and it is not the project's own."""
     name = without_version(invocation.name)
-    if not name or UNKNOWN in name or invocation.name in _listed() or name in _listed():
+    if not name or UNKNOWN in name or is_listed(invocation.name):
         return False
     if "/" not in invocation.program:
         return True
     path = invocation.path(invocation.program)
     roots = context.paths.real_roots(context.workdir)
     return path is None or not any(is_inside(context.real(path), root) for root in roots)
-
-
-@cache
-def _listed() -> frozenset[str]:
-    """Every program that a table knows."""
-    tables = (
-        ("reading", "programs"),
-        ("known", "programs"),
-        ("secrets", "run_no_others"),
-        ("known", "builtins"),
-    )
-    found = {word for file, table in tables for word in words(file, table)}
-    found |= words("interpreters", "languages") | words("services", "controllers") | wrappers().keys()
-    for entry in load("known")["rule_files"]:
-        for rule in load(entry).get("rule", ()):
-            keys = [key for field in rule for key in (rule[field] if field.endswith("_of") else ())]
-            found |= {name for text in (rule.get("programs", ""), *keys) for name in text.split()}
-    return frozenset(found)
 
 
 def does_more_than_work_here(invocation: Invocation, context: CommandContext) -> bool:
