@@ -37,6 +37,41 @@ def test_a_missing_certificate_file_is_named_with_its_variable(
     assert path in listing("https://127.0.0.1:9", None).problem
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("hello", "holds no certificates in PEM form"), (None, "cannot be read: Is a directory")],
+)
+def test_a_certificate_file_without_certificates_is_named_with_its_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | None, said: str
+) -> None:
+    path = tmp_path / "ca.pem"
+    path.mkdir() if content is None else path.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with pytest.raises(ModelError, match=said) as caught:
+        http_options("https://127.0.0.1:9")
+    assert f"SSL_CERT_FILE is set to {path}" in caught.value.message
+    assert said in listing("https://127.0.0.1:9", None).problem
+    verify = http_options("http://example.com")["verify"]
+    assert isinstance(verify, ssl.SSLContext)
+    assert verify.get_ca_certs() == []
+
+
+@pytest.mark.parametrize("kind", [OpenAIModel, AnthropicModel])
+@pytest.mark.parametrize(
+    "address", ["nonsense:::", "htp://host:1", "http://ann:secret-word@[::1", "http://ann:secret-word@h:x"]
+)
+def test_a_proxy_that_is_no_address_is_named_by_its_variable_alone(
+    monkeypatch: pytest.MonkeyPatch, kind: type[OpenAIModel | AnthropicModel], address: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    model = kind(api_key="sk-test", base_url="https://127.0.0.1:9")
+    with pytest.raises(ModelError, match="HTTPS_PROXY in the environment is not the address") as caught:
+        ask(model)
+    model.close()
+    assert "secret-word" not in str(caught.value)
+    assert not caught.value.retryable
+
+
 def test_plain_http_needs_no_certificates_and_a_server_on_this_machine_no_proxy(
     monkeypatch: pytest.MonkeyPatch, model_server: ModelServer
 ) -> None:
