@@ -1,7 +1,8 @@
 """How a client of an endpoint reaches it: certificates and proxies of the environment.
 
 The HTTP library reads SSL_CERT_FILE, SSL_CERT_DIR and the proxies' variables itself; what is wrong with them
-is looked up here, because the library's errors name neither the variable nor the path. A server on this machine is reached without a proxy, and plain HTTP needs no certificates.
+is looked up here, because the library's errors name neither the variable nor the path. A server on this
+machine is reached without a proxy, and plain HTTP needs no certificates.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class HttpOptions(TypedDict):
 
 
 def http_options(url: str) -> HttpOptions:
-    """The options for that address. Raises `ModelError` where a variable names no certificates or no proxy."""
+    """The options for that address. Raises `ModelError` if a variable names no certificates or no proxy."""
     parts = urlsplit(url)
     if parts.scheme == "http" and _is_loopback(parts.hostname or ""):
         # Reading the system's certificates takes 25 ms. Without them, a redirect to https is refused.
