@@ -119,6 +119,8 @@ def _lines_of(text: str, places: list[int]) -> str:
 
 def _nearest(text: str, old: str) -> str:
     """The lines of the text that are most like those that were looked for, under their numbers."""
+    if "\r" in text and "\n" not in text:
+        return "Its lines end with a carriage return alone (\\r): write them so."
     lines = text.split("\n")[:NEAREST_LINES]
     old_lines = old.strip("\r\n").split("\n")
     start = _same_but_for_blanks(lines, old_lines)

@@ -31,11 +31,12 @@ from hermes_jobs.tools.folder_guard import accept
 from hermes_jobs.tools.media_files import Wanted, has_media, read_media
 from hermes_jobs.tools.path_policy import PathPolicy, open_verified, verify_opened
 from hermes_jobs.tools.terminal import check_workdir
+from hermes_jobs.tools.text_form import TextForm
 from hermes_jobs.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
 from hermes_jobs.tools.tool import Arguments, CallRules, Guard, Tool, ToolFailed, tool
 
 LISTED = 40  # names shown of a folder
-CRLF_BYTES = 65_536  # of a file, read to see how its lines end
+FORM_BYTES = 65_536  # of a file, read to see how it is written
 MAX_PATCHED_BYTES = 20 * 1024 * 1024
 
 
@@ -138,14 +139,14 @@ class Files:
         check_workdir(context.workdir)
         real = self._paths.to_write(path, context.workdir)
         self._paths.check_approved(real, context, writes=True)
-        keeps_crlf = "\n" in content and "\r" not in content and _has_crlf(real)
-        data = (content.replace("\n", "\r\n") if keeps_crlf else content).encode()
+        form = _form_of(real)
+        kept, said = form.kept(content)
+        data = kept.encode()
         replaced = self._replace(path, real, data, context)
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         what = "Created" if replaced.change.before is None else "Replaced"
         answer = f"{what} {path}: {pluralize(len(data), 'byte')}, {pluralize(lines, 'line')}."
-        answer += " Its lines end with CRLF, as before." * keeps_crlf
-        return ToolOutcome(content=answer, events=(self._written(replaced, data, path, context),))
+        return ToolOutcome(content=answer + said, events=(self._written(replaced, data, path, context),))
 
     def patch_file(
         self,
@@ -296,7 +297,7 @@ def _missing(path: str, real: str) -> str:
     if names is None:
         return f"{path} does not exist, nor does its folder {folder}."
     nearest = difflib.get_close_matches(os.path.basename(real), names, n=5, cutoff=0.4)
-    there = f"Nearest in that folder: {', '.join(nearest)}." if nearest else _listing(names)
+    there = f"Nearest in that folder: {', '.join(map(_shown, nearest))}." if nearest else _listing(names)
     return f"{path} does not exist. {there}"
 
 
@@ -308,7 +309,12 @@ def _listing(names: list[str]) -> str:
     if not names:
         return "The folder is empty."
     more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
-    return f"It holds: {', '.join(names[:LISTED])}{more}."
+    return f"It holds: {', '.join(map(_shown, names[:LISTED]))}{more}."
+
+
+def _shown(name: str) -> str:
+    """A name with characters that are not seen, or look like a plain blank, as escapes."""
+    return "".join(c if c == " " or (c.isprintable() and not c.isspace()) else ascii(c)[1:-1] for c in name)
 
 
 def _names(folder: str) -> list[str] | None:
@@ -319,11 +325,10 @@ def _names(folder: str) -> list[str] | None:
         return None
 
 
-def _has_crlf(real: str) -> bool:
-    """Whether the lines at the beginning of that file end with CRLF; false where it cannot be read."""
+def _form_of(real: str) -> TextForm:
+    """The form of the file there; that of a new one where it cannot be read."""
     try:
         with os.fdopen(opened_file(real, real), "rb") as file:
-            head = file.read(CRLF_BYTES)
+            return TextForm.of(file.read(FORM_BYTES))
     except (OSError, ToolFailed):
-        return False
-    return b"\r\n" in head and head.count(b"\r\n") == head.count(b"\n")
+        return TextForm()

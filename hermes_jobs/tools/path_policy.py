@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import time
@@ -136,26 +137,34 @@ class PathPolicy:
 
 
 def _as_stored(path: str) -> str:
-    """The path with the names that there are where its own differ from them in their Unicode form alone.
+    """The path with the names that there are where its own differ from them in no way that is seen.
 
-    Linux tells `é` as one character from `é` as two, models and people do not.
+    Linux tells `é` as one character from `é` as two, and a plain blank from the narrow one that macOS writes
+    in names of screenshots; models and people do not.
     """
-    if path.isascii() or os.path.lexists(path):
+    if (path.isascii() and " " not in path) or os.path.lexists(path):
         return path
     folder = os.sep
     for name in Path(path).parts:
-        is_there = name.isascii() or os.path.lexists(os.path.join(folder, name))
+        is_there = os.path.lexists(os.path.join(folder, name))
         folder = os.path.join(folder, name if is_there else _same_name(folder, name))
     return folder
 
 
 def _same_name(folder: str, name: str) -> str:
-    form = unicodedata.normalize("NFC", name)
+    if name.isascii() and " " not in name:
+        return name
+    seen = _seen(name)
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208
     except OSError:
         return name
-    return next((other for other in names if unicodedata.normalize("NFC", other) == form), name)
+    return next((other for other in names if _seen(other) == seen), name)
+
+
+def _seen(name: str) -> str:
+    """A name as it looks: composed, with plain blanks."""
+    return re.sub(r"\s", " ", unicodedata.normalize("NFC", name))
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -184,3 +184,40 @@ def test_a_text_that_is_not_there_once_is_told_in_proportion_to_the_file(text, o
     with pytest.raises(Rejected, match=r"does not occur|occurs more than 20 times"):
         patched(text, old, "x", replace_all=False)
     assert time.thread_time() - began < 5, "seconds, where reading the file takes a tenth of one"
+
+
+def test_a_complete_file_keeps_a_byte_order_mark_and_says_so(desk):
+    (desk.work / "a.csv").write_bytes(b"\xef\xbb\xbfone\r\n")
+    told = desk.write("a.csv", "two\n")
+    assert told.endswith("Its lines end with CRLF, as before. It begins with a byte-order mark, as before.")
+    assert (desk.work / "a.csv").read_bytes() == b"\xef\xbb\xbftwo\r\n"
+
+
+def test_a_complete_file_over_one_with_mixed_line_endings_says_that_they_are_gone(desk):
+    (desk.work / "a.txt").write_bytes(b"one\r\ntwo\n")
+    told = desk.write("a.txt", "1\n2\n")
+    assert told.endswith("Some of its lines ended with CRLF before; all end with LF.")
+    assert (desk.work / "a.txt").read_bytes() == b"1\n2\n"
+
+
+def test_lines_that_end_with_a_carriage_return_alone_are_named_and_can_be_patched(desk):
+    (desk.work / "mac.txt").write_bytes(b"one\rtwo\rthree\r")
+    assert "carriage return alone" in desk.patch("mac.txt", "one\ntwo", "1\n2")
+    desk.patch("mac.txt", "one\rtwo", "1\r2")
+    assert (desk.work / "mac.txt").read_bytes() == b"1\r2\rthree\r"
+
+
+SCREENSHOT = "Screenshot at 10.00\u202fAM.txt"  # as macOS names it
+
+
+def test_a_name_with_a_blank_that_looks_like_a_plain_one_is_found_and_never_doubled(desk):
+    (desk.work / SCREENSHOT).write_text("old\n")
+    assert "old" in desk.read(SCREENSHOT.replace("\u202f", " "))
+    desk.write(SCREENSHOT.replace("\u202f", " "), "new\n")
+    assert [each.name for each in desk.work.iterdir()] == [SCREENSHOT]
+    assert (desk.work / SCREENSHOT).read_text() == "new\n"
+
+
+def test_what_is_not_seen_in_a_name_is_shown_as_an_escape(desk):
+    (desk.work / "report\u200b final.txt").write_text("x")
+    assert r"report\u200b final.txt" in desk.read("report final.txt")
