@@ -51,8 +51,9 @@ def tools(context: CliContext, part: str | None, limit: int | None, as_json: boo
     With PART, those that have it in their name, toolset or source. A tool is off where `toolsets.enabled`
     lacks its toolset or `toolsets.disabled` has it. Tools of MCP servers: `hermes-jobs mcp tools`.
     """
+    part = "" if part in (None, "list") else part  # `tools list`, as of other commands, is all of them
     application = context.application
-    known = [tool for tool in _known(application) if _has(tool, part or "")][:limit]
+    known = [tool for tool in _known(application) if _has(tool, part)][:limit]
     unusable = [Unusable(source=fault.where, message=fault.message) for fault in application.own_tools.faults]
 
     def print_text() -> None:
