@@ -22,7 +22,10 @@ BODY = """
 import json
 from agent.memory_provider import MemoryProvider
 from hermes_constants import get_hermes_home
+from hermes_constants import display_hermes_home
+from hermes_cli.config import cfg_get, load_config, load_config_readonly
 from tools.registry import tool_error
+from utils import is_truthy_value
 
 CALLS = []
 
@@ -33,7 +36,8 @@ class Noting(MemoryProvider):
         return "noting"
 
     def is_available(self):
-        return get_hermes_home().name == "noting"
+        wanted = cfg_get(load_config_readonly(), "plugins", "noting", default={}).get("active", "true")
+        return display_hermes_home() == str(get_hermes_home()) and is_truthy_value(wanted)
 
     def initialize(self, session_id, **kwargs):
         CALLS.append(("initialize", session_id, kwargs))
@@ -73,7 +77,7 @@ def modules() -> Iterator[None]:
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] in {"agent", "tools", "hermes_constants"}:
+        if name.partition(".")[0] in {"agent", "tools", "hermes_constants", "hermes_cli", "utils"}:
             del sys.modules[name]
 
 
@@ -100,6 +104,14 @@ def test_a_plugin_registers_its_provider_or_has_a_subclass(tmp_path: Path, sourc
         "cron",
     )
     assert named["hermes_home"] == str(tmp_path / "noting")
+
+
+def test_its_settings_are_in_its_folder(tmp_path: Path) -> None:
+    provider, _ = made(tmp_path, BODY + REGISTER)
+    (tmp_path / "noting" / "config.yaml").write_text("plugins: {noting: {active: 'false'}}\n")
+    assert not provider.is_available()
+    (tmp_path / "noting" / "config.yaml").write_text("[broken")
+    assert provider.is_available()
 
 
 def test_its_methods_get_the_arguments_that_they_take(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Memory providers that were written for hermes-agent: loaded and called through its interface.
 
 Such a plugin is a package with `register(ctx)`, which calls `ctx.register_memory_provider(provider)`, or with
-a subclass of `agent.memory_provider.MemoryProvider`. It finds that class here, with the two helpers that such
-plugins import (`hermes_constants.get_hermes_home`, `tools.registry.tool_error`). What else a plugin registers
-(tools, hooks, commands) has no place here and is logged.
+a subclass of `agent.memory_provider.MemoryProvider`. It finds that class here, with the helpers that such
+plugins import: see `provide_modules`. What else a plugin registers (tools, hooks, commands) has no place here
+and is logged.
 
 The interface: https://github.com/NousResearch/hermes-agent, `agent/memory_provider.py` and `plugins/memory`.
 """
@@ -19,6 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import yaml
 
 from hermes_jobs.features.memory.events import MemoryTarget
 from hermes_jobs.features.memory.provider import MemoryProvider, ProviderSession, Setup, Turn
@@ -82,7 +84,13 @@ def provide_modules(home: Path) -> None:
     take for the home of hermes-agent."""
     _offer("agent", "memory_provider", MemoryProvider=ForeignProvider)
     _offer("tools", "registry", tool_error=_tool_error)
-    _offer("hermes_constants", "", get_hermes_home=lambda: home)
+    _offer("hermes_constants", "", get_hermes_home=lambda: home, display_hermes_home=lambda: str(home))
+    _offer("utils", "", is_truthy_value=_is_truthy)
+
+    def config() -> dict[str, Any]:
+        return _config_in(home)
+
+    _offer("hermes_cli", "config", cfg_get=_config_value, load_config=config, load_config_readonly=config)
 
 
 def _offer(package: str, name: str, **values: object) -> None:
@@ -100,6 +108,31 @@ def _offer(package: str, name: str, **values: object) -> None:
 
 def _tool_error(message: object, **more: object) -> str:
     return json.dumps({"error": str(message), **more}, default=str)
+
+
+def _is_truthy(value: object, default: bool = False) -> bool:
+    """Whether a setting means yes, also as a text."""
+    if value is None:
+        return default
+    return value.strip().lower() in {"1", "true", "yes", "on"} if isinstance(value, str) else bool(value)
+
+
+def _config_in(home: Path) -> dict[str, Any]:
+    """The mapping in `config.yaml` there; empty where there is none."""
+    try:
+        found = yaml.safe_load((home / "config.yaml").read_bytes())
+    except (OSError, yaml.YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _config_value(config: object, *keys: str, default: Any = None) -> Any:
+    """The value under nested keys."""
+    for key in keys:
+        if not isinstance(config, Mapping) or key not in config:
+            return default
+        config = config[key]
+    return config
 
 
 class _Context:
