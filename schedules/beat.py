@@ -27,7 +27,8 @@ from workers.dispatch import CeleryDispatcher
 logger = logging.getLogger(__name__)
 
 QUEUE: Queue = "schedules"
-POLL_SECONDS = 1.0  # seconds between polls of the log: another process may have added a schedule
+POLL_SECONDS = 1.0  # seconds between polls of the log while a time is due
+IDLE_SECONDS = 2.0  # the same while none is: another process may have added a schedule
 LONGEST = 30.0  # longest interval in seconds between two messages for an unclaimed step
 
 
@@ -67,9 +68,9 @@ class DuePoller:
                 sent = self._sent[step]
                 sent.at, sent.wait = now + sent.wait, min(sent.wait * 2, LONGEST)
         next_due = self._log.next_due_at(queue=QUEUE)
-        if next_due is None or next_due <= wall:
-            return POLL_SECONDS
-        return min(POLL_SECONDS, next_due - wall)
+        if next_due is None:
+            return IDLE_SECONDS
+        return POLL_SECONDS if next_due <= wall else min(IDLE_SECONDS, next_due - wall)
 
 
 class LogScheduler(Scheduler):
@@ -109,7 +110,7 @@ def run(application: Application, broker_url: str) -> int:
         return pause
 
     service = Service(
-        app, max_interval=POLL_SECONDS, scheduler_cls=lambda **options: LogScheduler(poll, **options)
+        app, max_interval=IDLE_SECONDS, scheduler_cls=lambda **options: LogScheduler(poll, **options)
     )
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # by nohup

@@ -81,7 +81,7 @@ BEAT = "beat"
 SHOWN = {BEAT: "scheduler", SERVE: "server of the web pages"}  # the names that people read
 STOP_MARGIN = 10.0  # seconds for a worker's stop in addition to the time for its writes
 ERROR = "Error: "  # how a line begins that says why a command ended
-TICK = 1.0  # seconds between checks of the processes; the end of one is detected at once
+TICK = 2.0  # seconds between checks of the processes; the end of one is detected at once
 STARTING_TICK = 0.1
 SIGNALLED = 128  # an exit code from here on names the signal that ended a process
 

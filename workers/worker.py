@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from celery import Celery, signals
 from celery.apps.worker import Worker
 from celery.exceptions import SecurityWarning
+from kombu.asynchronous import get_event_loop
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel.log.leases import Lease
@@ -36,7 +37,7 @@ from workers.app import make_app
 from workers.description import from_state, root_of
 from workers.dispatch import CeleryDispatcher, Sending, no_context
 from workers.tasks import TaskRunner, register
-from workers.worker_events import Flushing
+from workers.worker_events import HEARTBEAT_EVERY, Flushing
 
 FILES_A_THREAD = 8  # pipes, sockets and event loops of one tool call or model call
 _M_ARENA_MAX = -8  # malloc.h
@@ -166,6 +167,7 @@ def _consume(app: Celery, runner: TaskRunner, queues: Sequence[str], threads: in
         loglevel="INFO",
         without_gossip=True,
         without_mingle=True,
+        heartbeat_interval=HEARTBEAT_EVERY,
         quiet=True,
     )
     worker.start()
@@ -202,6 +204,8 @@ class _Shutdown:
         threading.Thread(target=self._exit_after_grace, name="leaving", daemon=True).start()
 
     def _exit_after_grace(self) -> None:
+        if (loop := get_event_loop()) is not None:
+            loop.call_soon(str)  # wakes it: it sleeps for seconds, and looks then whether it is to stop
         running = self._runner.engine.in_flight
         running.stop("shutdown", lambda act: not act.is_write)
         timer = threading.Timer(self._stop_seconds, running.stop, ("shutdown",))

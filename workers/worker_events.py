@@ -13,8 +13,9 @@ from celery import bootsteps
 from celery.app.events import Events
 from celery.events.dispatcher import EventDispatcher
 
-FLUSH_EVERY = 0.5  # seconds
+FLUSH_AFTER = 0.5  # seconds from the first buffered event of tasks
 MAX_BUFFERED = 1000  # events of tasks that are buffered for that time
+HEARTBEAT_EVERY = 5.0  # seconds; Flower counts a worker as offline after twice that
 
 
 class BufferedEventDispatcher(EventDispatcher):
@@ -36,22 +37,27 @@ class BufferedEventDispatcher(EventDispatcher):
 
 
 class Flushing(bootsteps.StartStopStep):
-    """A bootstep that sends the buffered events periodically."""
+    """A bootstep that sends buffered events a moment after the first of them."""
 
     requires = ("celery.worker.consumer.events:Events",)
 
     def __init__(self, consumer: Any, **_options: Any) -> None:
-        self._timer: Any = None
+        self._is_wanted = False
 
     def start(self, consumer: Any) -> None:
         """Start, with each connection to the broker."""
-        self._timer = consumer.timer.call_repeatedly(FLUSH_EVERY, consumer.event_dispatcher.flush)
+        self._is_wanted = False
 
-    def stop(self, consumer: Any) -> None:
-        """Pause: the connection is lost, or the worker stops."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        def flush() -> None:
+            self._is_wanted = False
+            consumer.event_dispatcher.flush()
+
+        def flush_soon() -> None:  # from any thread, after each event
+            if not self._is_wanted:
+                self._is_wanted = True
+                consumer.hub.call_soon(consumer.timer.call_after, FLUSH_AFTER, flush)
+
+        consumer.event_dispatcher.on_send_buffered = flush_soon
 
     def shutdown(self, consumer: Any) -> None:
         """Send the events of the last tasks."""

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 PROBE_EVERY = 10.0  # seconds between probes of the broker
 PROBE_AWAY_EVERY = 2.0  # seconds between them while it is unreachable
 OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
+ALONE_EVERY = 2.0  # seconds between checks whether there is another one now
 CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
@@ -67,6 +68,7 @@ class MaintenanceThread:
         self._alive: Sequence[WorkerRow] = ()
         self._without_broker: frozenset[str] = frozenset()
         self._observed_at = float("-inf")
+        self._observe_every = OBSERVE_EVERY
         self._poll_at = float("-inf")
         self._relays = False
         self._hurried_at = float("-inf")
@@ -87,14 +89,14 @@ class MaintenanceThread:
         except LogUnavailable:
             logger.warning("the log is unreachable: this worker could not sign off")
 
-    def tick(self) -> None:
-        """Run every task of the thread once. Raises `LogUnavailable`."""
+    def tick(self) -> bool:
+        """Run every task of the thread once; returns whether the log had news. Raises `LogUnavailable`."""
         news = self._follower.poll()
         self._engine.retry_unsaved()
         self._lease.ensure()
         self._housekeep(news)
         now = self._engine.clock.monotonic()
-        if now - self._observed_at >= OBSERVE_EVERY:
+        if now - self._observed_at >= self._observe_every:
             self._observed_at = now
             self.reclaim()
             if self._place is not None:
@@ -103,7 +105,7 @@ class MaintenanceThread:
         self._relays = self._is_elected()
         if not self._relays:
             self._relay.remember(self._unsent(news))
-            return
+            return bool(news)
         self._relay.send_now(self._unsent(news))
         if now - self._corrected_at >= CORRECT_EVERY:
             self._corrected_at = now
@@ -113,6 +115,7 @@ class MaintenanceThread:
         if now >= self._poll_at:
             self._relay.poll()
             self._poll_at = now + self._relay.rest(self._engine.clock.monotonic() - now)
+        return bool(news)
 
     def reclaim(self) -> None:
         """Reclaim the steps of dead workers; store the list of running ones."""
@@ -120,6 +123,8 @@ class MaintenanceThread:
         for row in reclaimed:
             logger.info("step %s of %s is taken over: its worker stopped", row.step.id, row.owner)
         self._alive = self._engine.log.workers()
+        alone = all(each.id == self._engine.worker or not each.queues for each in self._alive)
+        self._observe_every = ALONE_EVERY if alone else OBSERVE_EVERY
         by_worker = statuses(self._engine.log)
         self._without_broker = frozenset(worker for worker, status in by_worker.items() if status.no_broker)
 
@@ -143,7 +148,7 @@ class MaintenanceThread:
 
     def _rest(self) -> float:
         """Seconds until a round has something to do other than what is recorded meanwhile."""
-        at = self._observed_at + OBSERVE_EVERY
+        at = self._observed_at + self._observe_every
         if self._relays:
             at = min(at, self._poll_at)
         return max(0.0, at - self._engine.clock.monotonic())
@@ -151,8 +156,8 @@ class MaintenanceThread:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                self.tick()
-                self._throttle()
+                if self.tick():
+                    self._throttle()
                 if not self._stopping.is_set():
                     self._engine.log.wait(self._follower.position, self._rest())
                 self._outage.ends()

@@ -18,7 +18,8 @@ from hermes_jobs.kernel.turns.steps import Queue, Step
 
 POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
 MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
-MAX_POLL_SECONDS = 1.0  # seconds; also between them while nothing is due
+MAX_POLL_SECONDS = 1.0  # seconds
+IDLE_SECONDS = 2.0  # between polls while nothing is due: a step may be given back without an event
 MIN_POLL_SECONDS = 0.02  # seconds before a timer that has expired meanwhile
 PATIENCE = 1.0  # seconds until an unclaimed step is sent again
 LONGEST = 30.0  # longest interval in seconds between two messages for the same step
@@ -127,8 +128,8 @@ class Relay:
         if self._seen:
             return max(POLL_SECONDS, min(took / MAX_POLL_SHARE, MAX_POLL_SECONDS))
         timer = self._log.next_due_at()
-        until = MAX_POLL_SECONDS if timer is None else timer - self._clock.now()
-        return max(MIN_POLL_SECONDS, min(until, MAX_POLL_SECONDS))
+        until = IDLE_SECONDS if timer is None else timer - self._clock.now()
+        return max(MIN_POLL_SECONDS, min(until, IDLE_SECONDS))
 
     def _due_in(self, streams: Collection[str]) -> list[Step]:
         now = self._clock.now()

@@ -1,11 +1,13 @@
 """The other side of the process guard: a process that ends when its guard has ended, whatever else happens.
 
 The signal that Linux sends then may be lost with a program's own handler, and other systems send none.
+Where the kernel tells when a process has ended (pidfd_open(2)), nothing looks periodically.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import threading
 import time
@@ -29,8 +31,15 @@ def end_with_guard(environ: Mapping[str, str]) -> None:
 
 
 def _watch(guard: int, grace: float) -> None:
-    while os.getppid() == guard:
-        time.sleep(CHECK_SECONDS)
+    try:
+        ended = os.pidfd_open(guard)
+    except (AttributeError, OSError):  # another system, an old kernel, or it has ended
+        while os.getppid() == guard:
+            time.sleep(CHECK_SECONDS)
+    else:
+        if os.getppid() == guard:  # the descriptor is not of a later process with its number
+            select.select([ended], [], [])
+        os.close(ended)
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(grace + CHECK_SECONDS)
     os._exit(EXIT_CODE)

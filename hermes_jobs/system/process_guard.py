@@ -20,7 +20,7 @@ import time
 VARIABLE = "PROCESS_GUARD"
 PR_SET_PDEATHSIG = 1
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PARENT_CHECK = 1.0  # the pipe closes at once; this is for a copy of its end that another process holds
+PARENT_CHECK = 1.0  # seconds, where the kernel does not tell when a process has ended
 
 
 def main() -> None:
@@ -32,19 +32,25 @@ def main() -> None:
 
 
 def _watch(child: int, wakeup: int, grace: float, parent: int) -> int:
-    listening, stops, kill_at = [wakeup, 0], 0, float("inf")
+    stops, kill_at = 0, float("inf")
+    # The pipe closes at once; the starter's own end is for a copy of it that another process holds.
+    starter = _end_of(parent)
+    starts = {0} if starter is None else {0, starter}
+    check = PARENT_CHECK if starter is None else float("inf")
+    listening = {wakeup, *starts}
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             _send(child, signal.SIGKILL)  # what it left running in its group
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
-        ready = select.select(listening, [], [], max(0.0, min(PARENT_CHECK, kill_at - time.monotonic())))[0]
+        rest = max(0.0, min(check, kill_at - time.monotonic()))
+        ready = set(select.select(listening, [], [], None if rest == float("inf") else rest)[0])
         num_checks = 0
         if wakeup in ready:
             num_checks = sum(number in STOPPING for number in os.read(wakeup, 4096))
-        if 0 in listening and (0 in ready or os.getppid() != parent):
-            listening.remove(0)
+        if 0 in listening and (starts & ready or os.getppid() != parent):
+            listening -= starts
             num_checks += stops == 0
         stops += num_checks
         if num_checks and stops == num_checks:
@@ -53,6 +59,14 @@ def _watch(child: int, wakeup: int, grace: float, parent: int) -> int:
         if stops > 1 or time.monotonic() >= kill_at:
             _send(child, signal.SIGKILL)
             kill_at = float("inf")
+
+
+def _end_of(process: int) -> int | None:
+    """A file descriptor that can be read when the process has ended (pidfd_open(2)), where there are such."""
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return None
 
 
 def _wake_on_signals() -> int:

@@ -13,7 +13,7 @@ import pytest
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.turns.steps import Step
-from schedules.beat import LONGEST, POLL_SECONDS, DuePoller, LogScheduler
+from schedules.beat import IDLE_SECONDS, LONGEST, POLL_SECONDS, DuePoller, LogScheduler
 from tests.eventlog.changes import claim, due
 from tests.processes import ROOT
 from workers.app import make_app
@@ -91,9 +91,9 @@ def test_a_due_time_is_sent_in_its_moment_and_not_before(
 def test_a_schedule_of_another_process_is_found_at_the_next_poll(
     waking: DuePoller, plain_log: SqlEventLog, clock: Clock, broker: Broker
 ) -> None:
-    assert waking.poll() == POLL_SECONDS
+    assert waking.poll() == IDLE_SECONDS
     plain_log.append(due(fire("a", clock.wall + 0.5)))
-    clock.pass_by(POLL_SECONDS)
+    clock.pass_by(IDLE_SECONDS)
     waking.poll()
 
     assert broker.sent == ["a"]
@@ -145,7 +145,7 @@ def test_a_clock_that_is_put_back_lets_the_beat_wait(
 ) -> None:
     plain_log.append(due(fire("a", 1_000.5)))
     clock.wall -= 3_600
-    assert waking.poll() == POLL_SECONDS
+    assert waking.poll() == IDLE_SECONDS
     assert broker.sent == []
 
 

@@ -13,8 +13,8 @@ from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.relay import (
     FEW,
+    IDLE_SECONDS,
     LONGEST,
-    MAX_POLL_SECONDS,
     MOST_DUE,
     MOST_OUT,
     POLL_SECONDS,
@@ -246,7 +246,7 @@ def test_while_nothing_is_due_it_polls_rarely(scene: Scene) -> None:
     assert scene.relay.rest(0.0) == POLL_SECONDS
     finish_the_first_turn(scene)
     scene.relay.poll()
-    assert scene.relay.rest(0.0) == MAX_POLL_SECONDS
+    assert scene.relay.rest(0.0) == IDLE_SECONDS
 
 
 def test_one_of_the_workers_that_consume_queues_is_elected() -> None:

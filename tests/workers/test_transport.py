@@ -59,9 +59,10 @@ class Reader:
 
     def read(self, count: int) -> None:
         """Until so many messages have come."""
-        wait_until(lambda: len(self.messages) >= count or self._drain(), f"{count} messages")
+        wait_until(lambda: len(self.messages) >= count or self.drain_once(), f"{count} messages")
 
-    def _drain(self) -> bool:
+    def drain_once(self) -> bool:
+        """What comes at once; False."""
         with suppress(TimeoutError):
             self._connection.drain_events(timeout=0.1)
         return False
@@ -96,3 +97,16 @@ def test_it_and_kombus_own_understand_each_other(broker: RedisServer, sends: str
         reader = Reader(reading, room=10)
         reader.read(2)
         assert reader.numbers("tools") == [1, 2]
+
+
+def test_a_wait_for_a_message_ends_when_the_channel_closes(
+    broker: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a server that is asked to wait for ever; what comes afterwards stays in the list."""
+    monkeypatch.setattr("workers.transport.WAIT_SECONDS", 0)
+    with Redis.from_url(broker.url) as redis:
+        with connection(broker) as ours:
+            Reader(ours, room=10).drain_once()
+        with connection(broker) as ours:
+            publish(ours, [("turns", 1)])
+        assert redis.llen(f"{PREFIX}turns") == 1

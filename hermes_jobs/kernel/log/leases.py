@@ -26,6 +26,7 @@ from hermes_jobs.kernel.log.log import EventLog, WorkerRow
 from hermes_jobs.kernel.streams.event_types import READS_UP_TO
 
 HEARTBEATS_PER_LEASE = 6
+HEARTBEATS_PER_LOCAL_LEASE = 3  # where a late process may confirm its lease, and its lock says that it runs
 CHECKS_PER_LEASE = 4
 
 
@@ -171,7 +172,8 @@ class Lease:
             self._lock.release()
 
     def _renew_until_closed(self) -> None:
-        while not self._lost and not self._closing.wait(self._seconds / HEARTBEATS_PER_LEASE):
+        beats = HEARTBEATS_PER_LOCAL_LEASE if self._log.is_local else HEARTBEATS_PER_LEASE
+        while not self._lost and not self._closing.wait(self._seconds / beats):
             self.renew()
 
 

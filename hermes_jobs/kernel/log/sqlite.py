@@ -82,7 +82,7 @@ class SqliteDatabase:
     """One file of one host."""
 
     poll_seconds = 0.02
-    rung_poll_seconds = 0.5  # every process that writes is on this host, and rings
+    rung_poll_seconds = 1.0  # every process that writes is on this host, and rings
     durable_always = False  # it is on a local disk: its readers crash with it
 
     def __init__(self, path: Path, notify: Callable[[str], None] = logger.warning) -> None:
