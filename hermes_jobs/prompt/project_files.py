@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_jobs.text.scan.hidden import Kind
+from hermes_jobs.text.scan.findings import Kind
 from hermes_jobs.text.scan.scanner import redact_findings
 
 NAMES = (".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules")

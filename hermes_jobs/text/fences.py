@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from hermes_jobs.text.marks import without_marks
-from hermes_jobs.text.scan.hidden import Kind
+from hermes_jobs.text.scan.findings import Kind
 from hermes_jobs.text.scan.scanner import redact_findings
 
 _LONGEST_FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)

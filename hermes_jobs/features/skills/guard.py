@@ -28,7 +28,7 @@ from hermes_jobs.features.skills.content import UnusableText
 from hermes_jobs.features.skills.disk import Disk, Problem, SkillPlace
 from hermes_jobs.features.skills.events import SkillFile
 from hermes_jobs.features.skills.rules.skill import MAIN_FILE, Files
-from hermes_jobs.text.scan.hidden import ScanFinding, Severity
+from hermes_jobs.text.scan.findings import ScanFinding, Severity
 from hermes_jobs.text.scan.scanner import scan_skill_file
 
 Verdict = Literal["safe", "caution", "dangerous"]

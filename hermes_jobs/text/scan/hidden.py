@@ -1,5 +1,4 @@
-"""What a scan reports; and characters that a person reading a text does not see, or that show it in another
-order than it has.
+"""Characters that a person reading a text does not see, or that show it in another order than it has.
 
 Sources: Unicode's Default_Ignorable_Code_Point and Bidi_Control. Where a script or an emoji needs one of
 them, that one passes.
@@ -10,11 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Literal, get_args
 
-import msgspec
-
-from hermes_jobs.text.clip import one_line
+from hermes_jobs.text.scan.findings import ScanFinding
 
 RULE = "hidden characters"
 
@@ -72,29 +68,3 @@ def hidden_characters(text: str) -> Iterator[ScanFinding]:
 def _named(character: str) -> str:
     name = unicodedata.name(character, "").lower()
     return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
-
-
-Kind = Literal["instruction", "exfiltration", "persistence", "credential", "hidden", "unscanned", "skill"]
-"""What a rule detects: text that steers the agent, reading or sending secrets, staying on a machine, secrets
-themselves, invisible characters, a text beyond the scan's limit, and what is harmful in skills alone."""
-
-Severity = Literal["caution", "dangerous"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-EXCERPT, SECRET_EXCERPT = 80, 6
-
-
-class ScanFinding(msgspec.Struct, frozen=True):
-    """One match: the rule's name for people, an excerpt, and where it is (`text[start:end]`)."""
-
-    rule: str
-    excerpt: str
-    kind: Kind
-    start: int
-    end: int
-    severity: Severity = "dangerous"
-
-
-def excerpt(text: str, kind: Kind) -> str:
-    """The text on one line, shortened; of a secret no more than its beginning."""
-    line = one_line(text[: 4 * EXCERPT], EXCERPT)
-    return f"{line[:SECRET_EXCERPT]}…" if kind == "credential" else line

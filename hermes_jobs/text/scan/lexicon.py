@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, NamedTuple, cast
 
 from hermes_jobs.text.scan import kept
-from hermes_jobs.text.scan.hidden import Kind
+from hermes_jobs.text.scan.findings import Kind
 from hermes_jobs.text.scan.sentences import UNSPACED
 
 ENGLISH = 1

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from hermes_jobs.text.scan import kept
-from hermes_jobs.text.scan.hidden import Kind, Severity
+from hermes_jobs.text.scan.findings import Kind, Severity
 from hermes_jobs.text.scan.kept import Key
 from hermes_jobs.text.scan.normalization import bare
 

@@ -1,24 +1,15 @@
-"""Searching a text, in all its normalizations, for what the rules detect, and replacing it by notes."""
+"""Scanning a text, and replacing what is found by notes."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from itertools import accumulate
 
-from hermes_jobs.text.scan.acts import acts
-from hermes_jobs.text.scan.hidden import KINDS, Kind, ScanFinding, excerpt, hidden_characters
-from hermes_jobs.text.scan.lexicon import lexicon
-from hermes_jobs.text.scan.matcher import BEFORE, Match, Span, lower, merged, search
-from hermes_jobs.text.scan.normalization import Normalization, normalizations
-from hermes_jobs.text.scan.rules import ScanRule, excuse, scan_rules, skill_rules, warned_of
+from hermes_jobs.text.scan.findings import KINDS, Kind, ScanFinding
 
-LONGEST = 1 << 20
-"""Characters that are scanned; a longer text has a finding for the rest, whatever kinds are asked for."""
-
-NOT_SCANNED = "not scanned to its end"
-AROUND = 300  # characters around an edit that are searched once more
+# What detects is imported with the first text that is scanned: it reads its rules from files.
 
 
 def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
@@ -26,7 +17,9 @@ def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=20).digest()
     findings = _findings.get(digest)
     if findings is None:
-        findings = _scan(text)
+        from hermes_jobs.text.scan.detection import detected
+
+        findings = detected(text)
         if len(_findings) >= _MOST_REMEMBERED:
             _findings.pop(next(iter(_findings)), None)
         _findings[digest] = findings
@@ -40,77 +33,9 @@ _findings: dict[bytes, tuple[ScanFinding, ...]] = {}
 
 def scan_skill_file(text: str) -> tuple[ScanFinding, ...]:
     """What `scan` finds and what the rules for skills detect, in order, without what the text warns of."""
-    warning = excuse(warned_of())
-    matches = search(text[:LONGEST], skill_rules()).matches
-    of_skills = [_finding(match.rule, text, match.start, match.end) for match in matches]
-    findings = [
-        finding
-        for finding in (*scan(text), *of_skills)
-        if not warning.search(text[max(finding.start - BEFORE, 0) : finding.start])
-    ]
-    return tuple(sorted(findings, key=_order))
+    from hermes_jobs.text.scan.detection import detected_in_skill
 
-
-def _scan(text: str) -> tuple[ScanFinding, ...]:
-    beginning = text[:LONGEST]
-    findings, end = _matched(beginning)
-    findings += hidden_characters(beginning)
-    if end < len(text):
-        rest = f"the {len(text) - end:,} characters after the first {end:,}"
-        findings.append(ScanFinding(NOT_SCANNED, rest, "unscanned", end, len(text), "caution"))
-    return tuple(sorted(findings, key=_order))
-
-
-def _order(finding: ScanFinding) -> tuple[int, int, str]:
-    return finding.start, finding.end, finding.rule
-
-
-def _matched(text: str) -> tuple[list[ScanFinding], int]:
-    """What the rules detect, and how far the text was searched."""
-    findings: dict[tuple[str, int, int], ScanFinding] = {}
-    searched = len(text)
-    for at, made in enumerate(normalizations(text) if text else ()):
-        parts = list(_near_edits(made)) if at else [(0, len(made.text))]
-        joined = _BETWEEN.join(made.text[start:end] for start, end in parts)
-        starts = list(accumulate((end - start + len(_BETWEEN) for start, end in parts), initial=0))
-
-        def place(within: int, parts: list[Span] = parts, starts: list[int] = starts) -> int:
-            part = max(bisect_right(starts, within) - 1, 0)
-            return min(parts[part][0] + within - starts[part], parts[part][1])
-
-        matches, end = search(joined, scan_rules(), only=_is_instruction if made.guessed else None)
-        if end < len(joined):
-            searched = min(searched, made.original(place(end), place(end) + 1)[0])
-        for match in (*matches, *_acts(joined[:end])):
-            start, stop = place(match.start), place(match.end - 1) + 1
-            if at == 0 or made.is_edited(start, stop):
-                finding = _finding(match.rule, text, *made.original(start, stop))
-                findings[finding.rule, finding.start, finding.end] = finding
-    return list(findings.values()), searched
-
-
-_BETWEEN = "\n\n"
-"""Between the parts of a text that are searched together: no sentence goes beyond it."""
-
-
-def _acts(text: str) -> Iterator[Match]:
-    """What the sentences of a text ask for."""
-    for found in acts(lower(text), lexicon()):
-        yield Match(ScanRule(name=found.act.name, pattern="", kind=found.act.kind), found.start, found.end)
-
-
-def _near_edits(made: Normalization) -> Iterator[Span]:
-    """The parts of a text around what was edited: the others are the parent's."""
-    length = len(made.text)
-    return merged((max(start - AROUND, 0), min(end + AROUND, length)) for start, end in made.after)
-
-
-def _is_instruction(rule: ScanRule) -> bool:
-    return rule.kind == "instruction"
-
-
-def _finding(rule: ScanRule, text: str, start: int, end: int) -> ScanFinding:
-    return ScanFinding(rule.name, excerpt(text[start:end], rule.kind), rule.kind, start, end, rule.severity)
+    return detected_in_skill(text, scan(text))
 
 
 # --- notes in the place of findings ----------------------------------------------------------
