@@ -60,7 +60,7 @@ class PluginKind(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_name(self, name: str, plugins: Path) -> None:
         """Raise `Misconfigured` where there is none of that name."""
-        if name not in self.names(plugins):
+        if name not in self.bundled and name not in self.names(plugins):
             there = ", ".join(self.names(plugins))
             raise Misconfigured(
                 f"{self.setting} is {name!r}, and there is no such {self.what}.",

@@ -86,6 +86,8 @@ REMOVABLE = {
     "tracing": (),
     "ensembles": (),
     "web": (),
+    "acp": (),
+    "questions": (),
 }
 """Features that nothing needs, and the modules that name one where it is asked for by its name."""
 
