@@ -16,7 +16,7 @@ OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run lint format test test-slow test-all samples faults simulate replays other-python nightly demo-failures conformance soak bench docs pictures constraints clean
+.PHONY: help setup run lint format test test-slow test-all samples faults simulate replays other-python nightly demo-failures conformance soak bench bench-compare docs pictures constraints clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,8 +76,11 @@ conformance: .venv/dev ## Play the official MCP conformance suite (npm) with the
 soak: .venv/dev ## Run everything at once for half an hour, with kills (SOAK=5: five minutes)
 	$(BIN)/python -m tests.soak $(SOAK)
 
-bench: .venv/dev ## Run the benchmarks against their baselines
+bench: .venv/dev ## Print one page of ratios to baselines
 	$(BIN)/python -m tests.benchmarks
+
+bench-compare: .venv/dev ## Measure the commit REV and this checkout by turns
+	$(BIN)/python -m tests.benchmarks.compare $(REV)
 
 docs: .venv/dev ## Regenerate the generated parts of the documentation
 	$(BIN)/python -m tests.docs.generate

@@ -1,4 +1,7 @@
-"""Run every benchmark of this folder, or those that are named: `python -m tests.benchmarks [NAME …]`."""
+"""One page of ratios, or the benchmarks that are named: `python -m tests.benchmarks [NAME …]`.
+
+`all` are all of this folder, which takes an hour.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from tests import benchmarks
 
 def run(names: list[str]) -> None:
     """Run the modules with a `main()`, by name."""
-    found = [module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name != "__main__"]
-    for name in names or sorted(found):
+    modules = {module.name for module in pkgutil.iter_modules(benchmarks.__path__)}
+    found = modules - {"__main__", "compare", "page"}
+    for name in sorted(found) if names == ["all"] else names or ["page"]:
         module = importlib.import_module(f"tests.benchmarks.{name}")
         if hasattr(module, "main"):
             print(f"\n== {name} ==\n")

@@ -10,7 +10,7 @@ import multiprocessing
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import count
 from multiprocessing.synchronize import Barrier
@@ -22,6 +22,7 @@ from hermes_jobs.kernel.log.factory import open_log, sqlite_url
 from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
 from hermes_jobs.kernel.log.schema import SQLITE, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_TAIL
+from tests.benchmarks.lines import Line
 
 APPENDS = 500
 ROUNDS = 6
@@ -45,13 +46,26 @@ def main() -> None:
         together(Path(folder))
 
 
+def lines(folder: Path) -> Iterator[Line]:
+    """An append of one event that is on the disk before the next begins."""
+    times = list(_rounds(folder, durable=True))
+    raw, ours = (median(each) * 1000 / APPENDS for each in zip(*times, strict=True))
+    yield Line("an append, on disk", ours, "a raw SQLite transaction", raw)
+
+
+def _rounds(folder: Path, *, durable: bool) -> Iterator[tuple[float, float]]:
+    """Seconds of rounds that take turns: of raw SQLite, of the log."""
+    raw = raw_rounds(folder / f"raw-{durable}.db", durable=durable)
+    ours = log_rounds(folder / f"log-{durable}.db", durable=durable)
+    for _ in range(ROUNDS):
+        yield seconds(raw), seconds(ours)
+
+
 def one_by_one(folder: Path) -> None:
     """One writer, one event a transaction."""
     print("one writer, one event of ~400 bytes a transaction    events/s   of raw sqlite3")
     for durable in (True, False):
-        raw = raw_rounds(folder / f"raw-{durable}.db", durable=durable)
-        ours = log_rounds(folder / f"log-{durable}.db", durable=durable)
-        times = [(seconds(raw), seconds(ours)) for _ in range(ROUNDS)]
+        times = list(_rounds(folder, durable=durable))
         baseline, log = (APPENDS / median(each) for each in zip(*times, strict=True))
         how = "on disk at each commit" if durable else "not waiting for the disk"
         print(f"  raw sqlite3, {how:<37} {baseline:>8,.0f}           100 %")

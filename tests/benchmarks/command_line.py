@@ -14,6 +14,7 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGINT
 from statistics import median
@@ -21,6 +22,7 @@ from statistics import median
 import psutil
 
 from hermes_jobs.kernel.events import StepAbandoned
+from tests.benchmarks.lines import Line
 from tests.benchmarks.turns import model_server
 from tests.e2e.invariants import facts_of
 from tests.faults.crew import Crew, wait_until
@@ -54,6 +56,21 @@ def main() -> None:
             up.end()
 
 
+def lines(folder: Path, base_url: str) -> Iterator[Line]:
+    """CPU time of commands, each in a new interpreter: on a busy machine the clock's says little."""
+    home = Home(folder, endpoint(base_url))
+    table = Table(home)
+    bare, client = table.cpu(sys.executable, "-c", "pass"), table.cpu(sys.executable, "-c", "import openai")
+    beside, of_client = "an interpreter that does nothing", "one that imports the model's client"
+    yield Line("--help, CPU", table.cpu(COMMAND, "--help"), beside, bare)
+    yield Line("send, in one process, CPU", table.cpu(COMMAND, "send", "Hello"), of_client, client)
+    with home.start("up", "--no-flower") as up:
+        up.wait_for("hermes-jobs is up")
+        yield Line("send --no-wait, CPU", table.cpu(COMMAND, "send", "--no-wait", "Hello"), beside, bare)
+        up.signal(SIGINT)
+        up.end()
+
+
 class Table:
     """Prints a line for each command; the first one is the unit."""
 
@@ -67,6 +84,10 @@ class Table:
         cpu, clock = (median(each) * 1000 for each in zip(*times, strict=True))
         self._unit = self._unit or cpu
         print(f"{name:<44}{cpu:>9.0f}{clock:>10.0f}{cpu / self._unit:>14.1f}", flush=True)
+
+    def cpu(self, *command: str) -> float:
+        """Milliseconds, the median."""
+        return median(self._run(*command)[0] for _ in range(REPEATS)) * 1000
 
     def _run(self, *command: str) -> tuple[float, float]:
         """Seconds of CPU time, and by the clock."""

@@ -11,9 +11,11 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from tests.benchmarks.lines import Line, show
 from tests.benchmarks.turns import bare_calls, installation_of, model_server, turn_time, waiter, working
 
 ROUNDS = 12
@@ -26,18 +28,22 @@ TURNS = {  # what is said: what it stands for, and its model calls
 
 def main() -> None:
     """Print the table, or how to get one."""
+    if "HERMES_AGENT_PYTHON" not in os.environ:
+        print("not measured: HERMES_AGENT_PYTHON names no interpreter that has hermes-agent")
+    show(lines())
+
+
+def lines() -> Iterator[Line]:
+    """What turns cost beside their model calls, medians of `ROUNDS`; none without their interpreter."""
     interpreter = os.environ.get("HERMES_AGENT_PYTHON")
     if interpreter is None:
-        print("not measured: HERMES_AGENT_PYTHON names no interpreter that has hermes-agent")
         return
     with tempfile.TemporaryDirectory() as folder, model_server(Path(folder)) as base_url:
         theirs = _theirs(interpreter, Path(folder) / "theirs", base_url)
         ours = _ours(Path(folder) / "ours", base_url)
-    print(f"{'overhead, median of ' + str(ROUNDS - 1):<30}{'ours, ms':>10}{'theirs, ms':>12}{'ratio':>8}")
     for text, (name, calls) in TURNS.items():
         mine, other = ours[text] - calls * ours["bare"], theirs[text] - calls * ours["bare"]
-        print(f"{name:<30}{mine:>10.1f}{other:>12.1f}{mine / other:>7.2f}x")
-    print(f"{'making the agent':<30}{'none':>10}{theirs['build']:>12.1f}")
+        yield Line(f"{name}, beside its model calls", mine, "the same of hermes-agent", other)
 
 
 def _theirs(interpreter: str, home: Path, base_url: str) -> dict[str, float]:

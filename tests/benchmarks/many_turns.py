@@ -16,7 +16,8 @@ from statistics import median
 import pytest
 
 from hermes_jobs.runtime.broker_address import find_server
-from tests.benchmarks.turns import THREADS, many, model_server
+from tests.benchmarks.lines import Line
+from tests.benchmarks.turns import THREADS, many, many_chains, model_server
 from tests.faults.crew import Crew
 from tests.faults.redis_server import RedisServer
 from tests.home import Home, endpoint
@@ -38,6 +39,20 @@ def main() -> None:
                 if workers == 1:
                     show_growth(crew)
         show_postgres(Path(name), base_url)
+
+
+def lines(folder: Path, base_url: str) -> Iterator[Line]:
+    """Many turns at once on one worker; the time that each of them takes of it."""
+    with crew_on(folder / "many", find_server(), base_url, 1) as crew:
+        engine = crew.application.engine("bench")
+        many(engine, TURNS, "hello")  # warms up
+        text = median(many(engine, TURNS, "hello") for _ in range(3)) * 1000 / TURNS
+        slow = median(many(engine, TURNS, "two slow calls") for _ in range(3)) * 1000
+        broker = crew.application.settings.broker_url
+        assert broker is not None
+        chain = median(many_chains(broker, TURNS, 4)[1:]) * 1000 / TURNS
+    yield Line("200 text turns at once, each", text, "three empty tasks in a chain, 200 at once", chain)
+    yield Line("200 turns of two 1 s calls and a tool", slow, "the ideal", IDEAL * 1000)
 
 
 def show_postgres(folder: Path, base_url: str) -> None:

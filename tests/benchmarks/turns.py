@@ -33,6 +33,7 @@ from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.benchmarks.empty_tasks import DONE, empty_app, send_chain
+from tests.benchmarks.lines import Line, show
 from workers.broker import EmbeddedBroker
 
 TURNS = 40
@@ -71,40 +72,41 @@ SCRIPT = {
 }
 
 
+INLINE = "text turn, in one process"
+
+
 def main() -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder, model_server(Path(folder)) as base_url:
-        application = installation_of(Path(folder) / "home", base_url)
-        bare = _median(bare_calls(application))
-        print(f"{'median of ' + str(TURNS):<44}{'ms':>9}{'overhead':>11}  beside")
-        print(f"{'bare model call':<44}{bare:>9.1f}")
-        with InlineWorker(application) as worker:
-            inline = _median(turn_time(worker.engine, worker.work, "hello") for _ in range(TURNS))
-            _row("text turn, in one process", inline, bare, "the bare model call")
-        application.close()
+        show(lines(Path(folder), base_url))
         _print_fsyncs(Path(folder), base_url)
-        _through_a_worker(Path(folder), base_url, bare)
 
 
-def _through_a_worker(folder: Path, base_url: str, bare: float) -> None:
+def lines(folder: Path, base_url: str) -> Iterator[Line]:
+    """Medians of turns, in one process and through a worker."""
+    application = installation_of(folder / "home", base_url)
+    bare = _median(bare_calls(application))
+    with InlineWorker(application) as worker:
+        inline = _median(turn_time(worker.engine, worker.work, "hello") for _ in range(TURNS))
+        yield Line(INLINE, inline, "the bare model call", bare)
+    application.close()
+    yield from _through_a_worker(folder, base_url, bare)
+
+
+def _through_a_worker(folder: Path, base_url: str, bare: float) -> Iterator[Line]:
     application = installation_of(folder / "celery-home", base_url)
     with working(folder / "celery-home", base_url) as broker:
         engine = application.engine("bench")
         hops = _median(_empty_chains(broker))
-        print(f"{'three empty Celery tasks in a chain':<44}{hops:>9.1f}")
         turn_time(engine, waiter(engine), "hello")
         text = _median(turn_time(engine, waiter(engine), "hello") for _ in range(TURNS))
-        _row("text turn, through a worker", text, bare, "the bare model call")
-        print(f"{'  its overhead beside the empty chain':<44}{(text - bare) / hops:>8.2f}x")
+        yield Line("text turn, through a worker", text, "the bare model call", bare)
+        yield Line("  what it costs beside the model", text - bare, "three empty tasks in a chain", hops)
         tools = _median(turn_time(engine, waiter(engine), "five at once") for _ in range(10))
-        _row("5 tools in one message, through a worker", tools, 2 * bare, "two bare model calls")
+        yield Line("5 tools in one message, through a worker", tools, "two bare model calls", 2 * bare)
         tools = _median(turn_time(engine, waiter(engine), "five in a row") for _ in range(10))
-        _row("5 tools one after the other", tools, 6 * bare, "six bare model calls")
+        yield Line("5 tools one after the other", tools, "six bare model calls", 6 * bare)
     application.close()
-
-
-def _row(name: str, ms: float, base: float, beside: str) -> None:
-    print(f"{name:<44}{ms:>9.1f}{ms - base:>11.1f}  {beside}")
 
 
 def _median(times: Iterator[float]) -> float:
@@ -122,18 +124,26 @@ def bare_calls(application: Application) -> Iterator[float]:
 
 
 def _empty_chains(broker: str) -> Iterator[float]:
+    return iter(many_chains(broker, 1, TURNS + 1)[1:])
+
+
+def many_chains(broker: str, chains: int, rounds: int) -> list[float]:
+    """Seconds of each round of so many chains of empty tasks at once; the first one waits for the worker."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.benchmarks.empty_tasks", broker]
     redis, app = Redis.from_url(broker), empty_app(broker)
+    times = []
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as worker:
         try:
-            for at in range(TURNS + 1):
+            for _ in range(rounds):
                 begun = time.perf_counter()
-                send_chain(app, at)
-                assert redis.blpop([DONE], timeout=30), "the empty tasks did not run"
-                if at:
-                    yield time.perf_counter() - begun
+                for at in range(chains):
+                    send_chain(app, at)
+                for _ in range(chains):
+                    assert redis.blpop([DONE], timeout=30), "the empty tasks did not run"
+                times.append(time.perf_counter() - begun)
         finally:
             worker.terminate()
+    return times
 
 
 def _print_fsyncs(folder: Path, base_url: str) -> None:
