@@ -6,14 +6,16 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
+
+_DATA = Path(__file__).with_name("data")
 
 
 @cache
 def load(name: str) -> Mapping[str, Any]:
     """The file `data/NAME.toml`."""
-    return tomllib.loads(resources.files(__package__).joinpath(f"data/{name}.toml").read_text("utf-8"))
+    return tomllib.loads((_DATA / f"{name}.toml").read_text("utf-8"))
 
 
 @cache
