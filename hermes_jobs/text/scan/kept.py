@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
-from pathlib import Path
 from re import _compiler, _parser  # type: ignore[attr-defined]
 from typing import Any, Protocol
 
@@ -98,9 +97,11 @@ def _kept() -> tuple[Mapping[str, object], Mapping[Key, bytes]]:
 
 def _key() -> bytes:
     """A digest of this package's files and of Python's version."""
+    from importlib import resources
+
     digest = blake2b(f"{sys.version} {_compiler._sre.MAGIC}".encode(), digest_size=20)  # noqa: SLF001
-    package = Path(__file__).parent
-    for folder in (package, package / "data"):
+    package = resources.files(__package__ or "")
+    for folder in (package, package.joinpath("data")):
         for file in sorted(folder.iterdir(), key=lambda file: file.name):
             if file.name.endswith((".py", ".toml")):
                 digest.update(file.read_bytes())

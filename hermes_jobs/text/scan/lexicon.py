@@ -8,7 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any, NamedTuple, cast
 
 from hermes_jobs.text.scan import kept
@@ -68,7 +68,7 @@ def vocabulary() -> frozenset[str]:
 
 def read_lexicon() -> Lexicon:
     """The table, read from its file."""
-    table = tomllib.loads(Path(__file__).with_name("data").joinpath("acts.toml").read_text("utf-8"))
+    table = tomllib.loads(resources.files(f"{__package__}.data").joinpath("acts.toml").read_text("utf-8"))
     lines = [(name, line) for name, lines in table["acts"].items() for line in lines]
     named = {each for _, line in lines for each in line.replace("|", " ").replace("!", " ").split()}
     names = sorted({*named, *table["english"], *table["others"], "lookalike", "known_lookalike"})

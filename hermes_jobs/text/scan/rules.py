@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -185,7 +185,7 @@ def read_rules(name: str) -> tuple[ScanRule, ...]:
 
 def _read(name: str) -> dict[str, object]:
     """The only place where the scan reads a file."""
-    return tomllib.loads(Path(__file__).with_name("data").joinpath(f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(resources.files(f"{__package__}.data").joinpath(f"{name}.toml").read_text("utf-8"))
 
 
 def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mapping[str, str]) -> ScanRule:
