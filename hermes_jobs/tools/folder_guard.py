@@ -109,6 +109,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     its worker may be killed meanwhile. Paths are bytes, since names may have any.
 
     With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
+    `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
     """
 
     roots: tuple[bytes, ...]
@@ -116,6 +117,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     known: bytes
     before: tuple[tuple[bytes, File], ...]
     only_new: bool = False
+    whole: bool = True
+    at: int = 0
 
     @classmethod
     def of(cls, roots: Sequence[str], found: Found, home: str, *, only_new: bool = False) -> Guard:
@@ -126,6 +129,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             known=os.fsencode("\0".join(found.folders)),
             before=tuple((os.fsencode(path), file) for path, file in found.files().items()),
             only_new=only_new,
+            whole=found.whole,
+            at=found.at,
         )
 
     def overlaps(self, roots: Sequence[str]) -> bool:
@@ -150,15 +155,17 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
 
     def _changes(self) -> list[tuple[str, File | None, File]]:
         """The paths of files that a command must not leave as they are, with what they were and are."""
-        known = os.fsdecode(self.known).split("\0")
+        known = set(os.fsdecode(self.known).split("\0"))
         found = guarded_files.find(map(os.fsdecode, self.roots), known)
         after = found.files()
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
         changes = []
-        trusted = {*known, *found.repositories}
+        trusted, folders = {*known, *found.repositories}, set(found.folders)
         for path in sorted(after):
             was, there = before.get(path), after[path]
             if was == there or (self.only_new and was is not None) or _is_harmless(path, was, there, trusted):
+                continue
+            if was is None and not self.whole and _was_out_of_sight(path, folders, known, self.at):
                 continue
             if not os.path.exists(os.path.join(os.fsdecode(self.home), ACCEPTED, _digest(path, there))):
                 changes.append((path, was, there))
@@ -202,6 +209,18 @@ def _write(path: str, content: bytes, mode: int) -> None:
 
 def _digest(path: str, file: File) -> str:
     return hashlib.sha256(b"\0".join((os.fsencode(path), msgspec.json.encode(file)))).hexdigest()
+
+
+def _was_out_of_sight(path: str, folders: set[str], known: set[str], moment: int) -> bool:
+    """Whether a file was there before, in a folder that was not searched then.
+
+    Of a large working folder only the nearest folders are searched, and which these are changes with every
+    folder that comes or goes. No command can set the time at which an inode changed.
+    """
+    above = os.path.dirname(path)
+    while above not in folders and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    return above not in known and not guarded_files.changed_since(path, moment)
 
 
 def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> bool:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
 import msgspec
 
@@ -62,11 +63,13 @@ _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
-    the names that matter in them."""
+    the names that matter in them. `whole`: no folder was left out. `at`: since when, in ns since 1970."""
 
     folders: Sequence[str]
     paths: Sequence[str]
     repositories: Mapping[str, frozenset[str]]
+    whole: bool = True
+    at: int = 0
 
     def files(self) -> Mapping[str, File]:
         """The guarded files by path."""
@@ -84,8 +87,13 @@ def find(roots: Iterable[str], known: Iterable[str] = ()) -> Found:
             remembered.clear()
     now = time.time_ns()
     names: dict[str, frozenset[str]] = {}
+    whole = True
     for root in roots:
-        names.update(_below(root, now))
+        searched = dict(islice(_below(root, now), MAX_FOLDERS + 1))
+        if len(searched) > MAX_FOLDERS:
+            whole = False
+            searched.popitem()
+        names.update(searched)
     names.update((folder, _look(folder, now).names) for folder in known if folder not in names)
     first = [(name, name.partition("/")[0]) for name in guarded_names()]
     paths: list[str] = []
@@ -102,18 +110,25 @@ def find(roots: Iterable[str], known: Iterable[str] = ()) -> Found:
                 paths.append(git)  # a file or a link that leads to a repository
             else:
                 repositories.update(_repositories(git, listing.names, now))
-    return Found(folders=tuple(names), paths=tuple(paths), repositories=repositories)
+    return Found(
+        folders=tuple(names), paths=tuple(paths), repositories=repositories, whole=whole, at=now - TICK_NS
+    )
+
+
+def changed_since(path: str, moment: int) -> bool:
+    """Whether the inode at a path may have changed since then, in ns since 1970."""
+    try:
+        return os.lstat(path).st_ctime_ns >= moment
+    except OSError:
+        return False
 
 
 def _below(root: str, now: int) -> Iterator[tuple[str, frozenset[str]]]:
-    """The folder and those below it, at most `MAX_FOLDERS`, with the names that matter in them."""
-    level, count = [root], 0
+    """The folder and those below it, nearest first, with the names that matter in them."""
+    level = [root]
     for _ in range(MAX_DEPTH + 1):
         deeper: list[str] = []
         for folder in level:
-            count += 1
-            if count > MAX_FOLDERS:
-                return
             listing = _look(folder, now)
             yield folder, listing.names
             deeper += listing.searched

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,9 @@ import pytest
 from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.events import TurnFailed
-from hermes_jobs.tools import sandbox
+from hermes_jobs.tools import guarded_files, sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
+from hermes_jobs.tools.folder_guard import Guard
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.process_endings import ProcessEndings
@@ -309,3 +311,52 @@ def test_a_pointer_to_another_repository_opens_nothing(project: Project, tmp_pat
         str(folder), SandboxReach(), {}, scratch="s"
     )
     assert f"writable {other}" not in plan.plan
+
+
+def guarded(work: Path, home: Path) -> Guard:
+    return Guard.of([str(work)], guarded_files.find([str(work)]), str(home))
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with one folder more than are searched: the last one has repositories, and more."""
+    monkeypatch.setattr(guarded_files, "MAX_FOLDERS", 4)
+    work = tmp_path / "work"
+    for name in ("a", "b", "c", "d"):
+        (work / name).mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", work / "d"], check=True)
+    (work / "d" / ".git" / "hooks").mkdir(exist_ok=True)
+    (work / "d" / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh")
+    (work / "d" / ".envrc").write_text("export A=1")
+    made = str(work / "d" / ".envrc")
+    wait_until(
+        lambda: not guarded_files.changed_since(made, time.time_ns() - 2 * guarded_files.TICK_NS), "age"
+    )
+    return work
+
+
+def test_what_only_comes_into_view_is_not_undone(large: Path, tmp_path: Path) -> None:
+    """Given a folder that is too large to be searched whole, when a folder goes, then its others stay."""
+    guard = guarded(large, tmp_path / "home")
+    assert not guard.whole
+    (large / "a").rmdir()
+    assert guard.restore() == ()
+    assert (large / "d" / ".envrc").read_text() == "export A=1"
+    assert (large / "d" / ".git" / "hooks" / "pre-push").exists()
+
+
+def test_what_comes_into_view_and_is_new_is_undone(large: Path, tmp_path: Path) -> None:
+    guard = guarded(large, tmp_path / "home")
+    (large / "a").rmdir()
+    hook = large / "d" / ".git" / "hooks" / "post-commit"
+    hook.write_text("#!/bin/sh")
+    assert guard.restore() == (str(hook),)
+    assert (large / "d" / ".envrc").exists()
+
+
+def test_what_is_new_in_a_folder_that_was_searched_is_undone_whatever_its_age(
+    large: Path, tmp_path: Path
+) -> None:
+    guard = guarded(large, tmp_path / "home")
+    (large / "d" / ".git").rename(large / "b" / ".git")
+    assert str(large / "b" / ".git" / "hooks" / "pre-push") in guard.restore()
