@@ -387,7 +387,7 @@ class Tools(Section, frozen=True, kw_only=True):
     turn_chars: Annotated[Count, about("Limit of all results of one assistant message.")] = 200_000
     preview_chars: Annotated[CountFromZero, about("Characters in the preview of a stored result.")] = 1_500
     serialize_terminal: Annotated[
-        bool, about("Run the terminal calls of one message in order, and file tools after them.")
+        bool, about("Run the commands of one message that may change files in order.")
     ] = True
 
 

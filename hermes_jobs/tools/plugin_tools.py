@@ -51,6 +51,7 @@ def _provided(spec: ToolSpec, run: Run, toolset: str) -> Tool:
         parameters=spec.parameters,
         toolset=toolset,
         effect=effect,
+        touches="anything",
         validate=validate,
         call=call,
     )

@@ -46,6 +46,7 @@ class ProcessTool:
             effect="idempotent",
             name="process",
             writes=shared_resource("process"),
+            touches="anything",
             guard=self._guard,
             rules=ProcessRules(),
         )

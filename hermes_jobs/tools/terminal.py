@@ -76,6 +76,10 @@ class CommandRules(CallRules):
         """See `CallRules.only_reads`."""
         return self._policy.line(arguments["command"], context).only_reads()
 
+    def leaves_all_as_it_is(self, arguments: Arguments, context: ToolContext) -> bool:
+        """See `CallRules.leaves_all_as_it_is`. What starts in the background is still there afterwards."""
+        return not arguments["background"] and self.only_reads(arguments, context)
+
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_named`. An unparsable command matches every pattern."""
         if _is_exactly(calls, arguments):
@@ -142,6 +146,7 @@ class Terminal:
             toolset="terminal",
             effect="write",
             name="terminal",
+            touches="anything",
             guard=lambda arguments, context: guard(arguments["command"], context),
             rules=CommandRules(self._options.policy),
         )(self.run)
@@ -176,9 +181,9 @@ class Terminal:
         `&` or nohup. It returns an id at once, has no time limit, and ends with this conversation unless it
         has a name. Kill what you no longer need.
 
-        Commands of one message run in order, unless configured otherwise. A sandbox hides keys, credentials
-        and the home of hermes-jobs: files may look missing or empty. Do not try to get around it: tell the
-        user.
+        Commands of one message that only read run side by side, others in order. A sandbox hides keys,
+        credentials and the home of hermes-jobs: files may look missing or empty. Do not try to get around it:
+        tell the user.
         """
         check_workdir(context.workdir)
         if background:

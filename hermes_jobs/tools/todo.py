@@ -31,7 +31,7 @@ Items: TypeAlias = Annotated[tuple[Item, ...], Meta(max_length=MAX_ITEMS)]
 def todo_tools() -> tuple[Tool, ...]:
     """The tool; it changes only the session."""
     return (
-        tool(toolset="todo", effect="idempotent", writes=shared_resource("/the todos of this session"))(todo),
+        tool(toolset="todo", effect="idempotent", writes=shared_resource("the todos of this session"))(todo),
     )
 
 

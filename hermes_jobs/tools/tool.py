@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -24,6 +24,10 @@ Arguments: TypeAlias = Mapping[str, Any]
 Function: TypeAlias = Callable[..., str | ToolOutcome]
 Paths: TypeAlias = Callable[[Arguments], Sequence[str]]
 Guard: TypeAlias = Callable[[Arguments, ToolContext], Verdict]
+Touches: TypeAlias = Literal["named", "anything"]
+
+RESOURCE = "resource:"
+"""Before the name of something that is no file, among the paths of a call."""
 
 ALLOW = Verdict("allow")
 
@@ -42,7 +46,7 @@ class InvalidArguments(Exception):
 
 def shared_resource(name: str) -> Paths:
     """The `writes` of a tool that changes something other than a file: calls of a reply keep their order."""
-    return lambda _arguments: (name,)
+    return lambda _arguments: (f"{RESOURCE}{name}",)
 
 
 def evidence_of(context: ToolContext) -> Evidence:
@@ -75,6 +79,10 @@ class CallRules:
     def only_reads(self, arguments: Arguments, context: ToolContext) -> bool | None:
         """Whether the call changes nothing; None: by the tool's effect."""
         return None
+
+    def leaves_all_as_it_is(self, arguments: Arguments, context: ToolContext) -> bool | None:
+        """Whether the call reads only, and for no longer than it runs; None: by the tool's effect."""
+        return self.only_reads(arguments, context)
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
         """Whether an ask or deny rule matches the call."""
@@ -109,8 +117,9 @@ class Tool:
 
     `validate` raises `InvalidArguments`. `call` may raise `ToolFailed` or `Rejected`, whose messages the
     model reads, or any other exception. `reads` and `writes` are the paths of a call, as the model wrote
-    them: calls with common paths keep their order. `offered(session)`: whether the session has it. It may
-    change only where its prompt does: providers cache both together."""
+    them: calls with common paths keep their order. `touches` is `anything` where a call may also use files
+    that it does not name. `offered(session)`: whether the session has it. It may change only where its prompt
+    does: providers cache both together."""
 
     name: str
     description: str
@@ -122,6 +131,7 @@ class Tool:
     available: Callable[[], bool] = _always
     reads: Paths = _no_paths
     writes: Paths = _no_paths
+    touches: Touches = "named"
     guard: Guard = _harmless
     rules: CallRules = ANY_CALL
     offered: Callable[[Session], bool] = _to_all
@@ -153,6 +163,7 @@ def tool(  # noqa: PLR0913 - what a tool is
     available: Callable[[], bool] = _always,
     reads: Paths = _no_paths,
     writes: Paths = _no_paths,
+    touches: Touches = "named",
     guard: Guard = _harmless,
     rules: CallRules = ANY_CALL,
     offered: Callable[[Session], bool] = _to_all,
@@ -183,6 +194,7 @@ def tool(  # noqa: PLR0913 - what a tool is
             available=available,
             reads=reads,
             writes=writes,
+            touches=touches,
             guard=guard,
             rules=rules,
             offered=offered,

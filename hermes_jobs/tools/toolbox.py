@@ -18,11 +18,13 @@ from hermes_jobs.kernel.events import FileWritten, PlannedCall, SessionEvent, Se
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
+from hermes_jobs.kernel.turns.call_order import EVERYTHING, CallEffects, waits_for
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.tools.permissions import judge, permit
 from hermes_jobs.tools.tool import (
     ALLOW,
+    RESOURCE,
     Arguments,
     InvalidArguments,
     Tool,
@@ -49,9 +51,6 @@ EXCLUSIVE_TOOLSETS = frozenset({"small", "review", "memory-review", "skills-revi
 
 REVIEWS_ONLY = ("curate",)
 """Toolsets that only sessions of their own have."""
-
-FILE_TOOLSETS = frozenset({"terminal", "files", "deliver"})
-"""Toolsets that work on the same files: the call of a command does not name its files."""
 
 WITHHELD_ERROR = (
     "Say in your answer what should be remembered or scheduled: the agent that you work for can do that."
@@ -187,13 +186,14 @@ class Toolbox:
         """How to run the calls of one reply.
 
         A call runs after each earlier one that writes a path it uses, or uses a path it writes. With
-        `serialize_terminal` a command may use every file: it keeps its order among commands and file tools.
+        `serialize_terminal` a call that does not name its files may use every file: it changes them unless
+        it is known to read.
         """
-        touched = [self._touched(call, context_workdir) for call in calls]
+        order = waits_for([self._effects(call, context_workdir) for call in calls])
         planned = []
         for index, call in enumerate(calls):
             tool = self._tools.get(call.name)
-            after = (f"{call_prefix}-{i}" for i in range(index) if touched[i].meets(touched[index]))
+            after = (f"{call_prefix}-{at}" for at in order[index])
             effect = tool.effect if tool else "write" if MCP_MARK in call.name else "read"
             planned.append(PlannedCall(call=f"{call_prefix}-{index}", effect=effect, after=tuple(after)))
         return tuple(planned)
@@ -279,59 +279,47 @@ class Toolbox:
         always = () if EXCLUSIVE_TOOLSETS.intersection(names) else ALWAYS
         return self.expand((*names, *always)) - self._disabled
 
-    def _touched(self, call: ToolCall, workdir: str) -> _Touched:
+    def _effects(self, call: ToolCall, workdir: str) -> CallEffects:
+        """What the call reads and writes. An invalid call runs nothing, so no call waits for it."""
         tool = self._tools.get(call.name)
         if tool is None:
-            return _Touched()
-        on_files = tool.toolset if self._serialize_terminal and tool.toolset in FILE_TOOLSETS else None
+            unknown = MCP_MARK in call.name and self._serialize_terminal
+            return CallEffects(writes=frozenset({EVERYTHING})) if unknown else CallEffects()
         try:
             arguments = tool.decode(call.arguments)
-            reads, writes = tool.reads(arguments), tool.writes(arguments)
-            return _Touched(_resolved(reads, workdir), _resolved(writes, workdir), on_files)
-        except Exception:  # noqa: BLE001 - an invalid call runs nothing, so no call waits for it
-            return _Touched()
+            reads = _resolved(tool.reads(arguments), workdir)
+            writes = _resolved(tool.writes(arguments), workdir)
+        except Exception:  # noqa: BLE001 - it was written by a model
+            return CallEffects()
+        if tool.touches == "named" or not self._serialize_terminal:
+            return CallEffects(reads, writes)
+        if _only_reads(tool, arguments, workdir):
+            return CallEffects(reads | {EVERYTHING}, writes)
+        return CallEffects(reads, writes | {EVERYTHING})
+
+
+def _only_reads(tool: Tool, arguments: Arguments, workdir: str) -> bool:
+    """Whether a call changes no file, by the rules for approvals."""
+    context = ToolContext(session="", turn="", call="", workdir=workdir, attended=True)
+    try:
+        reads = tool.rules.leaves_all_as_it_is(arguments, context)
+    except Exception:  # noqa: BLE001 - what cannot be judged keeps its order
+        return False
+    return tool.effect == "read" if reads is None else reads
 
 
 def _toolsets_of(tools: Mapping[str, Tool]) -> tuple[str, ...]:
     return tuple(sorted({tool.toolset for tool in tools.values()}))
 
 
-class _Touched:
-    """The real paths that a call reads and writes; `on_files`: its toolset, if commands keep their order."""
-
-    def __init__(
-        self,
-        reads: frozenset[str] = frozenset(),
-        writes: frozenset[str] = frozenset(),
-        on_files: str | None = None,
-    ):
-        self.all = reads | writes
-        self.writes = writes
-        self.on_files = on_files
-
-    def meets(self, other: _Touched) -> bool:
-        """Whether the two must keep their order."""
-        return (
-            self._may_share_files(other)
-            or _overlap(self.writes, other.all)
-            or _overlap(self.all, other.writes)
-        )
-
-    def _may_share_files(self, other: _Touched) -> bool:
-        both = (self.on_files, other.on_files)
-        return None not in both and "terminal" in both
-
-
-def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
-    return any(_contains(a, b) or _contains(b, a) for a in some for b in others)
-
-
-def _contains(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _resolved(paths: Sequence[str], workdir: str) -> frozenset[str]:
-    return frozenset(os.path.realpath(os.path.join(workdir, os.path.expanduser(path))) for path in paths)
+def _resolved(names: Iterable[str], workdir: str) -> frozenset[str]:
+    """Paths as real ones; names of other resources as they are."""
+    return frozenset(
+        name
+        if name.startswith(RESOURCE)
+        else os.path.realpath(os.path.join(workdir, os.path.expanduser(name)))
+        for name in names
+    )
 
 
 def _is_available(tool: Tool) -> bool:

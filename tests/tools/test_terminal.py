@@ -130,6 +130,6 @@ def test_a_terminal_call_is_a_write_and_the_default_time_is_configured(tools):
 def test_its_description_has_the_hidden_paths_and_the_order_of_commands(tools):
     (spec,) = (each for each in tools.specs(None) if each.name == "terminal")
     told = " ".join(spec.description.split())
-    assert "Commands of one message run in order" in told
+    assert "Commands of one message that only read run side by side, others in order" in told
     assert "A sandbox hides keys, credentials and the home of hermes-jobs" in told
     assert "/" not in told, "the text is the same on every machine: prompt caches hold it"

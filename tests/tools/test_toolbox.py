@@ -34,7 +34,7 @@ def write_file(path: str) -> str:
     return f"wrote {path}"
 
 
-@tool(toolset="terminal", effect="write")
+@tool(toolset="terminal", effect="write", touches="anything")
 def terminal(command: str) -> ToolOutcome:
     return ToolOutcome(content=f"ran {command}", ok=False)
 

@@ -115,6 +115,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
         validate=lambda arguments: validated(tool.parameters, with_new_names(tool, arguments)),
         call=run,
         writes=shared_resource(f"mcp:{server}") if effect == "write" else lambda _arguments: (),
+        touches="anything",
         guard=guard,
         rules=McpRules(server),
     )

@@ -51,7 +51,7 @@ class MemoryTools:
     @property
     def tools(self) -> tuple[Tool, ...]:
         writing = tool(
-            toolset="memory", effect="idempotent", writes=shared_resource("/the memory of this home")
+            toolset="memory", effect="idempotent", writes=shared_resource("the memory of this home")
         )
         return (writing(self.memory),)
 

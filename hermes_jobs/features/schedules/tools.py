@@ -62,7 +62,7 @@ class ScheduleTool:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        writes = shared_resource("/the schedules of this home")
+        writes = shared_resource("the schedules of this home")
         return (tool(toolset="schedule", effect="idempotent", writes=writes)(self.schedule),)
 
     def schedule(

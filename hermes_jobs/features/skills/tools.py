@@ -13,14 +13,14 @@ from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.reviews import CURATED
-from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
+from hermes_jobs.tools.tool import RESOURCE, Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 Action = Literal["create", "edit", "patch", "delete", "write_file", "remove_file"]
 
-_PLACE = "/the skills"  # calls of one reply for the same skill keep their order, as with paths
+_PLACE = "the skills"  # calls of one reply for the same skill keep their order, as with paths
 
 
 class Skills(Protocol):
@@ -56,7 +56,7 @@ def skill_tools(skills: Skills) -> tuple[Tool, ...]:
 
 
 def _the_skill(arguments: Arguments) -> Sequence[str]:
-    return (f"{_PLACE}/{arguments['name'].replace('/', '_')}",)
+    return (f"{RESOURCE}{_PLACE}/{arguments['name'].replace('/', '_')}",)
 
 
 class _SkillTools:
@@ -187,7 +187,7 @@ class ProposalRecorder(Protocol):
 def curator_tools(curator: ProposalRecorder) -> tuple[Tool, ...]:
     """The tools of this curator."""
     tools = _CuratorTools(curator)
-    writes = shared_resource("/the proposals of this review")
+    writes = shared_resource("the proposals of this review")
     proposing = tool(toolset="curation", effect="idempotent", writes=writes)
     return (
         tool(toolset="curation", effect="read")(tools.skill_read),
