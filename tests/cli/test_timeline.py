@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from hermes_jobs.interfaces.cli.turns.timeline_format import lines
@@ -53,6 +54,28 @@ def test_tools_side_by_side_stand_below_each_other_on_one_axis() -> None:
         "m               ███████████                      3.0 s",
         "  terminal                █████████████████████  6.0 s",
         "  read_file               ░░░░░░░████████        2.0 s error",
+    ]
+
+
+def test_a_call_in_order_shows_its_wait_and_the_call_before_it() -> None:
+    first, second = TWO_CALLS.plan
+    in_order = replace(TWO_CALLS, plan=(first, replace(second, after=(first.call,))))
+    events = [
+        (0, SUBMITTED),
+        (0, PREFETCHED),
+        (0, STARTED),
+        (2, in_order),
+        (2, tool("t-1-0", "terminal")),
+        (6, e.ToolFinished(turn="t", call="t-1-0", ok=True, content="")),
+        (6, tool("t-1-1", "read_file")),
+        (8, e.ToolFinished(turn="t", call="t-1-1", ok=True, content="")),
+        (8, e.TurnFailed(turn="t", kind="budget", message="spent")),
+    ]
+    drawn = [printable(line) for line in lines(timeline("t", recorded(events)), 60)]
+    assert drawn[1:] == [
+        "m               ███████                       2.0 s",
+        "  1. terminal          ██████████████         4.0 s",
+        "  2. read_file         ··············███████  2.0 s, after 1",
     ]
 
 

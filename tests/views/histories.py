@@ -248,7 +248,12 @@ class History:
                 for call in ids
             ),
             plan=tuple(
-                e.PlannedCall(call=call, effect=self.random.choice(get_args(e.Effect))) for call in ids
+                e.PlannedCall(
+                    call=call,
+                    effect=self.random.choice(get_args(e.Effect)),
+                    after=tuple(earlier for earlier in ids[:place] if self.random.random() < 0.2),
+                )
+                for place, call in enumerate(ids)
             ),
             usage=Usage(input_tokens=10, output_tokens=5),
             cost_usd=self.random.choice([0.5, 0.5, 0.5, None]),

@@ -70,7 +70,7 @@ def holds(found: Timeline) -> None:
     lanes = {span.lane for span in found.spans}
     assert lanes | {0} == set(range(max(lanes, default=0) + 1)), "no lane is left empty"
     for lane in lanes:
-        tracks = [span for span in found.spans if span.lane == lane]
+        tracks = [span for span in found.spans if span.lane == lane and span.kind != "ordered"]
         assert all(one.end <= next_.start for one, next_ in pairwise(tracks)), (lane, tracks)
 
 
@@ -106,6 +106,40 @@ def tool(call: str, name: str) -> e.ToolStarted:
     return e.ToolStarted(
         turn="t", step="t-1", call=call, name=name, arguments="{}", attempt=1, effect="write"
     )
+
+
+def test_a_call_that_runs_after_others_says_which() -> None:
+    """Given a call that changes files between two that read, where the last one waits for all of them."""
+    ids = ("t-1-0", "t-1-1", "t-1-2")
+    plan = tuple(e.PlannedCall(call=call, effect="write", after=ids[:at]) for at, call in enumerate(ids))
+    calls = tuple(ToolCall(call, "terminal", "{}") for call in ids)
+    ended = [e.ToolFinished(turn="t", call=call, ok=True, content="") for call in ids]
+    found = timeline(
+        "t",
+        recorded(
+            [
+                (0, SUBMITTED),
+                (0, PREFETCHED),
+                (0, STARTED),
+                (1, replace(TWO_CALLS, tool_calls=calls, plan=plan)),
+                (1, tool(ids[0], "terminal")),
+                (3, ended[0]),
+                (4, tool(ids[1], "terminal")),
+                (5, ended[1]),
+            ]
+        ),
+        EPOCH + 9,
+    )
+    kept = [span for span in found.spans if span.lane]
+    assert [(span.kind, span.start, span.end, span.number, span.after) for span in kept] == [
+        ("ordered", 1, 3, 2, (1,)),
+        ("tool_call", 1, 3, 1, ()),
+        ("ordered", 1, 5, 3, (2,)),
+        ("waiting", 3, 4, 2, (1,)),
+        ("tool_call", 4, 5, 2, (1,)),
+        ("waiting", 5, 9, 3, (2,)),
+    ]
+    assert [track.name for track in tracks(kept)] == ["terminal", "terminal", "waits for a worker"]
 
 
 def test_tools_side_by_side_have_lanes_of_their_own() -> None:

@@ -116,6 +116,7 @@ def turn_page(  # noqa: PLR0913, PLR0917 - all that a page shows
         timeline=timeline,
         rows=rows,
         asks=any(span.kind == "question" for span in timeline.spans),
+        ordered=any(span.after for span in timeline.spans),
         ticks=[index / TICKS for index in range(TICKS + 1)],
         said=_text("Asked", turn.text, redact),
         answer=prose(redact(turn.answer)) if turn.answer is not None else None,

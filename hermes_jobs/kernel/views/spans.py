@@ -18,6 +18,7 @@ from hermes_jobs.kernel.views.queue_times import DueTracker, QueueWait
 SpanKind = Literal[
     "queued",
     "waiting",
+    "ordered",
     "model_call",
     "backoff",
     "reference",
@@ -31,7 +32,7 @@ SpanKind = Literal[
 TURN_LANE = 0
 """The queue of a turn's sequential steps; calls of members and tools have those from 1 on."""
 
-BESIDE = frozenset({"reference", "tool_call", "approval", "question"})
+BESIDE = frozenset({"ordered", "reference", "tool_call", "approval", "question"})
 """Kinds that run in parallel."""
 
 _ABANDON_REASONS: dict[e.AbandonReason, str] = {
@@ -45,10 +46,13 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
 
     `start` and `end` are in seconds: since the turn was submitted, if they are in a `Timeline`. `kind`:
     `queued` behind another turn, `waiting` until a step starts (that of the prefetch: until it is done,
-    because its start is not recorded), `backoff` until what has failed is tried again (at `retry_at`, in
-    seconds since the epoch, while that lies ahead), `paused` between the turn's end and its resumption; the
+    because its start is not recorded), `ordered` until those calls of its message have ended that it must
+    not run beside, `backoff` until what has failed is tried again (at `retry_at`, in seconds since the epoch,
+    while that lies ahead), `paused` between the turn's end and its resumption; the
     others are work. `label`: the tool, the model, or the activity; `arguments` are those of the tool.
-    `position`: the event that ended it, or began it where it continues.
+    `number`: the call's place in its message, if one of its calls had to wait for others; `after`: the places
+    of those that it waited for itself, without those that these waited for. `position`: the event that ended
+    it, or began it where it continues.
     """
 
     kind: SpanKind
@@ -64,6 +68,8 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     arguments: str = ""
     retry_at: float | None = None
+    number: int = 0
+    after: tuple[int, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -82,6 +88,8 @@ class Spans:
         self._spans: list[TimeSpan] = []
         self._open: dict[str, TimeSpan] = {}
         self._requested: dict[str, tuple[str, str]] = {}
+        self._places: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._ordered: dict[str, TimeSpan] = {}
         self._questions: dict[str, set[str]] = {}
         self._tasks: set[str] = set()
         self._dues = DueTracker()
@@ -103,6 +111,7 @@ class Spans:
         if not is_own or (self._ended and not isinstance(event, e.TurnResumed)):
             return
         self.last = at
+        self._end_ordered(recorded.position)
         self._begun |= isinstance(event, e.ContextPrefetched | e.ModelCallStarted)
         if wait is not None and not (isinstance(event, e.TurnPostponed) and "backoff" in self._open):
             self._end_backoff(recorded.position)
@@ -118,6 +127,7 @@ class Spans:
         if not self._ended:
             self.last = max(self.last, now or 0.0)
             is_postponed = self._stop_backing_off()
+            self._spans += [replace(span, end=self.last) for span in self._ordered.values()]
             pending = () if is_postponed else self._pending()
             for key, span in list(self._open.items()):
                 self._end(key, span.position, outcome=span.outcome)
@@ -157,6 +167,7 @@ class Spans:
                 for key in list(self._open):
                     self._end(key, recorded.position)
                 self._ended = True
+                self._end_ordered(recorded.position)
                 if isinstance(event, e.TurnFailed | e.TurnCancelled):
                     how = f"failed: {event.kind}" if isinstance(event, e.TurnFailed) else "cancelled"
                     self._begin("paused", "paused", how, recorded)
@@ -175,6 +186,7 @@ class Spans:
                 for call, tool_call in zip(ids, event.tool_calls, strict=True):
                     self._requested[call] = (tool_call.name, tool_call.arguments)
                 self._end(event.step, recorded.position, label=event.model, message=event.finish_reason)
+                self._order(event, recorded)
             case e.ModelCallFailed():
                 outcome: Outcome = "interrupted" if event.kind == "cancelled" else "failed"
                 message = f"{event.kind}: {event.message}"
@@ -185,6 +197,28 @@ class Spans:
                 self._end(event.step, recorded.position, outcome="abandoned", message=reason)
             case _:
                 pass
+
+    def _order(self, event: e.ModelReplied, recorded: RecordedEvent) -> None:
+        """The places of the reply's calls, and the waits of those that come after others."""
+        before = {plan.call: plan.after for plan in event.plan}
+        if not any(before.values()) or event.finish_reason == "length":
+            return
+        places = {call: place for place, call in enumerate(before, 1)}
+        for call, calls in before.items():
+            direct = (one for one in calls if not any(one in before[other] for other in calls))
+            self._places[call] = (places[call], tuple(places[one] for one in direct))
+            if calls:
+                name, arguments = self._requested[call]
+                self._begin(call, "ordered", name, recorded, arguments=arguments)
+                self._ordered[call] = self._open.pop(call)
+
+    def _end_ordered(self, position: int) -> None:
+        """End the waits of calls that may start, or never will."""
+        for call, span in list(self._ordered.items()):
+            due = self._dues.due.get(call)
+            if self._ended or due is None or not due.after:
+                del self._ordered[call]
+                self._spans.append(replace(span, end=self.last, position=position))
 
     def _apply_reference(self, event: e.Event, recorded: RecordedEvent) -> None:
         match event:
@@ -267,6 +301,7 @@ class Spans:
 
     def _begin(self, key: str, kind: SpanKind, label: str, recorded: RecordedEvent, **fields: Any) -> None:
         at_work = kind in {"model_call", "reference", "tool_call", "compression"}
+        number, after = self._places.get(key, (0, ()))
         self._open[key] = TimeSpan(
             **{
                 "kind": kind,
@@ -278,6 +313,8 @@ class Spans:
                 "lane": TURN_LANE + (kind in BESIDE),
                 "worker": recorded.meta.worker if at_work else None,
                 "outcome": "running" if at_work else "ok",
+                "number": number,
+                "after": after,
                 **fields,
             }
         )
@@ -348,6 +385,7 @@ class Spans:
 
     def _wait(self, step: str, since: float, until: float, position: int, *, is_call: bool) -> None:
         if until > since:
+            number, after = self._places.get(step, (0, ()))
             span = TimeSpan(
                 kind="waiting",
                 step=step,
@@ -356,5 +394,7 @@ class Spans:
                 end=until,
                 position=position,
                 lane=TURN_LANE + is_call,
+                number=number,
+                after=after,
             )
             self._spans.append(span)

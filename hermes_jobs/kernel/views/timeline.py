@@ -55,11 +55,12 @@ def tracks(spans: Iterable[TimeSpan]) -> Sequence[Track]:
     open_: dict[str, tuple[TimeSpan, ...]] = {}
     for span in spans:
         gathered = (*open_.pop(span.step, ()), span)
-        if span.kind in {"waiting", "approval", "question"}:
+        if span.kind in {"ordered", "waiting", "approval", "question"}:
             open_[span.step] = gathered
         else:
             done.append(gathered)
-    return [Track(found) for found in sorted([*done, *open_.values()], key=lambda found: found[0].start)]
+    found = sorted([*done, *open_.values()], key=lambda found: (found[0].start, found[-1].number))
+    return [Track(each) for each in found]
 
 
 def timeline(turn: str, events: Iterable[RecordedEvent], now: float | None = None) -> Timeline:
@@ -94,7 +95,7 @@ def _in_lanes(spans: Sequence[TimeSpan]) -> tuple[TimeSpan, ...]:
     """Each tool call with its wait, in the first queue that is free at that time."""
     extents: dict[str, tuple[float, float]] = {}
     for span in spans:
-        if span.lane != TURN_LANE:
+        if span.lane != TURN_LANE and span.kind != "ordered":
             start, end = extents.get(span.step, (span.start, span.end))
             extents[span.step] = (min(start, span.start), max(end, span.end))
     free: list[float] = []
@@ -103,4 +104,7 @@ def _in_lanes(spans: Sequence[TimeSpan]) -> tuple[TimeSpan, ...]:
         lane = next((at for at, until in enumerate(free) if until <= start), len(free))
         free[lane : lane + 1] = [end]
         lanes[step] = lane + 1
-    return tuple(span if span.lane == TURN_LANE else replace(span, lane=lanes[span.step]) for span in spans)
+    return tuple(
+        span if span.lane == TURN_LANE else replace(span, lane=lanes.get(span.step, span.lane))
+        for span in spans
+    )

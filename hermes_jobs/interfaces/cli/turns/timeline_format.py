@@ -25,6 +25,7 @@ BAR_CHARACTERS: dict[SpanKind, str] = {
     "paused": "─",
     "queued": "░",
     "waiting": "░",
+    "ordered": "·",
 }
 COLOUR: dict[SpanKind, str] = {
     "model_call": "blue",
@@ -32,7 +33,7 @@ COLOUR: dict[SpanKind, str] = {
     "tool_call": "green",
     "compression": "yellow",
 }
-PLAIN = str.maketrans("█▒░─…", "#=.-~")  # if the output's encoding lacks block characters
+PLAIN = str.maketrans("█▒░─…·", "#=.-~.")  # if the output's encoding lacks block characters
 
 
 def print_timeline(timeline: Timeline, limit: int | None) -> None:
@@ -88,12 +89,15 @@ def _label(track: Track) -> str:
     span = track.last
     name = one_line(track.name) if span.lane == TURN_LANE else call_summary(track.name, span.arguments)
     indent = "" if span.lane == TURN_LANE else GAP
+    name = f"{span.number}. {name}" if span.number else name
     return f"{indent}{name}" if span.attempt == 1 else f"{indent}{name}, try {span.attempt}"
 
 
 def _label_of(track: Track) -> str:
     span = track.last
-    took = duration(span.seconds)
+    took = "" if span.kind == "ordered" else duration(span.seconds)
+    if span.after:
+        took = f"{took}, after {' and '.join(map(str, span.after))}".removeprefix(", ")
     if span.retry_at is not None:
         return f"{took}, again {format_time(span.retry_at, seconds=True)}"
     if span.outcome in {"ok", "approved", "answered"} or (
