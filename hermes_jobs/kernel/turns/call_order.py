@@ -11,7 +11,6 @@ A call of which it is not known what it touches writes `EVERYTHING`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import msgspec
@@ -49,4 +48,4 @@ def _overlap(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _contains(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
