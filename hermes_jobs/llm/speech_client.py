@@ -10,12 +10,13 @@ from hermes_jobs.kernel.turns.attachments import sound_type
 from hermes_jobs.llm.embeddings_client import SmallEndpoint
 
 SECONDS = 90.0
-LONGEST = 4_096
-"""Characters of a text (https://platform.openai.com/docs/api-reference/audio/createSpeech)."""
 
 
 class SpeechEndpoint(SmallEndpoint):
     """One model at one endpoint."""
+
+    longest = 4_096
+    """Characters of a text (https://platform.openai.com/docs/api-reference/audio/createSpeech)."""
 
     def speak(self, text: str, voice: str, cancel: Cancel) -> bytes:
         """The text as MP3, which is every endpoint's default and what Telegram plays.

@@ -47,7 +47,7 @@ class Speaking:
     ) -> Sequence[e.FilesDelivered | e.ResponseBooked]:
         """See `Speak`. Raises `StepInterrupted`."""
         speaker = self._speaker() if self._is_wanted(turn, answer) else None
-        if speaker is None:
+        if speaker is None or len(answer) > speaker.longest:
             return ()
         try:
             spoken = speaker.speak(answer, self._voice, cancel)
@@ -69,9 +69,7 @@ class Speaking:
         return (booked, e.FilesDelivered(turn=turn.id, call="", attachments=(sound,)))
 
     def _is_wanted(self, turn: Turn, answer: str) -> bool:
-        from hermes_jobs.llm.speech_client import LONGEST
-
         can_go = any(target.partition(":")[0] in TAKE_FILES for target in turn.deliver)
         is_said = self._which == "all" or any(each.is_sound for each in turn.attachments)
         is_speech = bool(answer.strip()) and answer.strip() != SILENT and not turn.answer_schema
-        return can_go and is_said and is_speech and len(answer) <= LONGEST
+        return can_go and is_said and is_speech
