@@ -23,7 +23,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     `workdir` and `system` are those of a new session; `model`, `toolsets` and `mode` of a new session, in an
     existing one of this turn only. `schema`: the JSON Schema of the answer. `deliver`: the targets that get
-    the answer besides.
+    the answer besides. `client_data`: see `TurnSubmitted`.
     """
 
     text: str
@@ -46,6 +46,7 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     deliver: tuple[str, ...] = ()
     account: str = ""
     account_usd: float | None = None
+    client_data: str = ""
 
 
 def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
@@ -73,6 +74,7 @@ def submission(application: Application, request: TurnRequest, settings: TurnSet
         deliver=request.deliver,
         account=request.account,
         account_usd=request.account_usd,
+        client_data=request.client_data,
     )
 
 

@@ -147,10 +147,12 @@ class Turns:
         attachments: Sequence[Attachment] = (),
         account: str = "",
         account_usd: float | None = None,
+        client_data: str = "",
         runs_here: bool = False,
     ) -> Submitted:
         """Submit a text as `Home.send` does, without waiting. `attachments`: what the home has taken in.
-        `account`: what is charged for it besides, up to `account_usd` in all.
+        `account`: what is charged for it besides, up to `account_usd` in all. `client_data`: JSON that
+        the program reads again with the answer.
         `runs_here`: this process waits, and runs the turn where no worker can. Raises `Rejected`,
         `Misconfigured`, `LogUnavailable`."""
         application = self._application
@@ -180,6 +182,7 @@ class Turns:
             attachments=tuple(attachments),
             account=account,
             account_usd=account_usd,
+            client_data=client_data,
             deliver=tuple(dict.fromkeys(parse_target(target).text for target in deliver)),
         )
         settings = self._settings(answering, runs_here=runs_here)

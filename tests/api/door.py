@@ -22,10 +22,12 @@ LOOKED = ("Let me see.", "I looked.")
 NOTES = AskedCall("todo", {"items": [{"id": "1", "text": "Look"}]})
 CLEANS = AskedCall("terminal", {"command": "rm -r build"})
 ASKS = AskedCall("ask_user", {"question": "Which one?", "choices": ["red", "blue"]})
+SENDS = AskedCall("delegate", {"tasks": [{"goal": "Clean up below"}]})
 TITLE = '{"title": "Tea"}'
 SCRIPT = Script(
     rules=(
         Rule("Look", (Answer(text=LOOKED[0], tool_calls=(NOTES,)), Answer(text=LOOKED[1]))),
+        Rule("Delegate", (Answer(tool_calls=(SENDS,)), Answer(text="They did it."))),
         Rule("Clean", (Answer(tool_calls=(CLEANS,)), Answer(text="Done with it."))),
         Rule("Choose", (Answer(tool_calls=(ASKS,)), Answer(text="Chosen."))),
         Rule("### Task:", (Answer(text=TITLE),)),

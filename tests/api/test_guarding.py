@@ -152,6 +152,12 @@ def test_a_key_spends_no_more_than_its_budget(priced: Door) -> None:
         assert "another key" in error_of(answers[-1])["message"]
     (poor,) = [each for each in door.home.run("keys", "list", "--json").json if each["key"] == "poor"]
     assert 0 < poor["spent_usd"] <= 0.02
+    assert door.home.run("keys", "edit", "poor", "--budget", "5").code == 0
+    with door.http(key) as http:
+        assert http.post("/v1/chat/completions", json=CHAT).status_code == 200
     with door.http() as http:
         assert http.post("/v1/chat/completions", json=CHAT).status_code == 200
+    spent = {each["key"]: each["spent_usd"] for each in door.home.run("keys", "list", "--json").json}
+    assert spent["poor"] > poor["spent_usd"]
+    assert spent["prog"] > 0, "also without a budget, it is known what a key has spent"
     assert door.home.run("log", "events", "verify").code == 0

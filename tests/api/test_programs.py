@@ -106,6 +106,33 @@ def test_a_response_in_the_background_is_read_cancelled_and_continued(door: Door
         client.responses.retrieve("resp_nosuch")
 
 
+def test_a_response_says_later_what_it_was_asked_with_and_is_not_deleted(door: Door) -> None:
+    client = door.openai
+    first = client.responses.create(model="hermes-jobs", input="One", metadata={"ticket": "7"})
+    parts = [{"type": "input_text", "text": "Two"}, {"type": "input_image", "image_url": picture()}]
+    second = client.responses.create(
+        model="hermes-jobs", input=[user(parts)], previous_response_id=first.id, background=True
+    )
+    wait_until(lambda: client.responses.retrieve(second.id).status == "completed", "its end")
+    for said, previous, background, metadata in (
+        (first, None, False, {"ticket": "7"}),
+        (client.responses.retrieve(first.id), None, False, {"ticket": "7"}),
+        (second, first.id, True, {}),
+        (client.responses.retrieve(second.id), first.id, True, {}),
+        (client.responses.cancel(second.id), first.id, True, {}),
+        (events_of(door, second.id)[-1].response, first.id, True, {}),
+    ):
+        assert (said.previous_response_id, said.background, said.metadata) == (previous, background, metadata)
+    (item,) = client.responses.input_items.list(second.id)
+    assert (item.type, item.role, item.content[0].text) == ("message", "user", "Two")
+    assert [part.type for part in item.content] == ["input_text", "input_image"]
+    with pytest.raises(openai.ConflictError, match=f"sessions delete {first.hermes['session']}"):
+        client.responses.delete(first.id)
+    assert client.responses.retrieve(first.id).output_text == "Yes."
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(model="hermes-jobs", input="One", metadata={"long": "x" * 513})
+
+
 def events_of(door: Door, response: str, after: int | None = None) -> list[Any]:
     return list(
         door.openai.responses.retrieve(response, stream=True)
@@ -178,6 +205,63 @@ def test_a_client_asks_its_user_what_the_agent_asks(door: Door) -> None:
             if each["type"] == "ApprovalDenied"
         ]
         assert recorded["by"] == "api:prog"
+
+
+def test_a_client_is_asked_what_a_sub_agent_of_its_turn_asks(door: Door) -> None:
+    """Given a sub-agent whose command waits: in a stream of either kind, without one, and read again."""
+
+    def decide(call: Any, what: str) -> None:
+        assert (call["kind"], call["tool"]) == ("approval", "terminal")
+        assert "rm -r build" in call["arguments"]
+        with door.http() as http:
+            decided = http.post(f"/api/turns/{call['turn']}/{what}", json={"call": call["call"]})
+            assert decided.status_code == 200, decided.text
+
+    kinds, turn = [], ""
+    for event in door.openai.responses.create(model="hermes-jobs", input="Delegate", stream=True):
+        kinds.append(event.type)
+        if event.type == "response.created":
+            turn = event.response.hermes["turn"]
+        if event.type == "hermes.waiting":
+            (call,) = event.waiting
+            assert call["turn"] != turn
+            with door.http() as http:
+                assert http.get(f"/api/turns/{turn}/waiting").json() == [call]
+            assert door.openai.responses.retrieve(f"resp_{turn}").hermes["waiting"] == [call]
+            decide(call, "approve")
+        if event.type == "hermes.answered":
+            assert event.allowed
+    assert kinds.count("hermes.waiting") == kinds.count("hermes.answered") == 1
+    assert kinds[-1] == "response.completed"
+    whole = events_of(door, f"resp_{turn}")
+    assert [each.type for each in whole if each.type.startswith("hermes.")] == [
+        "hermes.waiting",
+        "hermes.answered",
+    ]
+    numbers = [each.sequence_number for each in whole]
+    assert numbers == sorted(set(numbers))
+    for at, number in enumerate(numbers):
+        rest = events_of(door, f"resp_{turn}", number)
+        assert [each.to_dict() for each in rest] == [each.to_dict() for each in whole[at + 1 :]]
+
+    answered = []
+    for chunk in ask(door, user("Delegate again"), stream=True):
+        part = getattr(chunk, "hermes", None) or {}
+        for call in part.get("waiting", ()):
+            decide(call, "deny")
+        answered += [part["ok"]] if "answered" in part else []
+    assert answered == [False]
+
+    asked = ask(door, user("Delegate once more"))
+    (call,) = asked.hermes["waiting"]
+    with door.http(door.add_key("stranger", "--scope", "chat", "--scope", "approve")) as http:
+        path = f"/api/turns/{call['turn']}/approve"
+        assert http.post(path, json={"call": call["call"]}).status_code == 404
+    decide(call, "approve")
+    wait_until(
+        lambda: door.openai.responses.retrieve(f"resp_{asked.hermes['turn']}").status == "completed",
+        "its end",
+    )
 
 
 def _json(line: str) -> Any:

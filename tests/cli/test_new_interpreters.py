@@ -79,6 +79,7 @@ DETERMINISTIC = """
     changed .
     trigger none
     keys add phone
+    keys edit phone --budget none
     keys list --json
     keys revoke phone
     triggers add ci --task Look

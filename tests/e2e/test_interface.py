@@ -343,6 +343,9 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("keys add phone --scope read --scope approve --json", shape=dict),
     Row("keys add Phone", 2, out=""),
     Row("keys add phone2 --budget lots", 2, out=""),
+    Row("keys edit nosuch --budget none --json", 2, out=""),
+    Row("keys edit nosuch --budget lots", 2, out=""),
+    Row("keys edit nosuch", 2, out=""),
     Row("keys list -n 1 --json", shape=list),
     Row("keys revoke nosuch --json", 2, out=""),
     # --- triggers

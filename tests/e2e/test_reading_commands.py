@@ -108,7 +108,7 @@ WRITES = """
     acp, approvals accept, approvals add, approvals remove
     backup, changed, chat, config edit, config set, config unset, down, export
     experiments cancel, experiments new, experiments run
-    import, inbox read, keys add, keys revoke
+    import, inbox read, keys add, keys edit, keys revoke
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
     memory add, memory embed, memory provider, memory remove, memory replace, memory undo
     models forget-limits, processes kill, processes read

@@ -13,5 +13,6 @@ EXAMPLES = (
         at=1_795_440_462.25,
         budget_usd=20.0,
     ),
+    a.ApiKeyBudgetChanged(key="phone", by="user", budget_usd=50.0),
     a.ApiKeyRevoked(key="phone", by="user"),
 )

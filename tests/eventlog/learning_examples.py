@@ -68,7 +68,14 @@ EXAMPLES: tuple[e.Event, ...] = (
     e.HelperPaused(
         purpose="review", model="m", endpoint="https://llm.example/v1", kind="auth", message="No.", until=1.5
     ),
-    e.ReviewRequested(review="v1", kind="combined", reason="10 turns since the last", turn="t1"),
+    e.ReviewRequested(
+        review="v1",
+        kind="combined",
+        reason="10 turns since the last",
+        turn="t1",
+        account="api-key-phone-2026-11",
+        account_usd=20.0,
+    ),
     e.ReviewStarted(review="v1", session="v1", turn="t2"),
     e.ReviewCompleted(review="v1", saved="Likes tea.", failures="small: It is down."),
     e.ReviewFailed(review="v1", kind="cancelled", message="Cancelled by user."),

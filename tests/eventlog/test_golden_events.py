@@ -135,6 +135,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         budget_usd=1.5,
         account="api-key-phone-2026-11",
         account_usd=20.0,
+        client_data='{"previous_response_id":"resp_t0","metadata":{"ticket":"Müde?"}}',
         mode="edits",
         approve=(e.CallPattern(tool="terminal", pattern="npm test *"),),
         unattended=True,

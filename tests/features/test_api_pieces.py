@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from hermes_jobs.features.api.pieces import Ended, Reply, TextPiece, TurnReader
 from hermes_jobs.features.api.response_json import ResponseEvent, ResponseWriter, behind
 from hermes_jobs.kernel import events as e
@@ -99,3 +101,41 @@ def test_an_end_after_which_the_turn_was_resumed_is_none() -> None:
     reader = TurnReader("t1")
     found = list(reader.backlog([failed, resumed, started(2), replied("t1-1", "Done."), other, done]))
     assert [type(each) for each in found] == [TextPiece, Reply, Ended]
+
+
+def test_what_a_sub_agent_asks_while_a_reply_is_written_is_said_after_it() -> None:
+    """Given a sub-agent in the background that asks in the middle of a text, and is then cancelled."""
+    child = e.ChildRef(session="s2", turn="t2", goal="Clean")
+    happened: list[e.Event | TextDelta] = [
+        started(2),
+        replied("t1-1", "I send one.", CALL),
+        e.ChildrenStarted(turn="t1", call="t1-1-0", children=(child,), waits=False),
+        e.ToolFinished(turn="t1", call="t1-1-0", ok=True, content="Sent."),
+        started(2, step="t1-2"),
+        delta("Mean", 0, attempt=2, step="t1-2"),
+        msgspec.structs.replace(replied("t2-1", "", ToolCall("call_1", "terminal", "{}")), turn="t2"),
+        e.ApprovalRequested(turn="t2", call="t2-1-0", digest="ab", expires_at=9.0),
+        delta("while", 4, attempt=2, step="t1-2"),
+        replied("t1-2", "Meanwhile", CALL),
+        e.TurnCancelled(turn="t2", by="user"),
+        e.TurnCompleted(turn="t1", answer="Meanwhile"),
+    ]
+    along = list(events(*happened))
+    later = list(events(*(each for each in happened if not isinstance(each, TextDelta))))
+    for found in (along, later):
+        assert [
+            each.type for each in found if each.type.startswith("hermes.") or each.type.endswith("text.done")
+        ] == [
+            "response.output_text.done",
+            "response.output_text.done",
+            "hermes.waiting",
+            "hermes.answered",
+        ]
+        numbers = [each.sequence_number for each in found]
+        assert numbers == sorted(set(numbers))
+    asked = [
+        [each.sequence_number for each in found if each.type == "hermes.waiting"] for found in (along, later)
+    ]
+    assert asked[0] == asked[1]
+    (waiting,) = next(each for each in along if each.type == "hermes.waiting").waiting or ()
+    assert (waiting.turn, waiting.call, waiting.tool) == ("t2", "t2-1-0", "terminal")

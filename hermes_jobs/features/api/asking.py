@@ -15,6 +15,7 @@ from hermes_jobs.kernel.engine.engine import Submitted
 
 if TYPE_CHECKING:
     from hermes_jobs.features.api.choosing import Chosen
+    from hermes_jobs.features.api.pieces import Waits
 
 MODEL = "hermes-jobs"
 """The name of the agent with its configured model."""
@@ -46,17 +47,16 @@ class WaitingCall(msgspec.Struct, frozen=True, kw_only=True):
     choices: tuple[Choice, ...] = ()
 
 
-def waiting_calls(
-    asked: e.ApprovalRequested | e.InputRequested, name: str, arguments: str
-) -> tuple[WaitingCall, ...]:
-    """What is asked about a call with that name and those arguments."""
+def waiting_calls(waits: Waits) -> tuple[WaitingCall, ...]:
+    """What is asked about the call."""
+    asked = waits.asked
     call = WaitingCall(
         kind="approval",
         turn=asked.turn,
         call=asked.call,
         expires_at=asked.expires_at,
-        tool=name,
-        arguments=arguments,
+        tool=waits.tool,
+        arguments=waits.arguments,
         why=getattr(asked, "rule", ""),
     )
     if isinstance(asked, e.ApprovalRequested):
@@ -114,9 +114,17 @@ def idempotency_key(call: Call) -> str | None:
 
 
 def ask(
-    call: Call, prompt: Prompt, chosen: Chosen, *, model: str = "", schema: dict[str, Any] | None, waits: bool
+    call: Call,
+    prompt: Prompt,
+    chosen: Chosen,
+    *,
+    model: str = "",
+    schema: dict[str, Any] | None,
+    waits: bool,
+    data: str = "",
 ) -> Submitted:
-    """Submit the prompt as a turn. `waits`: the client waits for it, so a worker has to be there.
+    """Submit the prompt as a turn. `waits`: the client waits for it, so a worker has to be there. `data`:
+    JSON that the client reads again with the answer.
 
     Raises `Rejected`: nothing was recorded then.
     """
@@ -138,8 +146,9 @@ def ask(
         key=idempotency_key(call),
         if_busy="queue",
         attachments=attachments,
-        account=keys.account_of(application, key) if key is not None and key.budget_usd is not None else "",
+        account=keys.account_of(application, key) if key is not None else "",
         account_usd=key.budget_usd if key is not None else None,
+        client_data=data,
     )
 
 

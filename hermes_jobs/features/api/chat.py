@@ -88,12 +88,9 @@ async def complete(call: Call, asked: ChatRequest) -> Response:
         with_usage = asked.stream_options is not None and bool(asked.stream_options.include_usage)
         return event_stream(call, _chunks(call, submitted, writer, with_usage), headers)
     waiting: tuple[WaitingCall, ...] = ()
-    made: dict[str, tuple[str, str]] = {}
     async for piece in pieces.pieces(call.site, submitted):
-        if isinstance(piece, pieces.Reply):
-            made |= {each.id: (each.name, each.arguments) for each in piece.calls}
-        elif isinstance(piece, pieces.Waits):
-            waiting += asking.waiting_calls(piece.asked, *made.get(piece.asked.call, ("", "")))
+        if isinstance(piece, pieces.Waits):
+            waiting += asking.waiting_calls(piece)
         elif isinstance(piece, pieces.Answered):
             waiting = tuple(each for each in waiting if each.call != piece.call)
         if waiting and isinstance(piece, pieces.Waits):
@@ -181,25 +178,21 @@ async def _chunks(
 ) -> AsyncIterator[tuple[str, Any]]:
     """The answer in parts, as the model writes it; at last `[DONE]`."""
     yield "", writer.first()
-    has_text, block, made, open_calls = False, 0, dict[str, tuple[str, str]](), set[str]()
+    has_text, block, open_calls = False, 0, set[str]()
     async for piece in pieces.pieces(call.site, submitted):
         match piece:
             case pieces.TextPiece():
                 between = BETWEEN if has_text and piece.block != block else ""
                 has_text, block = True, piece.block
                 yield "", writer.chunk(between + piece.text)
-            case pieces.Reply():
-                made |= {each.id: (each.name, each.arguments) for each in piece.calls}
             case pieces.Waits():
-                waiting = asking.waiting_calls(piece.asked, *made.get(piece.asked.call, ("", "")))
                 open_calls.add(piece.asked.call)
-                yield "", writer.chunk(hermes=HermesPart(waiting=waiting))
+                yield "", writer.chunk(hermes=HermesPart(waiting=asking.waiting_calls(piece)))
             case pieces.Answered() if piece.call in open_calls:
                 yield "", writer.chunk(hermes=HermesPart(answered=piece.call, ok=piece.allowed))
             case pieces.CallDone():
-                name = made.get(piece.call, ("", ""))[0]
-                yield "", writer.chunk(hermes=HermesPart(tool=name, call=piece.call, ok=piece.ok))
-            case pieces.Answered() | pieces.Ended():
+                yield "", writer.chunk(hermes=HermesPart(tool=piece.tool, call=piece.call, ok=piece.ok))
+            case pieces.Reply() | pieces.Answered() | pieces.Ended():
                 pass
     turn = await run_in_threadpool(call.site.turns.current, submitted)
     if turn.error is not None:

@@ -73,6 +73,27 @@ def add_key(
     note("It is shown this once. Send it as `Authorization: Bearer KEY`, or as OPENAI_API_KEY.")
 
 
+@keys.command("edit", epilog=example("hermes-jobs keys edit open-webui --budget 50"))
+@_name
+@click.option("--budget", metavar="USD", help="Most that its turns may spend in a calendar month, or `none`.")
+@json_option
+@pass_context
+def edit_key(context: CliContext, name: str, budget: str | None, as_json: bool) -> None:
+    """Change the budget of a key. It holds for what it sends from now on."""
+    from hermes_jobs.features.api import keys as api
+
+    if budget is None:
+        raise click.UsageError("Say what to change: --budget USD, or --budget none.")
+    budget_usd = None if budget == "none" else dollars(budget)
+    check_price(context, None, budget_usd)
+    view = api.change_budget(context.application, name, budget_usd)
+    if as_json:
+        print_json(view)
+        return
+    said = "has no budget of its own" if budget_usd is None else f"may spend {money(budget_usd)} a month"
+    note(f"The key {name} {said}; it has spent {money(view.spent_usd)} in this one.")
+
+
 @keys.command("list", epilog=example("hermes-jobs keys list"))
 @limit_option("keys, in the order in which they were added")
 @json_option

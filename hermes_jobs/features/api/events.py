@@ -33,4 +33,12 @@ class ApiKeyRevoked(Event, frozen=True, kw_only=True):
     by: str
 
 
-ApiKeyEvent = ApiKeyAdded | ApiKeyRevoked
+class ApiKeyBudgetChanged(Event, frozen=True, kw_only=True):
+    """The key's turns may spend so much in a calendar month from now on; None: no limit of its own."""
+
+    key: str
+    by: str
+    budget_usd: float | None = None
+
+
+ApiKeyEvent = ApiKeyAdded | ApiKeyRevoked | ApiKeyBudgetChanged

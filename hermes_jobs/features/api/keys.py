@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_jobs.features.api import events as e
-from hermes_jobs.features.api.rules import AddKey, ApiKeys, RevokeKey
+from hermes_jobs.features.api.rules import AddKey, ApiKeys, ChangeBudget, RevokeKey, known
 from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
 from hermes_jobs.kernel.streams.accounts import NANO
 
@@ -53,6 +53,18 @@ def add(
 def revoke(application: Application, name: str) -> None:
     """Revoke a key: it is refused from its next request on. Raises `Rejected`."""
     application.engine().change(RevokeKey(key=name, by=USER), "keys revoke")
+
+
+def change_budget(application: Application, name: str, budget_usd: float | None) -> KeyView:
+    """Let a key spend so much in a month, from its next turn on; the key. Raises `Rejected`."""
+    change = ChangeBudget(key=name, by=USER, budget_usd=budget_usd)
+    application.engine().change(change, "keys edit")
+    return _view(application, known(_state(application), name))
+
+
+def current(application: Application, key: e.ApiKeyAdded) -> e.ApiKeyAdded:
+    """The key as it is now; as it was, if it was revoked meanwhile."""
+    return _state(application).keys.get(key.key, key)
 
 
 def keys(application: Application) -> tuple[KeyView, ...]:

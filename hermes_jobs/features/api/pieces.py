@@ -2,13 +2,15 @@
 
 A block is what lies between two recorded events of the turn. The text of a reply is the text of the block
 that its event ends, and a piece of text is numbered by its place there. So a client that was cut off names
-the last number that it has, and gets the rest.
+the last number that it has, and gets the rest. What waits for a person in the sub-agents of the turn are
+pieces between two blocks: while a reply is written, such a piece is kept until its end.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
@@ -16,11 +18,12 @@ import msgspec
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.session import stream_of
 
 if TYPE_CHECKING:
     from hermes_jobs.features.serve.api import Site
     from hermes_jobs.kernel.engine.engine import Submitted
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 
 
 class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,24 +49,32 @@ class CallDone(msgspec.Struct, frozen=True, kw_only=True):
 
     block: int
     call: str
+    tool: str
     ok: bool
     text: str
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True):
-    """A call waits for a person's decision or answer, until `expires_at`."""
+    """A call, `tool` with `arguments`, waits for a person's decision or answer, until `asked.expires_at`.
+
+    `below`: it is the call of a sub-agent, and the piece the n-th one of these before its block; 0: it is the
+    turn's own.
+    """
 
     block: int
     asked: e.ApprovalRequested | e.InputRequested
+    tool: str
+    arguments: str
+    below: int = 0
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
-    """A person has decided or answered; or nobody did in time."""
+    """A person has decided or answered; or nobody did before the call ended. `below`: see `Waits`."""
 
     block: int
     call: str
-    by: str
     allowed: bool
+    below: int = 0
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +89,9 @@ _Of = (
     | e.ApprovalRequested | e.InputRequested | e.ApprovalGiven | e.ApprovalDenied | e.InputAnswered
     | e.TurnCompleted | e.TurnFailed | e.TurnCancelled | e.TurnMerged
 )  # fmt: skip
+_Asked = e.ApprovalRequested | e.InputRequested
+_Given = e.ApprovalGiven | e.ApprovalDenied | e.InputAnswered
+_Over = e.ToolFinished | e.ToolInterrupted | e.TurnEnd
 
 
 class TurnReader:
@@ -90,20 +104,39 @@ class TurnReader:
         self._model_call = ("", 0)  # the step and attempt that writes it
         self._transcript = LiveTranscript()
         self._early: list[TextDelta] = []  # of a call whose start was not read yet
+        self._turns = {turn}  # it, and those of its sub-agents
+        self._calls: dict[str, ToolCall] = {}
+        self._below = 0  # pieces of sub-agents before this block
+        self._kept: list[Waits | Answered] = []  # of sub-agents, while a reply is written
+        self._waiting: dict[str, str] = {}  # calls of sub-agents that wait, each with its turn
 
     def backlog(self, recorded: Iterable[e.Event]) -> Iterator[Piece]:
         """The pieces of all events so far. An end after which the turn was resumed is none."""
-        events = [event for event in recorded if getattr(event, "turn", None) == self._turn]
-        resumed = max((at for at, event in enumerate(events) if isinstance(event, e.TurnResumed)), default=-1)
+        events = list(recorded)
+        resumptions = (
+            at
+            for at, event in enumerate(events)
+            if isinstance(event, e.TurnResumed) and event.turn == self._turn
+        )
+        resumed = max(resumptions, default=-1)
         for at, event in enumerate(events):
             pieces = self.event(event)
             yield from (piece for piece in pieces if at > resumed or not isinstance(piece, Ended))
 
+    def follows(self, event: e.Event) -> bool:
+        """Whether the event is one of the turn, or of a sub-agent below it. To be asked of each, in order."""
+        follows = getattr(event, "turn", None) in self._turns
+        if follows and isinstance(event, e.ChildrenStarted):
+            self._turns |= {child.turn for child in event.children}
+        return follows
+
     def event(self, event: e.Event) -> Iterator[Piece]:
         """The pieces of the next event."""
-        if getattr(event, "turn", None) != self._turn:
+        if not self.follows(event):
             return
-        if isinstance(event, e.ModelCallStarted):
+        if event.turn != self._turn:  # type: ignore[attr-defined]
+            yield from self._event_below(event)
+        elif isinstance(event, e.ModelCallStarted):
             self._model_call, self._transcript = (event.step, event.attempt), LiveTranscript()
             early, self._early = self._early, []
             for delta in early:
@@ -111,6 +144,66 @@ class TurnReader:
         elif isinstance(event, _Of) and self._counts(event):
             yield from self._pieces(event)
             self._block, self._sent, self._model_call = self._block + 1, "", ("", 0)
+            self._below, kept, self._kept = 0, self._kept, []
+            for piece in kept:
+                yield self._numbered(piece)
+
+    def _event_below(self, event: e.Event) -> Iterator[Waits | Answered]:
+        """The pieces of the next event of a sub-agent."""
+        for piece in self._asked_below(event):
+            if self._model_call[0]:
+                self._kept.append(piece)
+            else:
+                yield self._numbered(piece)
+
+    def _numbered(self, piece: Waits | Answered) -> Waits | Answered:
+        self._below += 1
+        return msgspec.structs.replace(piece, block=self._block, below=self._below)
+
+    def _asked_below(self, event: e.Event) -> Iterator[Waits | Answered]:
+        if isinstance(event, e.ModelReplied):
+            self._remember(event)
+        elif isinstance(event, _Asked):
+            self._waiting[event.call] = event.turn
+            yield self._waits(event)
+        elif isinstance(event, _Given):
+            if self._waiting.pop(event.call, None) is not None:
+                yield self._answered(event)
+        elif isinstance(event, _Over):
+            call = getattr(event, "call", None)
+            over = [
+                each
+                for each, turn in self._waiting.items()
+                if each == call or (not call and turn == event.turn)
+            ]
+            for each in over:
+                del self._waiting[each]
+                yield Answered(block=self._block, call=each, allowed=False)
+
+    def _remember(self, event: e.ModelReplied) -> tuple[ToolCall, ...]:
+        """The calls of the reply, by the ids that later events give them."""
+        calls = tuple(
+            msgspec.structs.replace(call, id=f"{event.step}-{place}")
+            for place, call in enumerate(event.tool_calls)
+        )
+        self._calls |= {call.id: call for call in calls}
+        return calls
+
+    def _waits(self, asked: _Asked) -> Waits:
+        call = self._calls.get(asked.call, ToolCall(asked.call, "", ""))
+        return Waits(block=self._block, asked=asked, tool=call.name, arguments=call.arguments)
+
+    def _answered(self, given: _Given) -> Answered:
+        allowed = (
+            given.action == "accept"
+            if isinstance(given, e.InputAnswered)
+            else isinstance(given, e.ApprovalGiven)
+        )
+        return Answered(block=self._block, call=given.call, allowed=allowed)
+
+    def _done(self, call: str, ok: bool, text: str) -> CallDone:
+        tool = self._calls[call].name if call in self._calls else ""
+        return CallDone(block=self._block, call=call, tool=tool, ok=ok, text=text)
 
     def delta(self, delta: TextDelta) -> Iterator[TextPiece]:
         """The text that a delta adds."""
@@ -139,35 +232,43 @@ class TurnReader:
         match event:
             case e.ModelReplied():
                 yield from self._longer(event.content)
-                calls = (
-                    msgspec.structs.replace(call, id=f"{event.step}-{place}")
-                    for place, call in enumerate(event.tool_calls)
-                )
-                yield Reply(block=block, text=event.content, calls=tuple(calls))
+                yield Reply(block=block, text=event.content, calls=self._remember(event))
             case e.ModelCallFailed() | e.StepAbandoned():
                 if self._sent:
                     yield Reply(block=block, text=self._sent, is_cut=True)
             case e.ToolFinished():
-                yield CallDone(block=block, call=event.call, ok=event.ok, text=event.content)
+                yield self._done(event.call, event.ok, event.content)
             case e.ToolInterrupted():
-                yield CallDone(block=block, call=event.call, ok=False, text=f"Interrupted: {event.reason}.")
+                yield self._done(event.call, ok=False, text=f"Interrupted: {event.reason}.")
             case e.ApprovalRequested() | e.InputRequested():
-                yield Waits(block=block, asked=event)
-            case e.ApprovalGiven() | e.ApprovalDenied():
-                allowed = isinstance(event, e.ApprovalGiven)
-                yield Answered(block=block, call=event.call, by=event.by, allowed=allowed)
-            case e.InputAnswered():
-                yield Answered(block=block, call=event.call, by=event.by, allowed=event.action == "accept")
+                yield self._waits(event)
+            case e.ApprovalGiven() | e.ApprovalDenied() | e.InputAnswered():
+                yield self._answered(event)
             case e.TurnCompleted() | e.TurnFailed() | e.TurnCancelled() | e.TurnMerged():
                 yield Ended(block=block)
             case _:
                 assert_never(event)
 
 
+def recorded_below(log: EventLog, submitted: Submitted) -> tuple[int, Sequence[e.Event]]:
+    """The events of the turn's session and of its sub-agents', in order, and the position until which."""
+    position = log.last_position()
+    read: list[RecordedEvent] = []
+    reader, streams = TurnReader(submitted.turn), [submitted.stream]
+    for stream in streams:
+        for recorded in log.read(stream):
+            if recorded.position <= position:
+                read.append(recorded)
+                if reader.follows(recorded.event) and isinstance(recorded.event, e.ChildrenStarted):
+                    streams += (stream_of(child.session) for child in recorded.event.children)
+    read.sort(key=attrgetter("position"))
+    return position, [recorded.event for recorded in read]
+
+
 async def pieces(site: Site, submitted: Submitted) -> AsyncIterator[Piece]:
     """The pieces of a turn from its beginning until its end."""
     loop = asyncio.get_running_loop()
-    arrived: asyncio.Queue[TextDelta | RecordedEvent] = asyncio.Queue()
+    arrived: asyncio.Queue[TextDelta | e.Event] = asyncio.Queue()
     reader, log = TurnReader(submitted.turn), site.application.log
 
     def on_delta(delta: TextDelta) -> None:
@@ -176,23 +277,15 @@ async def pieces(site: Site, submitted: Submitted) -> AsyncIterator[Piece]:
     leave = site.live.subscribe(submitted.turn, on_delta)
     following: asyncio.Task[None] | None = None
     try:
-        position = await asyncio.to_thread(log.last_position)
-        recorded = await asyncio.to_thread(lambda: list(log.read(submitted.stream)))
-        version = max((each.version for each in recorded), default=0)
-        for piece in reader.backlog(each.event for each in recorded):
+        position, recorded = await asyncio.to_thread(recorded_below, log, submitted)
+        for piece in reader.backlog(recorded):
             yield piece
             if isinstance(piece, Ended):
                 return
-        following = asyncio.create_task(_follow(site, submitted.stream, position, arrived))
+        following = asyncio.create_task(_follow(site, reader, position, arrived))
         while True:
             news = await arrived.get()
-            if isinstance(news, TextDelta):
-                new: Iterator[Piece] = reader.delta(news)
-            elif news.version <= version:
-                continue
-            else:
-                version, new = news.version, reader.event(news.event)
-            for piece in new:
+            for piece in reader.delta(news) if isinstance(news, TextDelta) else reader.event(news):
                 yield piece
                 if isinstance(piece, Ended):
                     return
@@ -203,11 +296,11 @@ async def pieces(site: Site, submitted: Submitted) -> AsyncIterator[Piece]:
 
 
 async def _follow(
-    site: Site, stream: str, position: int, arrived: asyncio.Queue[TextDelta | RecordedEvent]
+    site: Site, reader: TurnReader, position: int, arrived: asyncio.Queue[TextDelta | e.Event]
 ) -> None:
-    """Put the new events of the stream into the queue; a feed that ends, ends because it was too slow."""
+    """Put the reader's new events into the queue; a feed that ends, ends because it was too slow."""
     while True:
         async for recorded in site.feed.events(position):
             position = recorded.position
-            if recorded.stream == stream:
-                arrived.put_nowait(recorded)
+            if reader.follows(recorded.event):
+                arrived.put_nowait(recorded.event)

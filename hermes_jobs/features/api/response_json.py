@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +15,10 @@ from hermes_jobs.kernel.views.turn_json import ListedTurnJson, UsageJson
 
 PREFIX = "resp_"
 BLOCK = 1 << 20
-"""Numbers of one block: the first ones are those of the text, counted in characters, then comes the rest."""
-TAIL = BLOCK - 1_000
+"""Numbers of one block: the first ones are those of the text, counted in characters, then comes the rest;
+from `TAIL` on its end and its calls, from `BELOW` on what sub-agents ask before the next one."""
+TAIL = BLOCK - 100_000
+BELOW = BLOCK - 50_000
 STATUS = {
     "queued": "queued",
     "completed": "completed",
@@ -106,7 +108,7 @@ class ResponseJson(msgspec.Struct, frozen=True, kw_only=True):
     hermes: ResponseHermes
     object: str = "response"
     instructions: str | None = None
-    metadata: dict[str, str] = {}
+    metadata: Mapping[str, str] = {}
     parallel_tool_calls: bool = True
     temperature: float | None = None
     tool_choice: str = "auto"
@@ -151,6 +153,8 @@ class ResponseWriter:
     def take(self, piece: pieces.Piece) -> Iterator[ResponseEvent]:
         """The events of the next piece; none for the end, which has the whole response."""
         number = piece.block * BLOCK + 1
+        if isinstance(piece, pieces.Waits | pieces.Answered) and piece.below:
+            number = (piece.block - 1) * BLOCK + BELOW + piece.below
         match piece:
             case pieces.TextPiece():
                 yield from self._opened(piece.block)
@@ -166,9 +170,7 @@ class ResponseWriter:
                 self._items[at] = replace(self._items[at], status=status, output=output, error=error)
                 yield self._item("response.output_item.done", number, at)
             case pieces.Waits():
-                made = self._items[self._calls[piece.asked.call]] if piece.asked.call in self._calls else None
-                name, arguments = (made.name, made.arguments) if made is not None else ("", "")
-                new = waiting_calls(piece.asked, name or "", arguments or "")
+                new = waiting_calls(piece)
                 self.waiting += new
                 yield ResponseEvent(type="hermes.waiting", sequence_number=number, waiting=new)
             case pieces.Answered() if any(each.call == piece.call for each in self.waiting):
@@ -176,7 +178,9 @@ class ResponseWriter:
                 yield ResponseEvent(
                     type="hermes.answered", sequence_number=number, answered=piece.call, allowed=piece.allowed
                 )
-            case pieces.CallDone() | pieces.Answered() | pieces.Ended():
+            case pieces.Ended():
+                self.waiting = tuple(each for each in self.waiting if each.turn != self._turn)
+            case pieces.CallDone() | pieces.Answered():
                 pass  # an answer to nothing is that of a rule
             case _:
                 assert_never(piece)
@@ -248,17 +252,15 @@ def behind(event: ResponseEvent, after: int) -> ResponseEvent | None:
     return replace(event, delta=event.delta[after - event.sequence_number :])
 
 
-class Asked(NamedTuple):
-    """What the request of a response said; a response that is read later does not say it again."""
+class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the request of a response said that its answers say again. Kept with the turn."""
 
-    previous: str | None = None
+    previous_response_id: str | None = None
     background: bool = False
+    metadata: Mapping[str, str] = {}
 
 
-READ_LATER = Asked()
-
-
-def response_json(turn: ListedTurnJson, writer: ResponseWriter, asked: Asked = READ_LATER) -> ResponseJson:
+def response_json(turn: ListedTurnJson, writer: ResponseWriter, asked: Asked) -> ResponseJson:
     """The response as it is now. What it used is said when it has ended, as OpenAI's says it."""
     is_cut = turn.status == "completed" and turn.stopped_by is not None
     error = None
@@ -275,9 +277,10 @@ def response_json(turn: ListedTurnJson, writer: ResponseWriter, asked: Asked = R
         output=writer.output,
         error=error,
         incomplete_details={"reason": str(turn.stopped_by)} if is_cut else None,
-        previous_response_id=asked.previous,
+        previous_response_id=asked.previous_response_id,
         usage=usage_of(turn.usage) if ended else None,
         background=asked.background,
+        metadata=asked.metadata,
         hermes=ResponseHermes(
             turn=turn.turn,
             session=turn.session,

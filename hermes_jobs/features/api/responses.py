@@ -13,6 +13,7 @@ from starlette.responses import Response
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.api import asking, pieces
 from hermes_jobs.features.api.choosing import HEADER, Chosen, choose, continued
+from hermes_jobs.features.api.input_items import InputItem, InputItems, ListedItems
 from hermes_jobs.features.api.prompts import (
     Prompt,
     RequestMessage,
@@ -25,7 +26,6 @@ from hermes_jobs.features.api.prompts import (
 from hermes_jobs.features.api.response_json import (
     BLOCK,
     PREFIX,
-    READ_LATER,
     Asked,
     ResponseEvent,
     ResponseJson,
@@ -35,11 +35,14 @@ from hermes_jobs.features.api.response_json import (
 )
 from hermes_jobs.features.api.streams import event_stream
 from hermes_jobs.features.api.wire import Call, Operation, json_answer
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.views.turn_json import ListedTurnJson, listed_turn_json
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.engine import Submitted
 
+Key = Annotated[str, Meta(max_length=64)]
+Value = Annotated[str, Meta(max_length=512)]
 ENDS = {"completed": "response.completed", "failed": "response.failed"}
 
 
@@ -57,6 +60,7 @@ class ResponsesRequest(Settings, frozen=True, kw_only=True):
     previous_response_id: Annotated[str, Meta(max_length=200)] | None = None
     background: bool | None = None
     text: TextOptions | None = None
+    metadata: Annotated[dict[Key, Value], Meta(max_length=16)] | None = None
 
 
 class GetResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,19 +74,18 @@ async def create(call: Call, asked: ResponsesRequest) -> Response:
     """Answer the input: at once, as a stream, or in the background. Raises `Rejected`."""
     submitted = await run_in_threadpool(_submitted, call, asked)
     headers = {HEADER: (await run_in_threadpool(_listed, call, submitted)).session}
-    facts = Asked(asked.previous_response_id, bool(asked.background))
     if asked.stream:
-        return event_stream(call, _events(call, submitted, -1, facts), headers)
+        return event_stream(call, _events(call, submitted, -1), headers)
     writer = ResponseWriter(submitted.turn)
     if asked.background:
-        await run_in_threadpool(_write_backlog, call, submitted, writer)
+        await run_in_threadpool(write_backlog, call, submitted, writer)
     else:
         async for piece in pieces.pieces(call.site, submitted):
             _ = list(writer.take(piece))
             if writer.waiting and isinstance(piece, pieces.Waits):
                 break
-    turn = await run_in_threadpool(_listed, call, submitted)
-    return json_answer(call.site, response_json(turn, writer, facts), headers=headers)
+    response = await run_in_threadpool(_response, call, submitted, writer)
+    return json_answer(call.site, response, headers=headers)
 
 
 async def get(call: Call, asked: GetResponse) -> Response:
@@ -90,7 +93,7 @@ async def get(call: Call, asked: GetResponse) -> Response:
     submitted = await run_in_threadpool(_found, call)
     if asked.stream:
         after = -1 if asked.starting_after is None else asked.starting_after
-        return event_stream(call, _events(call, submitted, after, READ_LATER))
+        return event_stream(call, _events(call, submitted, after))
     return json_answer(call.site, await run_in_threadpool(_as_it_is, call, submitted))
 
 
@@ -105,6 +108,24 @@ def cancel(call: Call) -> ResponseJson:
     return _as_it_is(call, submitted)
 
 
+def input_items(call: Call, asked: ListedItems) -> InputItems:
+    """What the response was asked: the text of its turn, with pictures and files. Raises `Rejected`."""
+    submitted = _found(call)
+    items = (InputItem.of(submitted.turn, _text_of(call, submitted)),) if asked.after is None else ()
+    name = items[0].id if items else None
+    return InputItems(data=items, first_id=name, last_id=name)
+
+
+def delete(call: Call) -> ResponseJson:
+    """Refuse: a response is a part of its session. Raises `Rejected`."""
+    session = _listed(call, _found(call)).session
+    raise Rejected(
+        "A response is part of its session, whose record is kept: it cannot be deleted by itself.",
+        kind="kept",
+        hint=f"Whoever runs this home deletes the session for good: hermes-jobs sessions delete {session}",
+    )
+
+
 def _submitted(call: Call, asked: ResponsesRequest) -> Submitted:
     """The turn: that of an earlier request with the same `Idempotency-Key`, or a new one."""
     refuse_tools(asked)
@@ -116,8 +137,20 @@ def _submitted(call: Call, asked: ResponsesRequest) -> Submitted:
     system = "\n\n".join(filter(None, (asked.instructions, prompt.system)))
     prompt = prompt._replace(system=system)
     chosen = _chosen(call, prompt, asked)
-    waits = not asked.background
-    return asking.ask(call, prompt, chosen, model=asked.model, schema=schema, waits=waits)
+    said_again = Asked(
+        previous_response_id=asked.previous_response_id,
+        background=bool(asked.background),
+        metadata=asked.metadata or {},
+    )
+    return asking.ask(
+        call,
+        prompt,
+        chosen,
+        model=asked.model,
+        schema=schema,
+        waits=not asked.background,
+        data=msgspec.json.encode(said_again).decode(),
+    )
 
 
 def _chosen(call: Call, prompt: Prompt, asked: ResponsesRequest) -> Chosen:
@@ -143,22 +176,42 @@ def _listed(call: Call, submitted: Submitted) -> ListedTurnJson:
 
 def _as_it_is(call: Call, submitted: Submitted) -> ResponseJson:
     writer = ResponseWriter(submitted.turn)
-    _write_backlog(call, submitted, writer)
-    return response_json(_listed(call, submitted), writer)
+    write_backlog(call, submitted, writer)
+    return _response(call, submitted, writer)
 
 
-def _write_backlog(call: Call, submitted: Submitted, writer: ResponseWriter) -> None:
-    reader = pieces.TurnReader(submitted.turn)
-    for piece in reader.backlog(each.event for each in call.site.application.log.read(submitted.stream)):
+def _response(call: Call, submitted: Submitted, writer: ResponseWriter) -> ResponseJson:
+    return response_json(_listed(call, submitted), writer, _asked(call, submitted))
+
+
+def write_backlog(call: Call, submitted: Submitted, writer: ResponseWriter) -> None:
+    """Have the writer write all that happened so far."""
+    _, recorded = pieces.recorded_below(call.site.application.log, submitted)
+    for piece in pieces.TurnReader(submitted.turn).backlog(recorded):
         _ = list(writer.take(piece))
 
 
-async def _events(
-    call: Call, submitted: Submitted, after: int, facts: Asked
-) -> AsyncIterator[tuple[str, Any]]:
+def _asked(call: Call, submitted: Submitted) -> Asked:
+    """What the request said; nothing for a turn that was asked for in another way."""
+    try:
+        return msgspec.json.decode(_text_of(call, submitted).client_data or "{}", type=Asked)
+    except msgspec.MsgspecError:  # its texts were removed
+        return Asked()
+
+
+def _text_of(call: Call, submitted: Submitted) -> TurnSubmitted:
+    """The event that submitted the turn."""
+    application = call.site.application
+    (recorded,) = application.log.at((application.views.turn(submitted.turn).position,))
+    assert isinstance(recorded.event, TurnSubmitted)
+    return recorded.event
+
+
+async def _events(call: Call, submitted: Submitted, after: int) -> AsyncIterator[tuple[str, Any]]:
     """The events of the response behind the number `after`."""
     writer = ResponseWriter(submitted.turn)
     turn = await run_in_threadpool(_listed, call, submitted)
+    facts = await run_in_threadpool(_asked, call, submitted)
     begun = msgspec.structs.replace(turn, status="running", error=None, model=None)
     for number, kind in enumerate(("response.created", "response.in_progress")):
         if number > after:
@@ -194,6 +247,24 @@ OPERATIONS = (
         get,
         ResponseJson,
         GetResponse,
+        ("chat", "read"),
+    ),
+    Operation(
+        "DELETE",
+        "/v1/responses/{response}",
+        "Refused: a response is part of its session, whose record is kept.",
+        delete,
+        ResponseJson,
+        None,
+        ("chat",),
+    ),
+    Operation(
+        "GET",
+        "/v1/responses/{response}/input_items",
+        "What a response was asked.",
+        input_items,
+        InputItems,
+        ListedItems,
         ("chat", "read"),
     ),
     Operation(

@@ -9,7 +9,7 @@ import msgspec
 from hermes_jobs.client import Entry, Run, Schedule, Spending
 from hermes_jobs.client.home import spending
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.api import asking, pieces
+from hermes_jobs.features.api import asking
 from hermes_jobs.features.api.asking import WaitingCall
 from hermes_jobs.features.api.bodies import (
     AddedSchedule,
@@ -27,6 +27,7 @@ from hermes_jobs.features.api.bodies import (
 from hermes_jobs.features.api.choosing import Chosen
 from hermes_jobs.features.api.prompts import Prompt
 from hermes_jobs.features.api.response_json import ResponseWriter
+from hermes_jobs.features.api.responses import write_backlog
 from hermes_jobs.features.api.wire import Call, Operation
 from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
@@ -65,16 +66,10 @@ def show_turn(call: Call) -> DetailedTurnJson:
 
 def waiting(call: Call) -> tuple[WaitingCall, ...]:
     """The calls of a turn, and of its sub-agents, that wait for a person."""
-    turn, views = call.turn(call.path["turn"]).turn, call.site.application.views
-    found: tuple[WaitingCall, ...] = ()
-    for tree in views.tree_below(turn).walk():
-        if tree.waiting:
-            reader, writer = pieces.TurnReader(tree.turn.id), ResponseWriter(tree.turn.id)
-            recorded = call.site.application.log.read(tree.turn.stream)
-            for piece in reader.backlog(each.event for each in recorded):
-                _ = list(writer.take(piece))
-            found += writer.waiting
-    return found
+    submitted = call.turn(call.path["turn"])
+    writer = ResponseWriter(submitted.turn)
+    write_backlog(call, submitted, writer)
+    return writer.waiting
 
 
 def cancel_turn(call: Call) -> TurnJson:

@@ -37,6 +37,10 @@ def evolve(state: ApiKeys, event: e.ApiKeyEvent) -> ApiKeys:
             return replace(state, version=state.version + 1, keys={**others, event.key: event})
         case e.ApiKeyRevoked():
             return replace(state, version=state.version + 1, keys=others)
+        case e.ApiKeyBudgetChanged():
+            changed = replace(state.keys[event.key], budget_usd=event.budget_usd)
+            keys = {name: changed if name == event.key else key for name, key in state.keys.items()}
+            return replace(state, version=state.version + 1, keys=keys)
         case _:
             assert_never(event)
 
@@ -70,11 +74,31 @@ class RevokeKey(msgspec.Struct, frozen=True, kw_only=True):
 
     def __call__(self, load: StateLoader) -> DecisionResult:
         """The event. Raises `Rejected`, kind `unknown_key`."""
-        state: ApiKeys = load(e.STREAM)
-        if self.key not in state.keys:
-            hint = "See `hermes-jobs keys list`."
-            raise Rejected(f"There is no key {self.key!r}.", kind="unknown_key", hint=hint)
+        _ = known(load(e.STREAM), self.key)
         return DecisionResult.of(e.STREAM, e.ApiKeyRevoked(key=self.key, by=self.by))
+
+
+class ChangeBudget(msgspec.Struct, frozen=True, kw_only=True):
+    """Let the key spend so much in a month; None: no limit of its own."""
+
+    key: str
+    by: str
+    budget_usd: float | None
+
+    def __call__(self, load: StateLoader) -> DecisionResult:
+        """The event; none where it is so already. Raises `Rejected`, kind `unknown_key`."""
+        if known(load(e.STREAM), self.key).budget_usd == self.budget_usd:
+            return DecisionResult()
+        changed = e.ApiKeyBudgetChanged(key=self.key, by=self.by, budget_usd=self.budget_usd)
+        return DecisionResult.of(e.STREAM, changed)
+
+
+def known(state: ApiKeys, name: str) -> e.ApiKeyAdded:
+    """The key of that name. Raises `Rejected`, kind `unknown_key`."""
+    if name not in state.keys:
+        hint = "See `hermes-jobs keys list`."
+        raise Rejected(f"There is no key {name!r}.", kind="unknown_key", hint=hint)
+    return state.keys[name]
 
 
 def revoke_all(state: ApiKeys, by: str) -> tuple[e.ApiKeyRevoked, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.features.serve.api import Site
 
-Method = Literal["GET", "POST"]
+Method = Literal["GET", "POST", "DELETE"]
 STATUS = {
     **dict.fromkeys(("usage", "configuration", "secret"), 400),
     "scope": 403,
@@ -76,10 +76,12 @@ class Call(NamedTuple):
             )
 
     def turn(self, name: str, others: Scope = "read", own: Scope = "chat") -> Submitted:
-        """A turn that the key may use: one that it has sent, with the scope `own`, or any, with `others` and
+        """A turn that the key may use: one that it has sent, or a sub-agent's of such a
+        one, with the scope `own`; or any, with `others` and
         `read`. Raises `Rejected`."""
-        submitted = self.site.turns.find(name)
-        source = self.site.application.views.turn(submitted.turn).source
+        submitted, views = self.site.turns.find(name), self.site.application.views
+        view = views.turn(submitted.turn)
+        source = views.turn(view.place.root_turn).source if view.place is not None else view.source
         is_own = self.key is not None and source == SOURCE + self.key.key
         if not is_own and not self.may("read"):
             raise Rejected(f"There is no turn {name!r}.", kind="unknown_turn")
@@ -97,7 +99,7 @@ class Call(NamedTuple):
             raise OutOfBudget(
                 f"The key {key.key} has used up its budget: ${spent:.2f} of ${key.budget_usd:g} this month.",
                 kind="budget",
-                hint="It begins again with the next month; or revoke the key, and add it with more.",
+                hint=f"It begins again next month; for more: hermes-jobs keys edit {key.key} --budget USD",
                 until=None,
             )
 

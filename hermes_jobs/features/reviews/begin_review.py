@@ -125,6 +125,8 @@ class BeginReview(msgspec.Struct, frozen=True, eq=False):
                 session=review.id,
                 toolsets=toolsets,
                 attended=False,
+                account=review.account,
+                account_usd=review.account_usd,
             )
             return DecisionResult(
                 writes=(

@@ -84,6 +84,7 @@ _ARGUMENTS = frozenset(
         ("ToolStarted", "arguments"),
         ("Payload", "data"),
         ("TurnSubmitted", "answer_schema"),
+        ("TurnSubmitted", "client_data"),
         ("InputField", "default"),
         ("InputAnswered", "content"),
     }

@@ -53,8 +53,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 class SubmitTurn(Command, frozen=True, kw_only=True):
     """Submit a new turn; submitting again with the same `key` returns the same turn.
 
-    `account`, `account_usd`, `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills` and
-    `attachments` are those of `TurnSubmitted`.
+    `account`, `account_usd`, `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills`,
+    `attachments` and `client_data` are those of `TurnSubmitted`.
     """
 
     turn: str
@@ -81,6 +81,7 @@ class SubmitTurn(Command, frozen=True, kw_only=True):
     author: str = ""
     skills: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    client_data: str = ""
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):

@@ -17,7 +17,13 @@ from hermes_jobs.kernel.turns.turn import Turn
 def evolve(session: Session, event: e.ReviewEvent) -> Session:
     """The session after the event."""
     if isinstance(event, e.ReviewRequested):
-        review = reviews.Review(id=event.review, kind=event.kind, at=session.version + 1)
+        review = reviews.Review(
+            id=event.review,
+            kind=event.kind,
+            at=session.version + 1,
+            account=event.account,
+            account_usd=event.account_usd,
+        )
         return replace(
             session,
             reviews=(*session.reviews, review),

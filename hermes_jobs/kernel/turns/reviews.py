@@ -53,11 +53,14 @@ def _saved(tool: str, arguments: Mapping[str, object]) -> str:
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):
-    """A review that has not started. `at`: the version of the conversation that it reads."""
+    """A review that has not started. `at`: the version of the conversation that it reads.
+    `account`, `account_usd`: what it spends is charged to."""
 
     id: str
     kind: e.ReviewKind
     at: int
+    account: str = ""
+    account_usd: float | None = None
 
 
 class ReviewCounters(msgspec.Struct, frozen=True, kw_only=True):

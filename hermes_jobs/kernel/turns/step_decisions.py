@@ -179,6 +179,8 @@ def _finish(command: c.FinishTurn, session: Session) -> Iterator[e.SessionEvent]
             kind=kind,
             reason=reviews.reason(session.review_counters, kind),
             turn=turn.id,
+            account=turn.account,
+            account_usd=turn.account_usd,
         )
     if command.rested_at is not None and not session.waiting and session.ended_because is None:
         yield e.SessionRested(turn=turn.id, at=command.rested_at)

@@ -85,8 +85,8 @@ class _Door:
         new = NewSession(application.settings.agent.workdir, None)
 
         def account() -> tuple[str, float | None]:
-            limited = key.budget_usd is not None
-            return keys.account_of(application, key) if limited else "", key.budget_usd
+            now = keys.current(application, key)
+            return keys.account_of(application, now), now.budget_usd
 
         return Requests(application, new, source=f"api:{key.key}", account=account)
 

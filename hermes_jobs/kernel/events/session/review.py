@@ -12,12 +12,15 @@ VerifyMode = Literal["off", "cheap", "full"]
 
 
 class ReviewRequested(Event, frozen=True, kw_only=True):
-    """A review of the conversation up to here was requested. `reason` is a text for users."""
+    """A review of the conversation up to here was requested. `reason` is a text for users. `account` and
+    `account_usd`: see `TurnSubmitted`; those of the turn that made it due."""
 
     review: str
     kind: ReviewKind
     reason: str
     turn: str | None = None
+    account: str = ""
+    account_usd: float | None = None
 
 
 class ReviewStarted(Event, frozen=True, kw_only=True):

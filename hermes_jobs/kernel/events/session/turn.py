@@ -31,8 +31,9 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     text; empty for none. `held`: it begins only when it is released. `wants_title`: the session gets a title
     from a model if it has none, because users choose among sessions by title. `skills`: the skills that were
     put into the text by name. `author`: who wrote it, where several people share a chat. `attachments`: the
-    pictures and documents sent with it. `account`: what it and its sub-agents spend is charged to this one,
-    too, up to `account_usd` in all.
+    pictures and documents sent with it. `account`: what it, its sub-agents and its review spend is charged to
+    this one, too, up to `account_usd` in all. `client_data`: JSON that the program that sent it reads again
+    with the answer.
     """
 
     turn: str
@@ -60,6 +61,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     account: str = ""
     account_usd: float | None = None
+    client_data: str = ""
 
 
 class RecalledItem(msgspec.Struct, frozen=True):
