@@ -114,7 +114,7 @@ def test_what_a_sub_agent_asks_while_a_reply_is_written_is_said_after_it() -> No
         started(2, step="t1-2"),
         delta("Mean", 0, attempt=2, step="t1-2"),
         msgspec.structs.replace(replied("t2-1", "", ToolCall("call_1", "terminal", "{}")), turn="t2"),
-        e.ApprovalRequested(turn="t2", call="t2-1-0", digest="ab", expires_at=9.0),
+        e.ApprovalRequested(turn="t2", call="t2-1-0", digest="ab", rule="deletes", expires_at=9.0),
         delta("while", 4, attempt=2, step="t1-2"),
         replied("t1-2", "Meanwhile", CALL),
         e.TurnCancelled(turn="t2", by="user"),
