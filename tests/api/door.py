@@ -45,11 +45,7 @@ class Door(NamedTuple):
     url: str
     key: str
     model: ModelServer
-
-    @property
-    def openai(self) -> Any:  # its types know no extra events
-        """The official client; it does not try again."""
-        return openai.OpenAI(base_url=f"{self.url}/v1", api_key=self.key, max_retries=0, timeout=60)
+    openai: Any  # the official client, which does not try again; its types know no extra events
 
     def http(self, key: str = "") -> httpx.Client:
         """A client with that key."""
@@ -74,7 +70,8 @@ def opened(folder: Path, **environ: str) -> Iterator[Door]:
     with home.start("up", "--no-flower", "--no-beat", **served) as up:
         url = f"http://127.0.0.1:{port}"
         wait_until(lambda: _answers(url, key) or up.process.poll() is not None, "the API and a worker")
-        yield Door(home, url, key, model)
+        with openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=60) as client:
+            yield Door(home, url, key, model, client)
         up.signal(SIGINT)
         up.end()
     model.close()

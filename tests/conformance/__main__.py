@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.conformance.bridge import serving
+from tests.conformance.door import served_door
 from tests.processes import ROOT
 
 FOLDER = ROOT / ".conformance"
@@ -61,9 +62,9 @@ def install() -> None:
 
 
 def play(scenarios: Sequence[str], *, server: bool) -> list[tuple[int, str]]:
-    """Play the clients' scenarios, and all of the server's; the exit codes and what was printed."""
+    """Play the clients' scenarios, and the server's over stdio and HTTP; the exit codes and outputs."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = [pool.submit(_server)] if server else []
+        runs = [pool.submit(_server), pool.submit(_served)] if server else []
         runs += [pool.submit(_client, scenario) for scenario in scenarios]
         return [run.result() for run in runs]
 
@@ -74,7 +75,7 @@ def _client(scenario: str) -> tuple[int, str]:
 
 
 def _server() -> tuple[int, str]:
-    """Our server, with a home of its own and no model."""
+    """Our server over stdio, with a home of its own and no model."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         environ = {**os.environ, "HERMES_JOBS_HOME": home, "HERMES_JOBS_MODEL": "rehearsal"}
         bridge = serving(environ)
@@ -83,6 +84,15 @@ def _server() -> tuple[int, str]:
         finally:
             bridge.shutdown()
             bridge.server_close()
+
+
+def _served() -> tuple[int, str]:
+    """The same server at `/mcp` of `hermes-jobs serve`."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        served_door(Path(folder), {"HERMES_JOBS_MODEL": "rehearsal"}) as url,
+    ):
+        return _suite("server", "--url", url, environ=dict(os.environ))
 
 
 def _suite(*words: str, environ: dict[str, str]) -> tuple[int, str]:

@@ -96,6 +96,7 @@ def test_a_review_is_charged_to_the_account_of_the_turn_that_made_it_due():
         session="s1", kind="conversation", source="api:phone", model="m", system_prompt="p"
     )
     session = fold(initial_state("session-s1"), [submitted, started, requested])
+    assert isinstance(session, Session)
     begin = BeginReview(ids=RandomIds(), model=None, toolsets_on=lambda _: ("memory",), verify="off")
     step = Step(id="v1-begin", kind="review.memory", stream="session-s1")
     change = begin.run(session, step, CancelToken())
