@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import httpx
 import pytest
 import redis
 import yaml
@@ -22,6 +23,7 @@ from hermes_jobs.settings.load import load
 from hermes_jobs.settings.sections import Workers
 from tests.home import Home
 from tests.processes import ROOT
+from tests.serve.test_doors import free_port
 from tests.services import REDIS_URL, missing, postgres_schema
 from tests.tools.support import wait_until
 
@@ -172,6 +174,32 @@ def test_the_services_commands_work_together_as_plain_processes(servers: Home) -
     assert result["num_tool_calls"] == 2
     assert health.code == 0, health
     assert {name: each.code for name, each in ended.items()} == dict.fromkeys(ALWAYS, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.redis
+@pytest.mark.postgres
+def test_the_web_service_serves_whoever_has_the_password_by_the_names_that_are_given(servers: Home) -> None:
+    service, port, password = SERVICES["web"], free_port(), "correct horse battery"
+    given = {
+        name: value for name, value in environment("web").items() if name.startswith("HERMES_JOBS_SERVE__")
+    }
+    given["HERMES_JOBS_SERVE__ALLOWED_HOSTS"] = "[jobs.example.com]"
+    assert servers.run(*service["command"], **given).code == 2, "nobody could sign in"
+    assert servers.run("serve", "--set-password", stdin=f"{password}\n" * 2).code == 0
+    check = service["healthcheck"]["test"][-1].replace("5580", str(port))
+    with servers.start(*service["command"], "--port", str(port), **given) as running:
+        running.wait_for("sign-in?link=")
+        assert httpx.get(check).status_code == 200
+        for host, status in (("jobs.example.com", 303), (f"127.0.0.1:{port}", 303), ("other.example", 421)):
+            signed_in = httpx.post(
+                f"http://127.0.0.1:{port}/sign-in",
+                data={"password": password},
+                headers={"Host": host, "Origin": f"http://{host}"},
+            )
+            assert signed_in.status_code == status, (host, signed_in.text)
+        running.process.terminate()
+        assert running.end().code == 0
 
 
 def consumed(home: Home) -> list[str]:

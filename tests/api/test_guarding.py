@@ -152,6 +152,12 @@ def test_a_key_spends_no_more_than_its_budget(priced: Door) -> None:
         assert "another key" in error_of(answers[-1])["message"]
     (poor,) = [each for each in door.home.run("keys", "list", "--json").json if each["key"] == "poor"]
     assert 0 < poor["spent_usd"] <= 0.02
+    link = door.home.run("open", "--print").out.strip()
+    with httpx.Client(base_url=door.url, timeout=60) as browser:
+        assert browser.get(link).status_code == 303
+        page = browser.get("/", headers={"Accept": "text/html"}).text
+        assert "of the budget of the key poor for this month is used up" in page
+        assert "hermes-jobs keys edit poor --budget USD" in page
     assert door.home.run("keys", "edit", "poor", "--budget", "5").code == 0
     with door.http(key) as http:
         assert http.post("/v1/chat/completions", json=CHAT).status_code == 200

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.home import PATIENCE, Home
+from tests.home import PATIENCE, Home, endpoint
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
-from tests.serve.conftest import home
 from tests.serve.test_doors import served
 
-__all__ = ["home"]
 pytestmark = pytest.mark.slow
 
 CLEAN = AskedCall("terminal", {"command": "rm -r build"})
@@ -25,6 +25,12 @@ SCRIPT = Script(
         Rule("Paint", (Answer(tool_calls=(ASK,)), Answer(text="It is painted."))),
     )
 )
+
+
+@pytest.fixture
+def home(tmp_path: Path, log_url: str, model_server: ModelServer) -> Home:
+    """A home before the scripted model, with its log on each kind of database."""
+    return Home(tmp_path, {**endpoint(model_server.base_url), "HERMES_JOBS_LOG_URL": log_url})
 
 
 REPLACED = (NoSuchElementException, StaleElementReferenceException)
@@ -65,14 +71,13 @@ def test_an_approval_and_a_question_are_answered_in_the_browser(
 
         assert home.run("send", "Paint it.").code == 3  # nobody is at the terminal: it waits
         wait_for(browser, "Which colour?")
-        click(browser, By.XPATH, "//label[contains(., 'green')]//input")
-        click(browser, By.XPATH, "//button[normalize-space()='Answer']")
-        wait_for(browser, "Nothing waits for you")
-        assert home.run("turns", "follow", "last").out == "It is painted.\n"
-        assert "green" in model_server.requests[-1].body["messages"][-1]["content"]
-
         browser.get(f"{url}/turns")
         click(browser, By.LINK_TEXT, "Paint it.")
-        wait_for(browser, "It is painted.")
+        wait_for(browser, "Which colour?")
+        click(browser, By.XPATH, "//label[contains(., 'green')]//input")
+        click(browser, By.XPATH, "//button[normalize-space()='Answer']")
+        assert home.run("turns", "follow", "last").out == "It is painted.\n"
+        wait_for(browser, "It is painted.")  # the turn's page has followed it
+        assert "green" in model_server.requests[-1].body["messages"][-1]["content"]
         severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
         assert severe == []

@@ -37,6 +37,7 @@ from hermes_jobs.features.api.streams import event_stream
 from hermes_jobs.features.api.wire import Call, Operation, json_answer
 from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.views.turn_json import ListedTurnJson, listed_turn_json
+from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.engine import Submitted
@@ -194,7 +195,7 @@ def write_backlog(call: Call, submitted: Submitted, writer: ResponseWriter) -> N
 def _asked(call: Call, submitted: Submitted) -> Asked:
     """What the request said; nothing for a turn that was asked for in another way."""
     try:
-        return msgspec.json.decode(_text_of(call, submitted).client_data or "{}", type=Asked)
+        return msgspec.json.decode(_text_of(call, submitted).client_data or "{}", type=described(Asked))
     except msgspec.MsgspecError:  # its texts were removed
         return Asked()
 

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.features.api.api import used_up
 from hermes_jobs.features.mcp.events import McpServerFailed
 from hermes_jobs.features.serve.pages.forms import Form, fill_in, form_of
 from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
+from hermes_jobs.kernel.engine.clock_and_ids import day_of
+from hermes_jobs.kernel.streams.accounts import NANO
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
 from hermes_jobs.kernel.turns.questions import Question, question_of
+from hermes_jobs.text.figures import money
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -124,13 +129,21 @@ def _approval(site: Site, question: ApprovalQuestion) -> Approval:
     )
 
 
+class UsedUp(msgspec.Struct, frozen=True, kw_only=True):
+    """A budget that is nearly used up, and the command that gives more."""
+
+    title: str
+    about: str
+    command: str
+
+
 def show(request: Request) -> Response:
     """The first page."""
     site = site_of(request)
     found = waiting(site)
     failed = site.turns.list(status="failed", limit=FAILED)
     runs = [each for each in site.schedules.list() if each.failures]
-    logins = _logins(site)
+    logins, budgets = _logins(site), _budgets(site)
     count = found.count + len(logins)
     title = f"({count}) Waiting for you" if count else "Nothing waits for you"
     parked = [each for each in site.turns.list(status="waiting", limit=PARKED) if each.waits_until]
@@ -141,6 +154,7 @@ def show(request: Request) -> Response:
         live="all",
         found=found,
         logins=logins,
+        budgets=budgets,
         failed=failed,
         runs=runs,
         parked=parked,
@@ -149,11 +163,35 @@ def show(request: Request) -> Response:
 
 
 def _logins(site: Site) -> Sequence[McpServerFailed]:
-    """The MCP servers that cannot be used without a login."""
-    log = site.application.log
+    """The MCP servers that cannot be used without a login: not those that were removed."""
+    log, known = site.application.log, site.application.settings.mcp_servers
     newest = (log.read(head.stream, after=head.version - 1) for head in log.streams("mcp-"))
     events = [recorded.event for batch in newest for recorded in batch[-1:]]
-    return [event for event in events if isinstance(event, McpServerFailed) and event.login]
+    return [
+        event
+        for event in events
+        if isinstance(event, McpServerFailed) and event.login and event.server in known
+    ]
+
+
+def _budgets(site: Site) -> Sequence[UsedUp]:
+    """The budgets that stop further turns, or will soon: that of the day, and those of programs' keys."""
+    application = site.application
+    limit, found = application.settings.budgets.day_usd, list[UsedUp]()
+    day = day_of(application.clock.now(), application.settings.zone)
+    spent = application.log.account(DAY + day).spent.nano_usd / NANO
+    if limit is not None and spent >= WARNING_SHARE * limit:
+        command = "hermes-jobs config set budgets.day_usd USD"
+        found.append(_used_up("of today", spent, limit, command))
+    for key, spent_usd, budget_usd in used_up(application):
+        command = f"hermes-jobs keys edit {key} --budget USD"
+        found.append(_used_up(f"of the key {key} for this month", spent_usd, budget_usd, command))
+    return found
+
+
+def _used_up(whose: str, spent: float, limit: float, command: str) -> UsedUp:
+    title = f"{spent / limit:.0%} of the budget {whose} is used up"
+    return UsedUp(title=title, about=f"{money(spent)} of {money(limit)}.", command=command)
 
 
 def decide(request: Request) -> Response:
