@@ -26,7 +26,10 @@ class SecretForms:
         for value in values:
             encoded = value.encode(errors="surrogateescape")
             self._add((value, value[::-1], *_escaped(value), *_in_digits(encoded)))
-            self._add(_in_base64(encoded), around=_BASE64_REST)
+            for each in (encoded, value.encode("utf-16-le", errors="surrogatepass")):
+                self._add(_in_base64(each), around=_BASE64_REST)
+            twice = (form for once in _in_base64(encoded) for form in _in_base64(once.encode()))
+            self._add(twice, around=_BASE64_REST)
 
     def redact(self, text: str, mark: str) -> str:
         """The text with `mark` in the place of every form. Forms that do not occur cost a search each."""
@@ -57,6 +60,7 @@ def _escaped(value: str) -> Iterator[str]:
         yield written.replace("/", r"\/")
         yield json.dumps(written, ensure_ascii=ascii_only)[1:-1]  # JSON within JSON
         yield written.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")  # Go's
+    yield re.sub(r"([^\w@%+=:,./-])", r"\\\1", value)  # as `printf %q` and `declare -p` of bash
     yield html.escape(value)
     yield html.escape(value, quote=False)
     yield "".join(f"&#{ord(character)};" for character in value)
@@ -73,7 +77,11 @@ def _in_digits(value: bytes) -> Iterator[str]:
     digits = [f"{byte:02x}" for byte in value]
     for before, between in (("", ""), ("%", "%"), (r"\x", r"\x"), ("", " "), ("", ":"), ("0x", ", 0x")):
         yield before + between.join(digits)
-    yield " ".join(map(str, value))
+    for between in (" ", ",", ", "):
+        yield between.join(map(str, value))
+    octal = [f"{byte:03o}" for byte in value]
+    yield " ".join(octal)
+    yield "\\" + "\\".join(octal)
     yield b32encode(value).decode().rstrip("=")
 
 

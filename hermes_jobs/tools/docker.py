@@ -60,7 +60,7 @@ def run_arguments(
     return (
         *(PROGRAM, "run", "--rm", "--init", "--pull", "never", "--name", name),
         *("--network", "bridge" if options.network else "none"),
-        *("--read-only", "--tmpfs", f"/tmp:rw,nosuid,nodev,size={options.tmp},mode=1777"),
+        *("--read-only", "--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={options.tmp},mode=1777"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
         *("--pids-limit", str(options.processes)),
         *("--memory", options.memory, "--memory-swap", options.memory),

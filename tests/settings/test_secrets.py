@@ -3,6 +3,7 @@
 import html
 import json
 import pickle
+import re
 import textwrap
 from base64 import b32encode, b64encode, urlsafe_b64encode
 from urllib.parse import quote
@@ -186,6 +187,18 @@ def encodings(value: str) -> list[str]:
         *(urlsafe_b64encode(b"u:" * before + data).decode() for before in range(3)),
         "\n".join(textwrap.wrap(b64encode(b"A=1\nKEY=" + data + b"\nB=2\n").decode(), 20)),
         json.dumps("\n".join(textwrap.wrap(b64encode(b"KEY=" + data).decode(), 20))),
+        *(
+            b64encode(b64encode(b"?" * before + data + end)).decode()
+            for before in range(3)
+            for end in (b"", b"!")
+        ),
+        b64encode(b"k=" + b64encode(data)).decode(),
+        b64encode(value.encode("utf-16-le")).decode(),
+        " ".join(f"{byte:03o}" for byte in data),
+        "".join(f"\\{byte:03o}" for byte in data),
+        str(list(data)),
+        ",".join(map(str, data)),
+        re.sub(r"([^\w@%+=:,./-])", r"\\\1", value),
         b32encode(data).decode(),
         quote(value, safe=""),
         quote(value, safe="").lower(),

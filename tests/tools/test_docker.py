@@ -73,6 +73,11 @@ def value(option: str, asked: list[str]) -> str:
     return asked[asked.index(option) + 1]
 
 
+def test_programs_can_run_in_the_containers_tmp():
+    """Docker mounts a tmpfs `noexec` unless told otherwise; `go test` runs what it has built there."""
+    assert "exec" in value("--tmpfs", arguments()).partition(":")[2].split(",")
+
+
 def test_the_container_is_shut_in_and_bounded():
     asked = arguments()
     assert asked[:2] == ["docker", "run"]
