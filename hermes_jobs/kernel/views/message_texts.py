@@ -26,7 +26,7 @@ def text_of(event: e.Event) -> str:
         case e.ModelCallFailed() if is_unfinished(event):
             return unfinished(event.content)
         case e.ContextPrefetched():
-            return "\n\n".join(each.words for each in event.heard if each.is_picture and each.words)
+            return "\n\n".join(each.words for each in event.heard if each.words)
         case e.ToolInterrupted():
             return INTERRUPTED[event.reason]
         case _:
@@ -39,10 +39,12 @@ def no_documents(digest: str) -> str | None:  # noqa: ARG001 - a `DocumentTexts`
 
 
 def with_attached(event: e.Event, text: str, documents: DocumentTexts) -> str:
-    """The text, then the names of what is attached to it, and the texts of documents."""
+    """The text, then the names of what is attached to it, and the texts of documents and descriptions."""
     if not isinstance(event, e.TurnSubmitted | e.ToolFinished):
         return text
-    attached = ((item.file_name, documents(item.text) if item.text else None) for item in event.attachments)
+    attached = (
+        (item.file_name, documents(item.text) if item.text else None, item.seen) for item in event.attachments
+    )
     return "\n".join((text, *(part for parts in attached for part in parts if part)))
 
 

@@ -113,6 +113,9 @@ def test_what_a_tool_shows_is_described_and_booked(blind: Visit, model_server: M
     sent = str(model_server.requests[-1].body["messages"])
     assert count_described(sent) == 1
     assert "[Attached: plot.png" in sent
+    assert [hit.session for hit in Conversations(blind.application.views).search("violet lighthouse")] == [
+        "s1"
+    ]
 
 
 def test_a_description_that_fails_leaves_the_result(blind: Visit, model_server: ModelServer) -> None:

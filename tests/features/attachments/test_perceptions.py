@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.features.attachments.api import File
+from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
 from tests.features.attachments.files import picture
 from tests.model_script import Action, Answer, Seen
@@ -78,6 +79,13 @@ def test_another_worker_uses_the_recorded_words_and_books_nothing(household: Hou
         assert visit.events(e.ResponseBooked, "s2") == []
         assert [each.problem for each in visit.events(e.ContextPrefetched, "s2")[0].heard] == ["", ""]
     assert household.asked() == (1, 1)
+
+
+def test_search_finds_what_was_said_and_described(household: Household) -> None:
+    with household.at_work() as visit:
+        household.show(visit, "s1")
+        past = Conversations(visit.application.views)
+        assert [len(past.search(words)) for words in ("code 4711", "violet lighthouse", "4712")] == [1, 1, 0]
 
 
 def test_words_of_another_model_are_not_used(household: Household) -> None:
