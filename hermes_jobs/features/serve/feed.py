@@ -29,10 +29,11 @@ class Feed:
     async def events(self, after: int | None) -> AsyncIterator[RecordedEvent]:
         """The events behind that position, or those from now on; ends for a listener that is too slow."""
         queue: asyncio.Queue[Sequence[RecordedEvent]] = asyncio.Queue(KEPT)
-        position = await asyncio.to_thread(self._log.last_position) if after is None else after
+        newest = await asyncio.to_thread(self._log.last_position)
+        position = newest if after is None else after
         self._listeners.add(queue)
         if self._reading is None or self._reading.done():
-            self._reading = asyncio.create_task(self._read())
+            self._reading = asyncio.create_task(self._read(newest))  # what follows comes by the queue
         try:
             while batch := await asyncio.to_thread(self._log.tail, position, BATCH):
                 for recorded in batch:
@@ -46,8 +47,7 @@ class Feed:
         finally:
             self._listeners.discard(queue)
 
-    async def _read(self) -> None:
-        position = await asyncio.to_thread(self._log.last_position)
+    async def _read(self, position: int) -> None:
         while self._listeners:
             await asyncio.to_thread(self._log.wait, position, WAIT_SECONDS)
             batch = await asyncio.to_thread(self._log.tail, position, BATCH)
