@@ -9,19 +9,16 @@ import contextlib
 import os
 import selectors
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from hermes_jobs.kernel.engine.ports import Cancel
-from hermes_jobs.system.cpu_affinity import without_affinity
+from hermes_jobs.tools import supervisors
 from hermes_jobs.tools.output import BoundedOutput, plain_text
+from hermes_jobs.tools.supervisors import Supervisor
 
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 MAX_COMMAND_BYTES = 100_000  # Linux takes at most 128 KiB in one argument of exec
 MAX_OUTPUT_BYTES = 8 * 1024 * 1024
@@ -70,16 +67,15 @@ def run(  # noqa: PLR0913 - what a process is started with
     """
     if "\0" in command or len(os.fsencode(command)) > MAX_COMMAND_BYTES:
         raise ValueError(f"a command must be under {MAX_COMMAND_BYTES:,} bytes and without NUL characters")
-    process, output = _spawn((str(timeout), command, afterwards, sandbox), cwd, env, cancel)
-    control = _Control(process, timeout, HANG + CLEANUP_SECONDS if afterwards else HANG)
+    supervisor = _start((str(timeout), command, afterwards, sandbox), cwd, env, cancel)
+    control = _Control(supervisor, timeout, HANG + CLEANUP_SECONDS if afterwards else HANG)
     forget = cancel.on_cancel(control.stop)
     try:
         collected = BoundedOutput(max_bytes)
-        status = _follow(process, output, control, collected)
+        status = _follow(supervisor, control, collected)
     finally:
         forget()
         control.close()
-        os.close(output)
     if "ended" not in status and afterwards:
         run(afterwards, cwd="/", env=env, timeout=CLEANUP_SECONDS, cancel=_NeverCancelled())
     return _completed(status, collected)
@@ -97,84 +93,58 @@ class _NeverCancelled:
         """Has no effect: the cleanup command may run after the lease."""
 
 
-def _spawn(
-    call: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel
-) -> tuple[subprocess.Popen[bytes], int]:
-    """Start the supervisor for (timeout, command, afterwards, sandbox); it, and the output's descriptor."""
+def _start(call: tuple[str, str, str, str], cwd: str, env: Mapping[str, str], cancel: Cancel) -> Supervisor:
+    """Start the supervisor for (timeout, command, afterwards, sandbox)."""
     timeout, *rest = call
-    lease = cancel.share_lease()
     shell = next((path for path in SHELLS if os.path.exists(path)), SHELLS[-1])
-    reader, writer = os.pipe()
-    python = [sys.executable, "-I", "-S", str(SUPERVISOR)]
-    limits = [timeout, str(os.getpid()), str(-1 if lease is None else lease)]
-    arguments = [*python, *limits, shell, *rest]
+    lease = cancel.share_lease()
     try:
-        with without_affinity():
-            process = subprocess.Popen(
-                arguments,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=writer,
-                bufsize=0,
-                pass_fds=() if lease is None else (lease,),
-                start_new_session=True,  # a Ctrl-C at the worker's terminal is the worker's to handle
-            )
-    except BaseException:
-        os.close(reader)
-        raise
+        supervisor = supervisors.start((timeout, shell, *rest), cwd, env, lease)
     finally:
-        os.close(writer)
         if lease is not None:
             os.close(lease)
-    os.set_blocking(reader, False)
-    return process, reader
+    os.set_blocking(supervisor.output, False)
+    return supervisor
 
 
 class _Control:
     """The worker's end of the supervisor's control pipe, safe to use from the thread that cancels."""
 
-    def __init__(self, process: subprocess.Popen[bytes], timeout: float, hang: float) -> None:
-        self._process = process
+    def __init__(self, supervisor: Supervisor, timeout: float, hang: float) -> None:
+        self._supervisor = supervisor
         self._lock = threading.Lock()
         self._hang = hang
+        self._is_closed = False
         self.give_up_at = time.monotonic() + timeout + hang
-        self.stopped = False
 
     def stop(self) -> None:
         """Request that the command is killed."""
         with self._lock:
-            pipe = self._process.stdin
-            if pipe is None or pipe.closed:
+            if self._is_closed:
                 return
-            self.stopped = True
             self.give_up_at = min(self.give_up_at, time.monotonic() + self._hang)
             with contextlib.suppress(OSError):
-                pipe.write(b"c")
+                os.write(self._supervisor.control, b"c")
 
     def close(self) -> None:
         """Close the pipes and wait for the supervisor, which kills the command if it has not ended."""
+        supervisor = self._supervisor
         with self._lock:
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    pipe.close()
-        try:
-            self._process.wait(self._hang)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self._is_closed = True
+            for end in (supervisor.control, supervisor.status, supervisor.output):
+                os.close(end)
+        if not supervisor.has_ended(self._hang):
+            supervisor.kill()
+            supervisor.has_ended(self._hang)
+        supervisor.close()
 
 
-def _follow(
-    process: subprocess.Popen[bytes], output: int, control: _Control, collected: BoundedOutput
-) -> dict[str, list[str]]:
+def _follow(supervisor: Supervisor, control: _Control, collected: BoundedOutput) -> dict[str, list[str]]:
     """Read the output until the supervisor reports the end of the command, or has itself ended."""
-    assert process.stdout is not None
-    lines_read = b""
+    lines_read, output, status = b"", supervisor.output, supervisor.status
     with selectors.DefaultSelector() as selector:
         selector.register(output, selectors.EVENT_READ)
-        status = selector.register(process.stdout, selectors.EVENT_READ).fd
+        selector.register(status, selectors.EVENT_READ)
         while True:
             ready = {key.fd for key, _events in selector.select(TICK)}
             if output in ready and _read(output, collected) == 0:
@@ -185,7 +155,7 @@ def _follow(
                 if not words or b"ended" in lines_read:
                     break
             if time.monotonic() > control.give_up_at:
-                process.kill()
+                supervisor.kill()
     lines = dict(_split(line) for line in lines_read.decode().splitlines())
     if "ended" not in lines:
         _kill_orphans(lines.get("started", []))

@@ -46,10 +46,11 @@ KILLED_AT_ONCE = ("parent", "lease")
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
 
 
-def main() -> None:
-    """Run the command, report how it ended, and exit."""
-    timeout, worker = float(sys.argv[1]), Worker(int(sys.argv[2]), int(sys.argv[3]))
-    shell, command, afterwards, sandbox = sys.argv[4:8]
+def main(arguments: list[str], worker_process: int = -1) -> None:
+    """Run the command, report how it ended, and exit. `worker_process`: a pidfd of the worker, if that is not
+    the parent."""
+    timeout, pid, lease, shell, command, afterwards, sandbox = arguments
+    worker = Worker(int(pid), int(lease), worker_process)
     prctl = prctl_function()
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NAME, b"hermes-command")  # so that `pkill python` in a command does not hit its supervisor
@@ -58,7 +59,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the output ends when the last process of the command does
     _say(f"started {child}")
     watch = Watch(child, wakeup)
-    how = watch.until_over(time.monotonic() + timeout, worker)
+    how = watch.until_over(time.monotonic() + float(timeout), worker)
     if how == "exit":
         watch.until_empty(SETTLE_SECONDS)
     if how not in KILLED_AT_ONCE:
@@ -73,10 +74,12 @@ def main() -> None:
 
 
 class Worker:
-    """The worker that runs the command: its process id, and the descriptor with the end of its lease."""
+    """The worker that runs the command: its process id, the descriptor with the end of its lease, and a pidfd
+    where it is not the parent (else -1)."""
 
-    def __init__(self, pid: int, lease: int) -> None:
+    def __init__(self, pid: int, lease: int, process: int = -1) -> None:
         self._pid = pid
+        self._process = process
         self._lease = lease
         self.may_be_late = False
         if lease >= 0:
@@ -84,7 +87,9 @@ class Worker:
 
     def is_gone(self) -> bool:
         """Whether its process has ended."""
-        return os.getppid() != self._pid
+        if self._process < 0:
+            return os.getppid() != self._pid
+        return bool(select.select([self._process], [], [], 0)[0])
 
     def seconds_left(self) -> float:
         """Seconds until its lease ends; 0 or less: it has ended."""
@@ -339,4 +344,4 @@ def _parent_and_group(pid: str) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

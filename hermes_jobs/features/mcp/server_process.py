@@ -20,9 +20,10 @@ from pathlib import Path
 
 from hermes_jobs.features.mcp.messages import Launch
 from hermes_jobs.tools.path_policy import PathPolicy
-from hermes_jobs.tools.processes import SHELLS, SUPERVISOR
+from hermes_jobs.tools.processes import SHELLS
 from hermes_jobs.tools.sandbox import Enclosure, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
+from hermes_jobs.tools.supervisors import SCRIPT
 from hermes_jobs.tools.tool import ToolFailed
 
 LOG_BYTES = 1 << 20
@@ -102,7 +103,7 @@ class ServerProcess:
         limits = ["inf", str(os.getpid()), "-1"]
         enclosure = _enclosed(launch)
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(SUPERVISOR), *limits, shell, moved, "", enclosure.plan],
+            [sys.executable, "-I", "-S", str(SCRIPT), *limits, shell, moved, "", enclosure.plan],
             cwd=launch.cwd,
             env={**enclosure.environment},
             stdin=subprocess.PIPE,
