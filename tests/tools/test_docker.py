@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hermes_jobs.kernel.engine.ports import ToolOutcome
@@ -195,14 +196,6 @@ def test_killing_the_worker_ends_the_container_too(engine, tmp_path):
     wait_until(lambda: not engine.running, "the container to end")
 
 
-def command_line(path: Path) -> bytes:
-    """Of a process; nothing where it has ended meanwhile."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 def test_killing_the_supervisor_ends_the_container_too(engine, terminal, tmp_path):
     outcomes: list[ToolOutcome] = []
     thread = threading.Thread(
@@ -210,13 +203,10 @@ def test_killing_the_supervisor_ends_the_container_too(engine, terminal, tmp_pat
     )
     thread.start()
     wait_until((tmp_path / "ready").exists, "the command to begin")
-    supervisors = [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if all(each in command_line(path) for each in (b"supervisor.py", str(tmp_path).encode()))
-    ]
+    named = (each for each in psutil.process_iter(["name", "cwd"]) if each.info["name"] == "hermes-command")
+    supervisors = [each for each in named if each.info["cwd"] == str(tmp_path)]
     assert len(supervisors) == 1
-    os.kill(supervisors[0], 9)
+    supervisors[0].kill()
     thread.join(30)
     assert "killed the process that supervised it" in outcomes[0].content
     wait_until(lambda: not engine.running, "the container to end")
