@@ -39,7 +39,9 @@ class Supervisor:
     def has_ended(self, seconds: float) -> bool:
         """Whether it ends within that time."""
         if self._pidfd >= 0:
-            return bool(select.select([self._pidfd], [], [], seconds)[0])
+            poll = select.poll()  # `select` takes no descriptors from 1024 on
+            poll.register(self._pidfd, select.POLLIN)
+            return bool(poll.poll(seconds * 1000))
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
