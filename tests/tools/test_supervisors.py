@@ -105,6 +105,19 @@ def test_a_request_larger_than_a_socket_holds_arrives(tmp_path: Path) -> None:
     assert done.output == "10000\n"
 
 
+def test_where_there_is_no_server_each_supervisor_is_an_interpreter_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given another system: its commands, a wrong folder and a time limit."""
+    monkeypatch.setattr(supervisors, "_server", lambda: None)
+    assert command("pwd; exit 3", tmp_path) == Completed(exit_code=3, output=f"{tmp_path}\n")
+    with pytest.raises(FileNotFoundError):
+        command("true", tmp_path / "gone")
+    env = {"PATH": os.environ["PATH"]}
+    done = run("echo begun; sleep 1000", cwd=str(tmp_path), env=env, timeout=0.5, cancel=Switch())
+    assert done == Completed(exit_code=None, output="begun\n", timed_out=True)
+
+
 @pytest.mark.parametrize("killed", ["worker", "worker and server"])
 def test_with_a_killed_worker_end_its_server_its_supervisors_and_its_commands(
     killed: str, tmp_path: Path
