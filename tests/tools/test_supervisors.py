@@ -123,7 +123,7 @@ def test_with_a_killed_worker_end_its_server_its_supervisors_and_its_commands(
     killed: str, tmp_path: Path
 ) -> None:
     """Given a worker that has forked another process, which still holds a copy of its socket."""
-    text = "touch ready.$PPID; setsid sleep 1000 & sleep 1000"
+    text = "setsid sleep 1000 & sleep 1000 & touch ready.$PPID; wait"
     worker = subprocess.Popen([sys.executable, "-c", WORKER, text, str(tmp_path)], cwd=ROOT)
     try:
         wait_until(lambda: len(list(tmp_path.glob("ready.*"))) == 2, "both commands to begin")
@@ -137,7 +137,7 @@ def test_with_a_killed_worker_end_its_server_its_supervisors_and_its_commands(
     finally:
         worker.kill()
         worker.wait()
-    wait_until(lambda: not any(alive(each) for each in own), "all of the worker's processes to end")
+    wait_until(lambda: not any(alive(each) for each in own), f"the end of {own}")
     assert all(map(alive, others))
     child.kill()
     wait_until(lambda: not any(alive(each) for each in others), "all of the other one's to end")
