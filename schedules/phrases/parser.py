@@ -50,9 +50,10 @@ def parse(sentence: str, now: datetime, zone: str) -> Understood | Refused:
 
 def _parse(text: str, now: datetime, zone: str) -> Understood:
     if not text:
-        raise absent("The sentence is empty.", "Say what to do and when: 'Check my mail every day at 9'.")
+        raise impossible("The sentence is empty.", "Say what to do and when: 'Check my mail every day at 9'.")
     if len(text) > LONGEST:
-        raise unknown(f"The sentence has more than {LONGEST} characters.", "Put the long part into a file.")
+        reason = f"The sentence has more than {LONGEST} characters."
+        raise impossible(reason, "Put the long part into a file.")
     exact = read_canonical(text, now, zone) or read_cron(text, now, zone)
     if exact is not None:
         return exact

@@ -99,10 +99,21 @@ class SchemaParam(TextParam):
         return [CompletionItem(incomplete, type="file")]
 
 
+LARGEST = 2**63 - 1
+"""The largest number that a database holds."""
+
+
 class IntParam(click.IntRange):
-    """A whole number within bounds."""
+    """A whole number within bounds, and within those of the database."""
 
     name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number; what is wrong with another value is an error of usage."""
+        number: int = super().convert(value, param, ctx)
+        if abs(number) > LARGEST:
+            self.fail(f"{number:,} is too large.", param, ctx)
+        return number
 
 
 class ListedParam(IntParam):
