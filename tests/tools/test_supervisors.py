@@ -137,9 +137,11 @@ def test_with_a_killed_worker_end_its_server_its_supervisors_and_its_commands(
     finally:
         worker.kill()
         worker.wait()
-    wait_until(lambda: not any(alive(each) for each in own), f"the end of {own}")
-    assert all(map(alive, others))
-    child.kill()
+    try:
+        wait_until(lambda: not any(alive(each) for each in own), f"the end of {own}")
+        assert all(map(alive, others))
+    finally:
+        child.kill()
     wait_until(lambda: not any(alive(each) for each in others), "all of the other one's to end")
 
 
