@@ -313,8 +313,14 @@ def _listing(names: list[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name with characters that are not seen, or look like a plain blank, as escapes."""
-    return "".join(c if c == " " or (c.isprintable() and not c.isspace()) else ascii(c)[1:-1] for c in name)
+    """A name with characters that are not seen, or look like a plain blank, as escapes; bytes that are no
+    text are left to who stores it."""
+    return "".join(c if c == " " or _is_seen(c) else ascii(c)[1:-1] for c in name)
+
+
+def _is_seen(character: str) -> bool:
+    is_byte = "\ud800" <= character <= "\udfff"
+    return is_byte or (character.isprintable() and not character.isspace())
 
 
 def _names(folder: str) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.kernel.engine.state_cache import BASE_BYTES, StateCache
+from hermes_jobs.kernel.engine.state_cache import BASE_BYTES, MESSAGE_BYTES, StateCache
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.kernel.turns.session import Session
 
@@ -36,8 +36,15 @@ def test_large_sessions_displace_others_and_a_single_one_stays() -> None:
     assert kept(cache, *"abcd") == "d"
 
 
+def test_many_short_messages_count_by_their_number() -> None:
+    cache = StateCache(100, max_bytes=150 * MESSAGE_BYTES)
+    for name in "ab":
+        cache.put(session(name, *[1] * 100))
+    assert kept(cache, *"ab") == "b"
+
+
 def test_what_a_compression_or_a_removal_frees_can_be_used() -> None:
-    cache = StateCache(100, max_bytes=2 * (LARGE + BASE_BYTES))
+    cache = StateCache(100, max_bytes=2 * (LARGE + BASE_BYTES + 2 * MESSAGE_BYTES))
     cache.put(session("a", LARGE, LARGE))
     cache.put(session("a", 10, version=2))
     cache.put(session("b", LARGE))

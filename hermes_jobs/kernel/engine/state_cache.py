@@ -12,10 +12,11 @@ from hermes_jobs.kernel.turns.session import Session
 
 MAX_BYTES = 64_000_000  # of messages: about eighty sessions with full windows of 200,000 tokens
 BASE_BYTES = 4_000  # of a state besides its messages
+MESSAGE_BYTES = 2_000  # of a message besides its text, with what a session keeps of its turn
 
 
 class _Size(NamedTuple):
-    """What the first `num_messages` of a session take, as JSON in UTF-8."""
+    """What the first `num_messages` of a session take: their JSON in UTF-8, and the objects around it."""
 
     num_messages: int = 0
     num_bytes: int = 0
@@ -24,7 +25,8 @@ class _Size(NamedTuple):
         """The size of a later state. New messages are measured: a history grows until a compression."""
         messages = state.messages if isinstance(state, Session) else ()
         known = self if len(messages) >= self.num_messages else _Size()
-        new = sum(len(msgspec.json.encode(message)) for message in messages[known.num_messages :])
+        added = messages[known.num_messages :]
+        new = sum(len(msgspec.json.encode(message)) + MESSAGE_BYTES for message in added)
         return _Size(len(messages), known.num_bytes + new)
 
 
