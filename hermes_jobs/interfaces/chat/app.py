@@ -11,8 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -42,6 +43,7 @@ from hermes_jobs.interfaces.chat.foreground import (
 )
 from hermes_jobs.interfaces.chat.keys import SETTLE_SECONDS, WITH_REASON, AnswerKeys, chat_keys
 from hermes_jobs.interfaces.chat.log_thread import LogThread
+from hermes_jobs.interfaces.chat.pasting import clipboard_picture
 from hermes_jobs.interfaces.chat.screen import PromptSurface
 from hermes_jobs.interfaces.chat.session_commands import answer, next_mode
 from hermes_jobs.interfaces.chat.slash import parse
@@ -316,6 +318,18 @@ class Chat:
         if not self.conversation.cancel():
             self._display.print_line("Ctrl-D or Ctrl-C again exits.", dim=True)
 
+    def _pasted_picture(self) -> str:
+        """A mention of the clipboard's picture, whose file ends with the chat; empty where there is none."""
+        try:
+            return f"{clipboard_picture(Path(self._pictures.name))} "
+        except Rejected as error:
+            self._display.print_line(f"{error} {error.hint}".rstrip(), dim=True)
+            return ""
+
+    @cached_property
+    def _pictures(self) -> TemporaryDirectory[str]:
+        return TemporaryDirectory(prefix="hermes-jobs-")
+
     def _exit(self) -> None:
         if self._prompt.app.is_running and not self._prompt.app.is_done:
             self._prompt.app.exit(result="")
@@ -389,6 +403,7 @@ class Chat:
                 next_mode=lambda: self._actions.submit(self._run_action, lambda: next_mode(self)),
                 answer=self._answer,
                 answer_keys=lambda: self._answer_keys.keys,
+                picture=self._pasted_picture,
             ),
             style=STYLE,
             output=self._output,

@@ -10,8 +10,10 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 
 from hermes_jobs.interfaces.chat.conversation import Conversation
+from hermes_jobs.interfaces.chat.pasting import with_mentions
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 
 ANSWERS = "ysanrc"  # the keys of all questions
@@ -39,12 +41,17 @@ def chat_keys(
     next_mode: Callable[[], object],
     answer: Callable[[str], object],
     answer_keys: Callable[[], str],
+    picture: Callable[[], str],
 ) -> KeyBindings:
     """Enter sends and Esc Enter begins a line. With empty input, `interrupt` is called on Ctrl-C, `leave` on
     Ctrl-D, and `answer` with a key if `answer_keys()` has it at that moment; `next_mode` on Shift-Tab, unless
-    a completion is selected."""
+    a completion is selected. Ctrl-V inserts what `picture()` returns."""
     keys = KeyBindings()
     _add_editing_keys(keys)
+
+    @keys.add("c-v")
+    def _picture(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(picture())
 
     @keys.add("s-tab", filter=~has_selected_completion)
     def _next_mode(_event: KeyPressEvent) -> None:
@@ -77,6 +84,11 @@ def _add_editing_keys(keys: KeyBindings) -> None:
     @keys.add("escape", "enter")
     def _begin_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add(Keys.BracketedPaste)
+    def _paste(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        event.current_buffer.insert_text(with_mentions(text))
 
     @keys.add("tab")
     def _complete(event: KeyPressEvent) -> None:
