@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
     from hermes_jobs.kernel.streams.decision import Decision
     from hermes_jobs.kernel.streams.stream_kind import StreamState
-    from hermes_jobs.kernel.turns.attachments import Attachment
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.session import Session
     from hermes_jobs.kernel.turns.steps import Step, StepKind
@@ -391,22 +390,8 @@ class Application:
 
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import Parts, StepHandlers
-        from hermes_jobs.features.attachments.describing import Describing
-        from hermes_jobs.features.attachments.hearing import Hearing
-        from hermes_jobs.features.attachments.speaking import Speaking
-        from hermes_jobs.features.attachments.tables import select_words
+        from hermes_jobs.features.attachments.parts import perception_of
 
-        def recorded(digest: str, model: str) -> str:
-            return self.views.read(select_words, digest, model)
-
-        def perceiving(model: str, turn: str, each: Attachment) -> Asking | None:
-            if each.is_sound:
-                return hearing.asking(turn, model, each)
-            return describing.asking(model, each) if each.is_picture else None
-
-        endpoints = self.endpoints
-        hearing = Hearing(lambda: endpoints.transcriber, self.attached_content, recorded, endpoints.hears)
-        describing = Describing(lambda: endpoints.seer, endpoints.is_blind, recorded)
         parts = Parts(
             engine=self._deciding,
             toolbox=self.toolbox,
@@ -420,15 +405,12 @@ class Application:
             asking=self._asking,
             on_result=self.results.save,
             attach=self.intake.attach_each,
-            hear=hearing,
-            describe=describing,
-            describes=describing.describes,
-            perceiving=perceiving,
-            speak=Speaking(
-                lambda: self.endpoints.speaker,
-                self.intake.keep,
-                self.settings.auxiliary.speech.voice,
-                self.settings.auxiliary.speech.answers,
+            perception=perception_of(
+                self.endpoints,
+                self.views,
+                self.intake,
+                self.attached_content,
+                self.settings.auxiliary.speech,
             ),
             on_delta=on_delta,
             days=self.days,

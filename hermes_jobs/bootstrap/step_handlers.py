@@ -54,6 +54,7 @@ from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
+    from hermes_jobs.features.attachments.parts import Perception
     from hermes_jobs.features.compression.engine_host import BuiltIn
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
@@ -61,8 +62,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.tracing.tracing import Tracing
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Describe, Hear, ModelRequest, Speak
-    from hermes_jobs.kernel.turns.attachments import Attachment
+    from hermes_jobs.kernel.engine.ports import ModelRequest
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
@@ -76,11 +76,9 @@ REFERENCE: StepKind = "turn.reference"
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
-    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `hear` gives the
-    words of sounds, `describe` those about pictures (to models of which `describes` says so), `speak` says
-    answers, `of_features` makes the handlers of the features, `perceiving(model, turn, attachment)` is the
-    call that hears or describes it for that model. `on_delta` is called with answers as they are written.
-    `days` is the zone in which the days of budgets begin; None: the machine's."""
+    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `of_features` makes
+    the handlers of the features. `on_delta` is called with answers as they are written. `days` is the zone in
+    which the days of budgets begin; None: the machine's."""
 
     engine: Engine
     toolbox: Toolbox
@@ -94,11 +92,7 @@ class Parts:
     asking: Callable[[ToolCall], Asking | None]
     on_result: Callable[[str, str], None]
     attach: Attach
-    hear: Hear
-    describe: Describe
-    describes: Callable[[str], bool]
-    speak: Speak
-    perceiving: Callable[[str, str, Attachment], Asking | None]
+    perception: Perception
     on_delta: OnDelta
     days: tzinfo | None
 
@@ -180,7 +174,7 @@ class StepHandlers:
         name = turn.model or session.model or self._settings.main_model.model
         ensemble = self._ensemble_of(turn.ensemble or name)
         model = ensemble.aggregator if ensemble is not None else name
-        asked = (self._parts.perceiving(model, turn.id, each) for each in brought_along(session, turn))
+        asked = (self._parts.perception.asking(model, turn.id, each) for each in brought_along(session, turn))
         return [each for each in asked if each is not None]
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
@@ -223,9 +217,9 @@ class StepHandlers:
                 recall=parts.providers.recall,
                 toolsets_on=parts.toolbox.toolsets_on,
                 ensemble_of=self._ensemble_of,
-                hear=parts.hear,
-                describe=parts.describe,
-                describes=parts.describes,
+                hear=parts.perception.hear,
+                describe=parts.perception.describe,
+                describes=parts.perception.describe.describes,
                 follows_rhythm=self._settings.model.cache_ttl == "auto",
                 clock=self._clock,
                 ids=self._ids,
@@ -248,9 +242,9 @@ class StepHandlers:
                 rules=self._rules,
                 on_delta=parts.on_delta,
                 attach=parts.attach,
-                describe=parts.describe,
+                describe=parts.perception.describe,
             ),
-            "turn.record_usage": RecordUsage(self._idle().finish, parts.speak),
+            "turn.record_usage": RecordUsage(self._idle().finish, parts.perception.speak),
         }
 
     def _idle(self) -> IdleCompression:
