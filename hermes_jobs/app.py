@@ -6,6 +6,7 @@ FEATURES: tuple[str, ...] = (
     "memory",
     "skills",
     "deliveries",
+    "push",
     "conditions",
     "telegram",
     "schedules",

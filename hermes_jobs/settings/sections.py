@@ -614,7 +614,8 @@ class ServeSettings(Section, frozen=True, kw_only=True):
         Text | None, about("Its address for other devices, such as https://jobs.example.com: for links.")
     ] = None
     deliver: Annotated[
-        tuple[Text, ...], about("Targets of the answers to what is written there, such as ntfy:TOPIC.")
+        tuple[Text, ...],
+        about("Targets of the answers to what is written there, such as ntfy:TOPIC or push."),
     ] = ()
     ntfy_server: Annotated[Text, about("Server of the targets ntfy:TOPIC.")] = "https://ntfy.sh"
 

@@ -348,6 +348,10 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("keys edit nosuch", 2, out=""),
     Row("keys list -n 1 --json", shape=list),
     Row("keys revoke nosuch --json", 2, out=""),
+    # --- push
+    Row("push list -n 1 --json", shape=list),
+    Row("push remove nosuch --json", 2, out=""),
+    Row("push test --json", 2, out=""),
     # --- triggers
     Row("changed --key hook hi.txt", out="new     hi.txt\n"),
     Row(

@@ -60,6 +60,7 @@ READS = """
     keys list
     models show scripted
     processes list --all
+    push list
     queues
     queues --json
     redact coffee --dry-run
@@ -111,7 +112,7 @@ WRITES = """
     import, inbox read, keys add, keys edit, keys revoke
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
     memory add, memory embed, memory provider, memory remove, memory replace, memory undo
-    models forget-limits, processes kill, processes read
+    models forget-limits, processes kill, processes read, push remove, push test
     reviews apply, reviews cancel, reviews curate, reviews keep, reviews retry
     schedule add, schedule edit, schedule pause, schedule remove, schedule resume, schedule run
     send, service remove

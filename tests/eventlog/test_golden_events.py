@@ -31,6 +31,7 @@ from tests.eventlog import (
     learning_examples,
     mcp_examples,
     memory_examples,
+    push_examples,
     replay_examples,
     schedule_examples,
     skill_examples,
@@ -86,6 +87,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     *schedule_examples.EXAMPLES,
     *skill_examples.EXAMPLES,
     *api_examples.EXAMPLES,
+    *push_examples.EXAMPLES,
     *trigger_examples.EXAMPLES,
     e.SessionStarted(
         session="s1",

@@ -14,7 +14,13 @@ from hermes_jobs.features.deliveries.channel import (
     PlaceholderSent,
     nothing_of,
 )
-from hermes_jobs.features.deliveries.events import TELEGRAM_TOKEN, WEBHOOK_SECRET, parse_target, stream_of
+from hermes_jobs.features.deliveries.events import (
+    PUSH,
+    TELEGRAM_TOKEN,
+    WEBHOOK_SECRET,
+    parse_target,
+    stream_of,
+)
 from hermes_jobs.features.deliveries.rules import Delivery, read, revised
 from hermes_jobs.features.deliveries.tables import (
     DeliveryView,
@@ -26,6 +32,7 @@ from hermes_jobs.features.deliveries.tables import (
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 
 __all__ = [
+    "PUSH",
     "TELEGRAM_TOKEN",
     "WEBHOOK_SECRET",
     "ContentOf",

@@ -34,17 +34,25 @@ class Moved(msgspec.Struct, frozen=True):
 
 class DeliveryError(Exception):
     """A failed attempt. `lasting`: every further one would fail too. `retry_after`: the requested wait in
-    seconds. `in_line`: nothing failed, others are sent before, and it is its turn then.
+    seconds. `in_line`: nothing failed, others are sent before, and it is its turn then. `status`: what the
+    target answered, 0 where it did not.
     """
 
     def __init__(
-        self, message: str, *, lasting: bool = False, retry_after: float | None = None, in_line: bool = False
+        self,
+        message: str,
+        *,
+        lasting: bool = False,
+        retry_after: float | None = None,
+        in_line: bool = False,
+        status: int = 0,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.lasting = lasting
         self.retry_after = retry_after
         self.in_line = in_line
+        self.status = status
 
 
 ContentOf = Callable[[str], bytes | None]

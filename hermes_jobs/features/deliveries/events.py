@@ -24,6 +24,8 @@ NTFY_TOKEN = "NTFY_TOKEN"
 
 PREFIX = "delivery-"
 INBOX = "cli"
+PUSH = "push"
+"""The target that is all subscribed browsers."""
 SILENT = "[SILENT]"
 """An answer with exactly this text is not delivered."""
 
@@ -50,8 +52,8 @@ class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeliveryRequested(Event, frozen=True, kw_only=True):
-    """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL`, `telegram:CHAT` or
-    `ntfy:TOPIC`; `ok` is false where the turn failed.
+    """A delivery was requested. `target` is `cli`, `file:PATH`, `webhook:URL`, `telegram:CHAT`,
+    `ntfy:TOPIC` or `push`; `ok` is false where the turn failed.
 
     `source`: the source of the turn, such as `schedule:ID`. `workdir`: the session's folder, the base of
     relative paths. A delivery without a turn is a gateway's own message, such as the answer to a command.
@@ -124,9 +126,9 @@ DeliveryEvent = (
 
 # --- targets --------------------------------------------------------------------------------------
 
-TargetKind = Literal["cli", "file", "webhook", "telegram", "ntfy"]
+TargetKind = Literal["cli", "file", "webhook", "telegram", "ntfy", "push"]
 
-_FORMS = "cli, file:PATH, webhook:URL, telegram:CHAT or ntfy:TOPIC"
+_FORMS = "cli, file:PATH, webhook:URL, telegram:CHAT, ntfy:TOPIC or push"
 _URL = re.compile(r"https?://(?P<authority>[^/?#]+)(?P<rest>[^\s#]*)", re.IGNORECASE)
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:@\[\]]+)(:\d{1,5})?", re.IGNORECASE)
 _SECRET_QUERY = re.compile(
@@ -137,7 +139,7 @@ _CHAT = re.compile(r"-?[1-9]\d{0,18}(?:/[1-9]\d{0,18})?|@[A-Za-z]\w{3,31}", re.A
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The target of an answer. `address` is a path, a URL, a chat or a topic; empty for `cli`."""
+    """The target of an answer. `address` is a path, a URL, a chat or a topic; empty for `cli` and `push`."""
 
     kind: TargetKind
     address: str = ""
@@ -157,6 +159,10 @@ def parse_target(text: str) -> Target:
         raise _refused(target, "it holds control characters")
     if kind == INBOX and not address:
         return Target("cli")
+    if kind == PUSH:
+        if address:
+            raise _refused(target, "it goes to all browsers that subscribed", PUSH)
+        return Target("push")
     if kind == "file":
         return _file(target, address)
     if kind == "webhook":

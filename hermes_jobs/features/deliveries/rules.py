@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from hermes_jobs.features.deliveries.events import (
     INBOX,
     PREFIX,
+    PUSH,
     SILENT,
     TELEGRAM_TOKEN,
     WEBHOOK_SECRET,
@@ -242,8 +243,10 @@ def _waits(
     if turn is None:
         return
     why = event.rule if isinstance(event, ApprovalRequested) else f"{event.asker} asks"
-    told = [(target, f"Waits for you: {why}.") for target in turn.deliver if target.startswith("ntfy:")]
-    yield from requests(session, turn, told, ok=True, suffix=suffix)
+    told = [target for target in turn.deliver if target == PUSH or target.startswith("ntfy:")]
+    yield from requests(
+        session, turn, [(target, f"Waits for you: {why}.") for target in told], ok=True, suffix=suffix
+    )
 
 
 def _answers(session: Session, turn: Turn, end: TurnCompleted | TurnFailed) -> Iterator[StreamEvents]:

@@ -12,12 +12,10 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.channel import (
     ChannelLookup,
-    ContentOf,
     DeliveryChannel,
     DeliveryError,
     Moved,
     PlaceholderSent,
-    nothing_of,
 )
 from hermes_jobs.features.deliveries.events import (
     NTFY_TOKEN,
@@ -41,7 +39,6 @@ from hermes_jobs.kernel.turns.steps import Step, StepKind
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -123,9 +120,7 @@ def _moved(delivery: Delivery, event: DeliveryMoved) -> Decision:
 
 def handlers(application: Application) -> Mapping[StepKind, StepHandler]:
     """The handler of each kind of step."""
-    channels = DeliveryChannels(
-        application.settings, application.environ, application.clock, application.attached_content
-    )
+    channels = DeliveryChannels(application)
     redact = application.settings.secrets.redact
     send = SendDelivery(channels, clock=application.clock, ids=application.ids, redact=redact)
     return {"delivery.send": send}
@@ -134,17 +129,12 @@ def handlers(application: Application) -> Mapping[StepKind, StepHandler]:
 class DeliveryChannels:
     """One channel for each kind of target. Safe for many threads."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        environ: Mapping[str, str],
-        clock: Clock,
-        content_of: ContentOf = nothing_of,
-    ) -> None:
-        self._content_of = content_of
-        self._settings = settings
-        self._environ = environ
-        self._clock = clock
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._content_of = application.attached_content
+        self._settings = application.settings
+        self._environ = application.environ
+        self._clock = application.clock
         self._lock = threading.Lock()
         self._made: dict[TargetKind, DeliveryChannel] = {}
 
@@ -181,6 +171,12 @@ class DeliveryChannels:
                 return NtfyChannel(
                     self._settings.serve, self._settings.secrets.get(NTFY_TOKEN), clock=self._clock
                 )
+            case "push":
+                make = feature.channel(kind)
+                if make is None:
+                    raise DeliveryError("This build cannot notify browsers.", lasting=True)
+                pushing: DeliveryChannel = make(self._application)
+                return pushing
             case _:
                 assert_never(kind)
 

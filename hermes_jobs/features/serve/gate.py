@@ -34,7 +34,7 @@ SIGN_INS_PER_MINUTE = 10
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
-        "media-src data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
+        "media-src data:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'"
     ),
     "X-Content-Type-Options": "nosniff",

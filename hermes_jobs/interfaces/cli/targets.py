@@ -22,7 +22,7 @@ def deliver_option(what: str) -> Callable[[F], F]:
         metavar="TARGET",
         type=NonEmpty(),
         multiple=True,
-        help=f"{what}: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT, ntfy:TOPIC. Repeatable.",
+        help=f"{what}: cli (the inbox), file:PATH, webhook:URL, telegram:CHAT, ntfy:TOPIC, push. Repeatable.",
     )
 
 
@@ -47,13 +47,17 @@ def _absolute(text: str) -> str:
 
 def warn_of_undeliverable(context: CliContext, targets: Sequence[str]) -> None:
     """Warn if answers go to a webhook or a Telegram chat, and neither this process nor a worker has the
-    required secret."""
+    required secret; or to browsers, and none is subscribed."""
     if not targets:
         return
     from hermes_jobs.bootstrap.workers import statuses
+    from hermes_jobs.features.deliveries.api import PUSH
     from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
     from hermes_jobs.features.deliveries.api import WEBHOOK_SECRET as SECRET
+    from hermes_jobs.features.push.api import NOBODY, browsers
 
+    if PUSH in targets and not browsers(context.application):
+        note(f"Warning: deliveries to {PUSH} will fail: {NOBODY}")
     needed = {"webhook": (SECRET, "they are signed"), "telegram": (TOKEN, "a bot brings them")}
     for kind, (name, reason) in needed.items():
         named = [target for target in targets if target.partition(":")[0] == kind]

@@ -84,24 +84,36 @@ class WebhookChannel:
 
 
 def post(
-    url: str, headers: dict[str, str], body: bytes, cancel: Cancel, clock: Clock, *, seconds: float = SECONDS
+    url: str,
+    headers: dict[str, str],
+    body: bytes,
+    cancel: Cancel,
+    clock: Clock,
+    *,
+    seconds: float = SECONDS,
+    name: str = "",
 ) -> int:
-    """Post it; the status. Raises `DeliveryError`, `StepInterrupted`."""
+    """Post it; the status. `name`: how errors call a URL that is a secret.
+
+    Raises `DeliveryError`, `StepInterrupted`.
+    """
     from httpx2 import HTTPError, InvalidURL
 
     try:
         status, retry_after = waited_for(_post(url, headers, body), cancel, seconds)
     except TimeoutError as error:
-        raise DeliveryError(f"{url} did not answer within {seconds:g} s.") from error
+        raise DeliveryError(f"{name or url} did not answer within {seconds:g} s.") from error
     except InvalidURL as error:
-        raise DeliveryError(f"{url} is not a valid URL: {error}.", lasting=True) from error
+        raise DeliveryError(f"{name or url} is not a valid URL: {error}.", lasting=True) from error
     except HTTPError as error:
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise DeliveryError(f"{url} cannot be reached ({what}).") from error
+        raise DeliveryError(f"{name or url} cannot be reached ({what}).") from error
     if not 200 <= status < 300:
         wait = retry_after_seconds(retry_after, clock.now())
         lasting = 300 <= status < 500 and status not in RETRYABLE_STATUSES
-        raise DeliveryError(f"{url} answered {status}.", lasting=lasting, retry_after=wait)
+        raise DeliveryError(
+            f"{name or url} answered {status}.", lasting=lasting, retry_after=wait, status=status
+        )
     return status
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.routing import Mount, Route
@@ -14,12 +13,14 @@ from hermes_jobs.features.serve.pages import (
     files,
     learned,
     overview,
+    push,
     schedules,
     sessions,
     sign_in,
     turns,
     waiting,
 )
+from hermes_jobs.features.serve.pages.frame import STATIC
 from hermes_jobs.features.serve.site import Part
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from hermes_jobs.features.serve.sign_in import Caller
     from hermes_jobs.features.serve.site import Site
-
-STATIC = Path(__file__).parents[1] / "static"
 
 
 def _routes(_site: Site) -> Sequence[BaseRoute]:
@@ -42,6 +41,7 @@ def _routes(_site: Site) -> Sequence[BaseRoute]:
         sessions.ROUTES,
         schedules.ROUTES,
         overview.ROUTES,
+        push.ROUTES,
         sign_in.ROUTES,
     )
     pages = [

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hermes_jobs.errors import HermesJobsError, LogUnavailable, Rejected
+from hermes_jobs.features.push import api as push
 from hermes_jobs.interfaces.html.render import Frame, render
 from hermes_jobs.text.figures import moment
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.serve.site import Site
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+STATIC = Path(__file__).parents[1] / "static"
 Table = Mapping[tuple[str, str], Callable[["Request"], Response]]
 """Pages and acts by their method and path."""
 PLACES = {
@@ -68,6 +70,7 @@ def frame(request: Request, *, live: str = "", acts: str = "", **values: Any) ->
         "live": live,
         "position": getattr(request.state, "position", ""),
         "acts": acts,
+        "browsers": [] if caller is None else push.browsers(site_of(request).application),
         "has_workers": caller is None or site_of(request).application.workers.are_live(),
     }
     return Frame(TEMPLATES, {**around, **values})
