@@ -82,9 +82,7 @@ class PushChannel:
         name = f"The push service {browser.service} of the browser {browser.browser}"
         if subscription is None or key is None:
             hint = f"hermes-jobs push remove {browser.browser}, and subscribe again"
-            raise DeliveryError(
-                f"This home has not the keys of the browser {browser.browser}: {hint}.", lasting=True
-            )
+            raise DeliveryError(f"This home has not the keys of the browser {browser.browser}: {hint}.")
         clock = self._application.clock
         try:
             api.require_public(self._application, subscription.endpoint)

@@ -30,6 +30,7 @@ CODES: Final = {
     "unknown": USAGE,
     "unknown_delivery": USAGE,
     "unknown_rule": USAGE,
+    "unknown_browser": USAGE,
     "unknown_key": USAGE,
     "unknown_turn": USAGE,
     "unknown_id": USAGE,
