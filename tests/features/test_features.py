@@ -37,7 +37,7 @@ NOT_YET = {
     "gateway": "deliveries",
     "mcp": "api gateway memory schedules search",
     "memory": "forgetting recall replay search",
-    "push": "deliveries web",
+    "push": "deliveries",
     "recall": "memory search",
     "replay": "memory skills snapshots",
     "reviews": "consolidation gateway memory replay skills",

@@ -130,7 +130,7 @@ def require_public(application: Application, endpoint: str) -> None:
     Behind a proxy, the proxy resolves names. A name that gets another address until it is connected to has to
     have a certificate there.
     """
-    from hermes_jobs.features.web.addresses import AddressRefused, is_public, resolve
+    from hermes_jobs.system.addresses import AddressRefused, is_public, resolve
 
     address = urlsplit(endpoint)
     if application.settings.web.allow_private or "https" in getproxies():
@@ -143,7 +143,7 @@ def require_public(application: Application, endpoint: str) -> None:
 def _require_usable(application: Application, given: Subscription) -> None:
     """Raise `Rejected`, without the secrets, for what no browser gives."""
     from hermes_jobs.features.push.message import encrypted, from_base64, key_of
-    from hermes_jobs.features.web.addresses import AddressRefused
+    from hermes_jobs.system.addresses import AddressRefused
 
     if len(given.endpoint) > MAX_ENDPOINT or not ENDPOINT.fullmatch(given.endpoint):
         raise Rejected("The address of a push service is an https URL.", kind="usage")

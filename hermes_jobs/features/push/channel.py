@@ -16,7 +16,7 @@ from hermes_jobs.features.deliveries.api import Delivered, DeliveryError, Placeh
 from hermes_jobs.features.deliveries.channels.webhook import post
 from hermes_jobs.features.push import api
 from hermes_jobs.features.push.message import authorization, encrypted, from_base64, new_key
-from hermes_jobs.features.web.addresses import AddressRefused
+from hermes_jobs.system.addresses import AddressRefused
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -56,7 +56,7 @@ def remove_browser(context: CliContext, browser: str, as_json: bool) -> None:
 @json_option
 @pass_context
 def test_browsers(context: CliContext, as_json: bool) -> None:
-    """Send a notification to every subscribed browser now, and say what the push services answer."""
+    """Notify every subscribed browser now, and print the results."""
     from hermes_jobs.features.attachments.api import UNCANCELLED
     from hermes_jobs.features.deliveries.api import DeliveryError
     from hermes_jobs.features.push import api

@@ -18,8 +18,8 @@ import httpcore2
 import msgspec
 from httpx2 import URL, InvalidURL
 
-from hermes_jobs.features.web.addresses import AddressRefused, PublicNetwork
 from hermes_jobs.features.web.tools import FetchedPage, PageRequest
+from hermes_jobs.system.addresses import AddressRefused, PublicNetwork
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.subprocess_call import REQUEST, respond
 
