@@ -119,7 +119,7 @@ def test_a_click_subscribes_the_browser_and_its_worker_shows_what_arrives(
         said(browser, "not notified any more")
         assert button(browser).text == "Notify this browser"
         assert home.run("push", "list", "--json").json == []
-        severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]  # type: ignore[no-untyped-call]
+        severe = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
         assert severe == []
 
 

@@ -82,6 +82,9 @@ DETERMINISTIC = """
     keys edit phone --budget none
     keys list --json
     keys revoke phone
+    push list --json
+    push remove none
+    push test
     triggers add ci --task Look
     triggers edit ci --debounce 1m
     triggers list --json

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.features.web import addresses, fetch_process
+from hermes_jobs.features.web import fetch_process
 from hermes_jobs.features.web.fetch_process import decode_text
 from hermes_jobs.features.web.tools import PageRequest, Web, WebOptions
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.system import addresses
 from hermes_jobs.system.addresses import AddressRefused, PublicNetwork, is_public
 from hermes_jobs.tools.toolbox import Toolbox
 from tests.tables import sampled, slow

@@ -48,7 +48,7 @@ E = TypeVar("E", bound=Event)
 
 # fmt: off
 NAMES = frozenset({
-    "account", "after", "back_to", "because", "blobs", "by", "call", "category", "cause", "child",
+    "account", "after", "back_to", "because", "blobs", "browser", "by", "call", "category", "cause", "child",
     "curation", "day",
     "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback",
     "feature", "file", "fingerprint",
@@ -74,6 +74,7 @@ _MORE_NAMES = frozenset(
         ("Attachment", "sent"),
         ("Attachment", "text"),
         ("Attachment", "was"),
+        ("BrowserSubscribed", "service"),
         ("ConditionEnded", "seen"),
         ("ScheduleFired", "seen"),
     }
