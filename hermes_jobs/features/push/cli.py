@@ -80,7 +80,7 @@ def test_browsers(context: CliContext, as_json: bool) -> None:
         for name, result in results.items():
             click.echo(f"{name}  {result}")
     if "sent" not in results.values():
-        raise Rejected("No browser was notified.", kind="usage")
+        raise Rejected("No browser was notified.")
 
 
 BROWSERS: Resource[BrowserView] = Resource(
