@@ -80,6 +80,10 @@ class LogWaiter:
         self._position = batch[-1].position if batch else max(self._position, last)
         self._news(batch)
 
+    def session(self, stream: str) -> Session:
+        """The session, as the log has it. Raises `LogUnavailable`."""
+        return self.engine.sessions.load(stream)
+
     def remaining_steps(self) -> int:
         """Zero: due steps are left to the workers."""
         return 0
@@ -118,9 +122,7 @@ def run_or_wait(
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
     with InlineWorker(application) as worker:
-        return worker.work(
-            lambda: is_done(worker.engine.sessions.load(stream)), stream=stream, seconds=seconds
-        )
+        return worker.work(lambda: is_done(worker.session(stream)), stream=stream, seconds=seconds)
 
 
 class TurnWait:
@@ -145,7 +147,7 @@ class TurnWait:
         self._on_events = on_events
         self._on_delta = on_delta
         self._is_given_up = is_given_up
-        self._engine = application.engine()
+        self._session: Callable[[str], Session] = application.engine().sessions.load
         self.runs_here = False
 
     def wait(self, seconds: float | None) -> bool:
@@ -163,6 +165,7 @@ class TurnWait:
 
         on_delta = self._on_delta or ignore_delta
         with InlineWorker(application, on_delta=on_delta, news=self._on_events) as worker:
+            self._session = worker.session
             return worker.work(self._is_over, stream=self._submitted.stream, seconds=seconds)
 
     def _wait_for_workers(self, seconds: float | None) -> bool:
@@ -185,7 +188,7 @@ class TurnWait:
 
     def _turn(self) -> tuple[Session, Turn | None]:
         """The session, and the turn that ends this one while it is open."""
-        session = self._engine.sessions.load(self._submitted.stream)
+        session = self._session(self._submitted.stream)
         return session, session.find(last_turn(session, self._submitted.turn))
 
     def _is_over(self) -> bool:
@@ -197,4 +200,4 @@ class TurnWait:
         remaining = turn.waits_until - self._application.clock.now()
         if self.runs_here and not turn.running and remaining > MAX_INLINE_WAIT:
             return True
-        return waits_for_person(self._engine.sessions.load, session, turn, self._application.clock.now())
+        return waits_for_person(self._session, session, turn, self._application.clock.now())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -321,6 +322,7 @@ _LOCAL_PORTS: dict[int, ProviderName] = {11434: "ollama", 1234: "lmstudio"}
 """Ports used by one program only; 8000 and 8080 are used by many."""
 
 
+@lru_cache(maxsize=64)
 def provider_at(base_url: str) -> Provider:
     """The provider of the API at that address; `custom` if unknown."""
     parts = urlsplit(base_url)

@@ -7,6 +7,7 @@ own appends at once, the others by polling the log.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from types import TracebackType
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
+from hermes_jobs.kernel.events import StepAbandoned
 from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import Step
@@ -56,6 +58,8 @@ class InlineWorker:
         self._elsewhere: dict[str, float] = {}  # until when a step is left to the process that can run it
         self._error: Exception | None = None
         self._observed_at = float("-inf")
+        self._look_at = float("-inf")  # when the log is searched for due steps next
+        self._seen: dict[str, int] = {}  # the newest version of the streams that `session` was asked for
 
     def __enter__(self) -> InlineWorker:
         self._follower = LogFollower(self.engine)
@@ -94,19 +98,33 @@ class InlineWorker:
         """
         clock = self.engine.clock
         until = None if seconds is None else clock.monotonic() + seconds
-        self._stream, self._open = stream, True
+        self._stream, self._open, self._look_at = stream, True, float("-inf")
         try:
             while True:
                 self._poll()
                 if done():
-                    self._news(self._follower.poll())  # what was appended between the two
+                    self._take(self._follower.poll(to_end=True))  # what was appended between the two
                     return True
                 remaining = POLL_SECONDS if until is None else min(POLL_SECONDS, until - clock.monotonic())
                 if remaining <= 0:
                     return False
-                self.engine.log.wait(self._follower.position, self._pause(remaining))
+                pause = self._pause(remaining)
+                self._look_at = min(self._look_at, clock.monotonic() + pause)
+                if not self.engine.log.wait(self._follower.position, pause):
+                    self._look_at = float("-inf")
         finally:
             self._open = False
+
+    def session(self, stream: str) -> Session:
+        """The session as of the last look at the log while `work` is called. Raises `LogUnavailable`.
+
+        The log is read for it only where it does not follow from the events that `news` is called with.
+        """
+        session = self.engine.sessions.cached(stream)
+        if session is None or session.version < self._seen.get(stream, sys.maxsize):
+            session = self.engine.sessions.load(stream)
+            self._seen[stream] = session.version
+        return session
 
     def drain(self) -> None:
         """Run all steps that are due, of all streams, except those that another process has to run."""
@@ -131,18 +149,36 @@ class InlineWorker:
         if self._error is not None:
             raise self._error
         self.engine.retry_unsaved()
-        self._news(self._follower.poll())
+        news = self._follower.poll()
+        self._take(news)
+        now = self.engine.clock.monotonic()
+        if any(map(self._makes_others_due, news)):
+            self._look_at = now
         if not self._lease.ensure():
             return
-        now = self.engine.clock.monotonic()
         with self._lock:
             self._elsewhere = {step: until for step, until in self._elsewhere.items() if until > now}
         if now - self._observed_at >= OBSERVE_EVERY:
             self._observed_at = now
-            reclaim_from_dead_workers(self.engine, self._observer)
+            if reclaim_from_dead_workers(self.engine, self._observer):
+                self._look_at = now
+        if now < self._look_at:
+            return
+        self._look_at = float("inf")
         for stream in self._followed():
             for row in self.engine.log.due(self.engine.clock.now(), stream=stream):
                 self._launch(row.step)
+
+    def _makes_others_due(self, recorded: RecordedEvent) -> bool:
+        """Whether steps may be due after an event that `dispatch` was not called with."""
+        return recorded.meta.worker != self.engine.worker or isinstance(recorded.event, StepAbandoned)
+
+    def _take(self, news: Sequence[RecordedEvent]) -> None:
+        for recorded in news:
+            if recorded.stream in self._seen:
+                self._seen[recorded.stream] = max(self._seen[recorded.stream], recorded.version)
+                self.engine.sessions.follow(recorded)
+        self._news(news)
 
     def _followed(self) -> Sequence[str | None]:
         """The stream whose steps are run, and those of its sub-agents; None for all."""

@@ -14,6 +14,8 @@ from hermes_jobs.kernel.turns.session import is_session
 
 logger = logging.getLogger(__name__)
 
+BATCH = 1000  # events in memory at once
+
 
 class DeadWorkerDetector(Protocol):
     """Detects dead workers."""
@@ -32,12 +34,18 @@ class LogFollower:
         self._has_warned = False
         self.position = engine.log.last_position()
 
-    def poll(self) -> list[RecordedEvent]:
-        """Handle new events; returns all of them, in order."""
+    def poll(self, *, to_end: bool = False) -> list[RecordedEvent]:
+        """Handle new events; returns them, in order.
+
+        Without `to_end` the log may have more, if it has events that only a newer build can read: those after
+        them are of the next poll.
+        """
         news: list[RecordedEvent] = []
         while batch := self._readable():
             news.extend(batch)
             self.position = batch[-1].position
+            if len(batch) < BATCH and not to_end:
+                break
         if any(isinstance(record.event, TextsForgotten) for record in news):
             self._engine.sessions.forget_all()
         cancelled = {record.event.turn for record in news if isinstance(record.event, TurnCancelRequested)}
@@ -56,7 +64,7 @@ class LogFollower:
         """New events, without those that only a newer build can read: their streams are left to it."""
         while True:
             try:
-                return self._engine.log.tail(self.position)
+                return self._engine.log.tail(self.position, BATCH)
             except NewerSchema as error:
                 if not self._has_warned:
                     logger.warning("%s Streams that hold such events are left to newer workers.", error)

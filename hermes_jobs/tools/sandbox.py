@@ -104,7 +104,7 @@ class Sandbox:
         `environ` is its environment outside of a sandbox. Processes with the same `scratch` (a session, an
         MCP server) share temporary files. It may also write `places`. `command` is the text that a shell is
         to run, `background` where nobody waits for its end, and
-        `found` what `guarded` says of its folders. A `guest` does not write its working folder, sees
+        `found` what `guarded_files` found in its folders. A `guest` does not write its working folder, sees
         nothing of the home, and has a cache of its `scratch`. Raises `ToolFailed`.
         """
         home, real = self._checked(workdir)
@@ -204,10 +204,6 @@ class Sandbox:
         """Whether there is a sandbox that confines commands without an approval."""
         return self.mode != "off" and layer().name != NONE
 
-    def guarded(self, workdir: str) -> Found:
-        """What runs by itself in the folders of a command."""
-        return guarded_files.find(self.guarded_roots(workdir))
-
     def guarded_roots(self, workdir: str) -> tuple[str, ...]:
         """The folders whose guarded files a command may come to, outermost ones only."""
         roots = [os.path.realpath(workdir), *self.paths.real_roots(workdir), *git_folders(workdir)]
@@ -216,18 +212,18 @@ class Sandbox:
 
     def guard(
         self,
-        workdir: str,
+        roots: Sequence[str],
         found: Found,
         command: str = "",
         *,
         background: bool = False,
         in_container: bool = False,
     ) -> Guard:
-        """What undoes changes of what was `found`, and new files, also where the sandbox is off."""
+        """What undoes changes of what was `found` in these folders, and new files; also without a sandbox."""
         by_kernel = in_container or (self.mode != "off" and layer().name == NAMESPACE)
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
-        return Guard.of(self.guarded_roots(workdir), found, home, only_new=only_new)
+        return Guard.of(roots, found, home, only_new=only_new)
 
     @property
     def _places(self) -> Places:

@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import CallPattern
+from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
 from hermes_jobs.tools.credentials import Keys
 from hermes_jobs.tools.docker import (
@@ -204,10 +205,10 @@ class Terminal:
         Raises `ToolFailed`, `ToolRefused`.
         """
         reach, keys = self._options.policy.reach(command, context)
-        undone = self._check_guards(context)
-        found = self._options.sandbox.guarded(context.workdir)
+        roots, undone = self._checked_roots(context)
+        found = guarded_files.find(roots)
         enclosure = self._enclosure(command, context, reach, keys, found)
-        guard = self._options.sandbox.guard(context.workdir, found, command)
+        guard = self._options.sandbox.guard(roots, found, command)
         with self._held(guard):
             try:
                 completed = run(
@@ -242,13 +243,11 @@ class Terminal:
             name=name,
             shown_command=command,
         )
-        undone = self._check_guards(context)
-        found = self._options.sandbox.guarded(context.workdir)
+        roots, undone = self._checked_roots(context)
+        found = guarded_files.find(roots)
         enclosure = self._enclosure(command, context, reach, keys, found, background=True)
         in_container = self._options.docker is not None
-        guard = self._options.sandbox.guard(
-            context.workdir, found, command, background=True, in_container=in_container
-        )
+        guard = self._options.sandbox.guard(roots, found, command, background=True, in_container=in_container)
         try:
             process = processes.start(
                 record,
@@ -318,12 +317,13 @@ class Terminal:
             found=found,
         )
 
-    def _check_guards(self, context: ToolContext) -> tuple[str, ...]:
-        """Undo what earlier commands and background processes have left, before this one finds it."""
-        processes = self._options.background
-        if processes is None:
-            return ()
-        return processes.check_guards(self._options.sandbox.guarded_roots(context.workdir))
+    def _checked_roots(self, context: ToolContext) -> tuple[Sequence[str], tuple[str, ...]]:
+        """The folders whose guarded files the command may come to, after what earlier commands and background
+        processes left there was undone; and what that was."""
+        sandbox, processes = self._options.sandbox, self._options.background
+        roots = sandbox.guarded_roots(context.workdir)
+        undone = () if processes is None else processes.check_guards(roots)
+        return (sandbox.guarded_roots(context.workdir) if undone else roots), undone
 
     def _held(self, guard: Guard) -> AbstractContextManager[None]:
         """The guard on disk, in case this worker is killed."""

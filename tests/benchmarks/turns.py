@@ -29,7 +29,7 @@ from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.events import Opening, TurnCompleted
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import UserMessage
-from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.benchmarks.empty_tasks import DONE, empty_app, send_chain
@@ -87,7 +87,7 @@ def lines(folder: Path, base_url: str) -> Iterator[Line]:
     application = installation_of(folder / "home", base_url)
     bare = _median(bare_calls(application))
     with InlineWorker(application) as worker:
-        inline = _median(turn_time(worker.engine, worker.work, "hello") for _ in range(TURNS))
+        inline = _median(turn_time(worker.engine, worker.work, "hello", worker.session) for _ in range(TURNS))
         yield Line(INLINE, inline, "the bare model call", bare)
     application.close()
     yield from _through_a_worker(folder, base_url, bare)
@@ -172,16 +172,18 @@ def _submit(engine: Engine, text: str) -> tuple[str, str]:
     return stream_of(session), turn
 
 
-def turn_time(engine: Engine, wait: Callable[[Callable[[], bool]], object], text: str) -> float:
-    """Seconds from a submitted text to its turn's recorded end."""
+def turn_time(
+    engine: Engine,
+    wait: Callable[[Callable[[], bool]], object],
+    text: str,
+    load: Callable[[str], Session] | None = None,
+) -> float:
+    """Seconds from a submitted text to its turn's recorded end; `load` is how that is looked up."""
+    load = load or engine.sessions.load
     begun = time.perf_counter()
     stream, turn = _submit(engine, text)
-    wait(lambda: _has_ended(engine, stream, turn))
+    wait(lambda: turn in load(stream).ended)
     return time.perf_counter() - begun
-
-
-def _has_ended(engine: Engine, stream: str, turn: str) -> bool:
-    return turn in engine.sessions.load(stream).ended
 
 
 def waiter(engine: Engine) -> Callable[[Callable[[], bool]], object]:

@@ -211,9 +211,8 @@ def test_what_a_command_of_a_killed_worker_has_left_is_undone_by_the_next_one(pr
     child = os.fork()
     if child == 0:
         try:
-            guard = project.options.sandbox.guard(
-                str(project.work), project.options.sandbox.guarded(str(project.work))
-            )
+            roots = project.options.sandbox.guarded_roots(str(project.work))
+            guard = project.options.sandbox.guard(roots, guarded_files.find(roots))
             assert guard is not None
             with project.processes.guards.held(guard):
                 (project.work / ".envrc").write_text("evil")

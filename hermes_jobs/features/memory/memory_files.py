@@ -84,8 +84,10 @@ class SyncedMemory(SyncedFolder):
                     forgotten = self._forgotten()
                     if self._history.forgotten != forgotten:
                         self._write_over(forgotten)
+                    memory = self._load()
                     for target in TARGETS:
-                        self._sync_file(target)
+                        memory = self._sync_file(target, memory)
+                    return memory
                 finally:
                     self._history.store()
         except OSError as error:
@@ -125,7 +127,7 @@ class SyncedMemory(SyncedFolder):
 
     def entries(self, memory: Memory) -> tuple[Entry, ...]:
         """The log's data on each entry."""
-        key = (memory.version, self._forgotten())
+        key = (memory.version, self._engine.log.forgotten)  # as of the read that the memory is from
         if self._cached_entries[0] != key:
             recorded = (
                 Recorded(write.version, write.event, write.at) for write in self.writes()[: memory.version]
@@ -136,20 +138,26 @@ class SyncedMemory(SyncedFolder):
     def _load(self) -> Memory:
         return cast(Memory, self._engine.state(STREAM))
 
-    def _sync_file(self, target: MemoryTarget) -> None:
-        """Read and write until the file equals the log, at most `ROUNDS` times."""
+    def _sync_file(self, target: MemoryTarget, memory: Memory) -> Memory:
+        """Read and write until the file equals the log, at most `ROUNDS` times; the memory after that.
+
+        `memory` was read under the lock: who appends to it meanwhile syncs afterwards.
+        """
         try:
             for _ in range(ROUNDS):
-                self._import_left_over(target)
+                memory = self._import_left_over(target, memory)
                 text = self._files.read(target)
-                memory = self._load() if text is None else self._import_edits(target, text)
+                if text is not None:
+                    memory = self._import_edits(target, text, memory)
                 if entries_of(text.text if text is not None else "") == memory.entries(target):
-                    return
+                    return memory
                 self._write(target, memory)
+                memory = self._load()
         except UnusableFile as reason:
             self._problem(f"{NAMES[target]} is left as it is: {reason}.")
         except OSError as error:  # the other file may be usable
             self._problem(f"{NAMES[target]} cannot be used: {error.strerror}.")
+        return self._load()
 
     def _write_over(self, forgotten: int) -> None:
         """Overwrite the files from the log: they may contain forgotten text."""
@@ -179,17 +187,18 @@ class SyncedMemory(SyncedFolder):
         mark = self._files.write(target, text_of(entries) or EMPTY)
         if mark is None:
             return
-        self._import_left_over(target)
+        self._import_left_over(target, self._load())
         content = StoredText(digest_of(entries), mark, memory.version)
         self._history.add_written(target, self._files.path(target), content)
 
-    def _import_left_over(self, target: MemoryTarget) -> None:
+    def _import_left_over(self, target: MemoryTarget, memory: Memory) -> Memory:
         for text in self._files.left_over(target):
-            self._import_edits(target, text)
+            memory = self._import_edits(target, text, memory)
+        return memory
 
-    def _import_edits(self, target: MemoryTarget, text: FileText) -> Memory:
+    def _import_edits(self, target: MemoryTarget, text: FileText, memory: Memory) -> Memory:
         """Import a user's edit of a target's file; returns the memory after that."""
-        memory, their_files = self._load(), entries_of(text.text)
+        their_files = entries_of(text.text)
         if their_files != memory.entries(target):
             memory = self._merged(target, Content(their_files, text.at))
         content = StoredText(digest_of(their_files), Mark(text.at), memory.version, text.text)

@@ -13,7 +13,7 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.engine.state_cache import StateCache
 from hermes_jobs.kernel.events import Event, SessionEvent, SessionStarted
-from hermes_jobs.kernel.log.log import EventLog
+from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.streams.streams import fold, initial_state
 from hermes_jobs.kernel.turns.session import Session, fork_of, stream_of
@@ -93,6 +93,12 @@ class StreamRepository:
         """Cache a state that was just folded, unless a newer one is cached."""
         with self._lock:
             self._states.put(state)
+
+    def follow(self, recorded: RecordedEvent) -> None:
+        """Fold an event that was just read into the cached state of its stream, if it comes next."""
+        state = self._cached(recorded.stream)
+        if state is not None and state.version + 1 == recorded.version:
+            self.put(self.fold(state, (recorded.event,)))
 
     def _cached(self, stream: str) -> StreamState | None:
         with self._lock:

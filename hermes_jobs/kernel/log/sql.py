@@ -141,11 +141,15 @@ class SqlEventLog:
             written, pulse = self._written, self._change_counter()
             if self.last_position() > after:
                 return True
-            while self._written == written and self._change_counter() == pulse:
+            while True:
                 remaining = deadline - time.monotonic()
                 if remaining <= 0:
                     return False
                 self._wait_for_write(written, min(remaining, poll_seconds))
+                if self._written != written or self._change_counter() != pulse:
+                    break
+            if self.last_position() > after:
+                return True
 
     def wait_for_others(self, seconds: float) -> bool:
         rung = self._notified.wait(seconds)

@@ -72,7 +72,9 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
 
     def advice(self, session: Session, turn: Turn) -> str:
         """Advice to the user if system prompt and tools leave too little of the window; else ""."""
-        size = self.size(session, turn)
+        return self._advice(session, turn, self.size(session, turn))
+
+    def _advice(self, session: Session, turn: Turn, size: ContextSize) -> str:
         if size.fixed < size.window * TOO_MUCH:
             return ""
         return too_small(size, self._largest(session, turn, size))
@@ -102,9 +104,9 @@ class CompressionPolicy(msgspec.Struct, frozen=True, eq=False):
     def pressure_change(self, session: Session, turn: Turn, reply: ModelReplied) -> ContextPressure | None:
         """The notification about how full the context is, if that has changed."""
         context, size = self.contexts.of(session), self.size(session, turn)
+        advice = self._advice(session, turn, size)
         tokens = reply.usage.prompt_tokens or size.tokens  # the estimate is used if no usage was reported
         size = msgspec.structs.replace(size, tokens=tokens, is_measured=True)
-        advice = self.advice(session, turn)
         if (context.pressure(size) or bool(advice)) == session.pressure_notified:
             return None
         return ContextPressure(

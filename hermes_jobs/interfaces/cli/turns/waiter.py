@@ -37,7 +37,7 @@ from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.stops import is_unanswered
 from hermes_jobs.kernel.turns.turn import Turn
-from hermes_jobs.kernel.turns.waiting import last_turn, waits_for_answer, waits_for_person
+from hermes_jobs.kernel.turns.waiting import LoadSession, last_turn, waits_for_answer, waits_for_person
 from hermes_jobs.kernel.views.turn_json import TurnJson, turn_json
 from hermes_jobs.text.figures import pluralize
 
@@ -130,7 +130,7 @@ class TurnWaiter:
         """Wait; returns the exit code."""
         application = self._application
         engine = application.engine()
-        if self._is_done(engine):
+        if self._is_done(engine.sessions.load):
             self._printer.catch_up(application.log)
             return self._end(engine, is_done=True)
         now = application.clock.monotonic
@@ -210,29 +210,29 @@ class TurnWaiter:
         until = None if timeout is None else clock.monotonic() + timeout
 
         def done() -> bool:
-            self._note_children(engine)
-            return self._open_question(engine) is not None or self._is_done(engine)
+            self._note_children(worker.session)
+            return self._open_question(worker.session) is not None or self._is_done(worker.session)
 
         while True:
             remaining = None if until is None else until - clock.monotonic()
             if remaining is not None and remaining <= 0:
-                return self._is_done(engine)
+                return self._is_done(engine.sessions.load)
             ended = worker.work(done, stream=self._submitted.stream, seconds=remaining)
-            question = self._open_question(engine) if ended else None
+            question = self._open_question(engine.sessions.load) if ended else None
             if question is None:
                 return ended
             self._ask(engine, question, until)
             self._printer.catch_up(engine.log)
 
-    def _open_question(self, engine: Engine) -> AnyQuestion | None:
+    def _open_question(self, load: LoadSession) -> AnyQuestion | None:
         """The first open question for this terminal."""
         if not self._asks:
             return None
-        return next(chain(self._own_questions(engine), self._questions_below(engine)), None)
+        return next(chain(self._own_questions(load), self._questions_below(load)), None)
 
-    def _own_questions(self, engine: Engine) -> Iterator[AnyQuestion]:
+    def _own_questions(self, load: LoadSession) -> Iterator[AnyQuestion]:
         """The questions of the turn's calls."""
-        session = engine.sessions.load(self._submitted.stream)
+        session = load(self._submitted.stream)
         turn = session.current
         if turn is None or turn.cancelled_by is not None:
             return
@@ -242,9 +242,9 @@ class TurnWaiter:
             if is_open and self._application.clock.now() < question.expires_at:
                 yield question
 
-    def _questions_below(self, engine: Engine) -> Iterator[AnyQuestion]:
+    def _questions_below(self, load: LoadSession) -> Iterator[AnyQuestion]:
         """The questions of sub-agents' calls."""
-        session = engine.sessions.load(self._submitted.stream)
+        session = load(self._submitted.stream)
         turn = session.current
         if (
             turn is None
@@ -252,18 +252,18 @@ class TurnWaiter:
             or turn.id != last_turn(session, self._submitted.turn)
         ):
             return
-        for question in questions_below(engine.sessions.load, session, turn.id):
+        for question in questions_below(load, session, turn.id):
             if self._application.clock.now() < question.expires_at:
                 yield question
 
-    def _note_children(self, engine: Engine) -> None:
+    def _note_children(self, load: LoadSession) -> None:
         """Print how to answer sub-agents' questions, if they are not asked here."""
         if not self._asks:
-            for question in self._questions_below(engine):
+            for question in self._questions_below(load):
                 self._printer.note_question(question)
 
-    def _is_done(self, engine: Engine) -> bool:
-        session = engine.sessions.load(self._submitted.stream)
+    def _is_done(self, load: LoadSession) -> bool:
+        session = load(self._submitted.stream)
         last = last_turn(session, self._submitted.turn)
         if last in session.ended:
             return True
@@ -273,7 +273,7 @@ class TurnWaiter:
         if self._asks or turn is None or turn.id != last:
             return False
         ends = self._until_asked or (self._leaves and waits_for_answer(turn))
-        return ends and waits_for_person(engine.sessions.load, session, turn, self._application.clock.now())
+        return ends and waits_for_person(load, session, turn, self._application.clock.now())
 
     def _requires(self, engine: Engine) -> Mapping[str, str]:
         """The turn's requirements for workers."""
@@ -359,7 +359,9 @@ class TurnWaiter:
         clock = self._application.clock
 
         def is_wanted() -> bool:
-            return question == self._open_question(engine) and (until is None or clock.monotonic() < until)
+            return question == self._open_question(engine.sessions.load) and (
+                until is None or clock.monotonic() < until
+            )
 
         try:
             command = self._answer(question, is_wanted)
@@ -417,14 +419,14 @@ class TurnWaiter:
         """The same while this process still runs steps: running calls continue until the user has
         decided, so that a cancel keeps their text so far."""
         if self._wants_cancel(worker.engine) and self._cancel(worker.engine):
-            is_done, stream = partial(self._is_done, worker.engine), self._submitted.stream
+            is_done, stream = partial(self._is_done, worker.engine.sessions.load), self._submitted.stream
             with suppress(NoLiveWorker):
                 worker.work(is_done, stream=stream, seconds=CANCEL_SECONDS)
 
     def _wants_cancel(self, engine: Engine) -> bool:
         """Whether another Ctrl-C has come, or comes within `SECOND_THOUGHTS`."""
         try:
-            if self._is_done(engine):
+            if self._is_done(engine.sessions.load):
                 return False
             self._print_next_commands("Stopped waiting", again=" (or Ctrl-C again)")
             if self._interrupts.count < 2:
