@@ -527,6 +527,7 @@ def _message(chat: int, number: int, text: str) -> dict[str, Any]:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = False
+    request_queue_size = 128  # connections that wait to be accepted: more are reset
 
     def __init__(self, bot: BotServer) -> None:
         self.bot = bot
