@@ -26,7 +26,7 @@ def empty_app(broker_url: str) -> Celery:
         done.rpush(DONE, number)
 
     for name, body in zip(HOPS, (nothing, nothing, last), strict=True):
-        app.task(name=name)(body)
+        app.task(name=name, shared=False)(body)
     return app
 
 
