@@ -50,7 +50,7 @@ class Flushing(bootsteps.StartStopStep):
 
         def flush() -> None:
             self._is_wanted = False
-            consumer.event_dispatcher.flush()
+            self.shutdown(consumer)
 
         def flush_soon() -> None:  # from any thread, after each event
             if not self._is_wanted:
@@ -60,7 +60,7 @@ class Flushing(bootsteps.StartStopStep):
         consumer.event_dispatcher.on_send_buffered = flush_soon
 
     def shutdown(self, consumer: Any) -> None:
-        """Send the events of the last tasks."""
+        """Send what is buffered: the events of the last tasks."""
         if consumer.event_dispatcher is not None:
             consumer.event_dispatcher.flush()
 

@@ -18,7 +18,7 @@ from hermes_jobs.kernel.turns.steps import Queue, Step
 
 POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
 MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent
-MAX_POLL_SECONDS = 1.0  # seconds
+MAX_POLL_SECONDS = 1.0  # seconds between polls of a long backlog, at most
 IDLE_SECONDS = 2.0  # between polls while nothing is due: a step may be given back without an event
 MIN_POLL_SECONDS = 0.02  # seconds before a timer that has expired meanwhile
 PATIENCE = 1.0  # seconds until an unclaimed step is sent again

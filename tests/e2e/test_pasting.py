@@ -54,6 +54,9 @@ def test_paths_of_pictures_and_documents_become_mentions(folder: Path, dropped: 
         "'{0}/sign.png",
         "file://elsewhere{0}/sign.png",
         "two\nlines",
+        "http://[no/address",
+        f"/{'long' * 200}",
+        "{0}/sign.png " * 1_000,
     ],
 )
 def test_any_other_text_is_pasted_as_it_is(folder: Path, pasted: str) -> None:
@@ -94,6 +97,19 @@ def test_a_clipboard_without_a_picture_is_told(
     clipboard(tmp_path, name, content, status)
     with pytest.raises(Rejected, match=said):
         clipboard_picture(tmp_path)
+
+
+def test_in_a_command_a_path_stays_a_path_and_without_a_picture_the_chat_says_so(
+    home: Home, folder: Path
+) -> None:
+    with chatting(home, PATH=os.defpath) as screen:
+        screen.type(CTRL_V)
+        screen.shows("The clipboard")
+        screen.type("!wc -c ")
+        screen.type(f"\x1b[200~{folder}/sign.png\x1b[201~")
+        say(screen, "")
+        screen.shows(f"{len(picture())} {folder}/sign.png"[:60])
+        screen.shows("· exit code 0")
 
 
 def test_what_is_dropped_and_pasted_goes_with_the_message(

@@ -12,6 +12,7 @@ import msgspec
 from hermes_jobs.features.attachments.api import File, Intake
 from hermes_jobs.features.mcp.cli.mentions import ResourceReader, resource_named, resource_part
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
+from hermes_jobs.interfaces.chat.pasting import mention_of
 from hermes_jobs.interfaces.chat.slash import CompletionItems
 from hermes_jobs.interfaces.cli.turns.attached_files import attached_lines, holds_text, read_file
 from hermes_jobs.interfaces.cli.turns.mentioned_files import attached, mentioned_files, missing, path_in
@@ -109,7 +110,7 @@ def paths_that_begin(prefix: str, folder: str) -> CompletionItems:
     paths = list(_entries(place, above + slash, name))
     if not slash and len(name) > 1:
         paths += [path for path in _below(folder, name) if path not in paths]
-    return [(f'@"{path}"' if " " in path else f"@{path}", "") for path in paths[:OFFERED]]
+    return [(mention_of(path), "") for path in paths[:OFFERED]]
 
 
 def _entries(place: Path, before: str, prefix: str) -> Iterator[str]:

@@ -87,8 +87,10 @@ def _add_editing_keys(keys: KeyBindings) -> None:
 
     @keys.add(Keys.BracketedPaste)
     def _paste(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
         text = event.data.replace("\r\n", "\n").replace("\r", "\n")
-        event.current_buffer.insert_text(with_mentions(text))
+        is_command = buffer.text.startswith(("!", "/"))  # which takes paths, not mentions
+        buffer.insert_text(text if is_command else with_mentions(text))
 
     @keys.add("tab")
     def _complete(event: KeyPressEvent) -> None:

@@ -22,6 +22,7 @@ CLIPBOARDS = (
 )
 """Programs that print the clipboard's picture: of Wayland, X11 and macOS."""
 SECONDS = 3.0
+LONGEST = 8_000  # characters of paths; a longer text is none, and splitting it would hold the prompt up
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -31,11 +32,12 @@ def with_mentions(pasted: str) -> str:
     Terminals write those of files that are dropped on them, quoted as in a shell, some as `file:` addresses.
     Text files stay paths: the agent reads them with its tools.
     """
-    try:
-        words = shlex.split(pasted)
-    except ValueError:
+    if len(pasted) > LONGEST:
         return pasted
-    paths = [_path_of(word) for word in words]
+    try:
+        paths = [_path_of(word) for word in shlex.split(pasted)]
+    except ValueError:  # no quoting of a shell's, or no address
+        return pasted
     if not paths or not all(map(_is_beside_text, paths)):
         return pasted
     return " ".join(map(mention_of, paths)) + " "
@@ -43,7 +45,7 @@ def with_mentions(pasted: str) -> str:
 
 def mention_of(path: str) -> str:
     """How a message mentions the file."""
-    return f'@"{path}"' if " " in path else f"@{path}"
+    return f'@"{path}"' if any(map(str.isspace, path)) else f"@{path}"
 
 
 def clipboard_picture(folder: Path) -> str:
@@ -78,9 +80,9 @@ def _path_of(word: str) -> str:
 def _is_beside_text(path: str) -> bool:
     """Whether it is a file that goes beside a message's text."""
     file = Path(path)
-    if not file.is_absolute() or '"' in path or "\n" in path or not file.is_file():
+    if not file.is_absolute() or '"' in path or "\n" in path:
         return False
     try:
-        return not holds_text(file, path)
-    except click.UsageError:  # it cannot be read
+        return file.is_file() and not holds_text(file, path)
+    except (OSError, click.UsageError):  # too long for a name, or it cannot be read
         return False
