@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.features.push.push_service import PushService
-from tests.home import PATIENCE, Home, endpoint
+from tests.home import PATIENCE, Home
 from tests.model_server import ModelServer
 from tests.serve.test_doors import served
 
@@ -54,8 +54,7 @@ def service(tmp_path: Path) -> Iterator[PushService]:
 
 @pytest.fixture
 def home(tmp_path: Path, model_server: ModelServer, service: PushService) -> Home:
-    trusting = {"SSL_CERT_FILE": str(service.certificate), "HERMES_JOBS_WEB__ALLOW_PRIVATE": "true"}
-    return Home(tmp_path, {**endpoint(model_server.base_url), **trusting})
+    return service.home(tmp_path, model_server.base_url)
 
 
 def button(browser: Chrome) -> Any:

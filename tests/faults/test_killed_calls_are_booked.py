@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from hermes_jobs.kernel import events as e
@@ -12,6 +14,21 @@ from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 
 
+def killed_in_its_call(
+    home: Home, model_server: ModelServer, *arguments: str, then: str
+) -> Sequence[e.Event]:
+    """A `send` is killed while its first call is held; another one goes on. What was recorded."""
+    with home.start("send", *arguments) as running:
+        model_server.wait_until(lambda: len(model_server.requests) == 1)
+        running.process.kill()
+        model_server.wait_until(lambda: model_server.disconnects == 1)
+    model_server.release()
+    home.send(then)
+    with home.open_log() as log:
+        assert_all_is_done_once(log, [])
+        return facts_of(log)
+
+
 @pytest.mark.slow
 def test_a_call_that_died_with_its_process_is_estimated_and_listed(
     home: Home, model_server: ModelServer
@@ -20,15 +37,7 @@ def test_a_call_that_died_with_its_process_is_estimated_and_listed(
     model_server.follow(
         Script(rules=(Rule("wait", (Hold(answer=Answer(text="At last.", usage=used)),)),), sequence=())
     )
-    with home.start("send", "Please wait.") as running:
-        model_server.wait_until(lambda: len(model_server.requests) == 1)
-        running.process.kill()
-        model_server.wait_until(lambda: model_server.disconnects == 1)
-    model_server.release()
-    home.send("Another, and wait.")
-    with home.open_log() as log:
-        assert_all_is_done_once(log, [])
-        facts = facts_of(log)
+    facts = killed_in_its_call(home, model_server, "Please wait.", then="Another, and wait.")
     (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
     assert abandoned.estimated.input_tokens > 0
     (row,) = home.run("usage", "--json").json
@@ -89,15 +98,7 @@ def test_a_description_that_died_with_its_process_is_estimated(home: Home, model
     held = Rule("Describe this picture", (Hold(answer=Answer(text="A lighthouse.")),))
     model_server.follow(Script(rules=(held,), default=Answer(text="Noted.")))
     (home.work / "sign.png").write_bytes(picture())
-    with home.start("send", "Look.", "-a", "sign.png") as running:
-        model_server.wait_until(lambda: len(model_server.requests) == 1)
-        running.process.kill()
-        model_server.wait_until(lambda: model_server.disconnects == 1)
-    model_server.release()
-    home.send("Another.")
-    with home.open_log() as log:
-        assert_all_is_done_once(log, [])
-        facts = facts_of(log)
+    facts = killed_in_its_call(home, model_server, "Look.", "-a", "sign.png", then="Another.")
     (abandoned,) = [fact for fact in facts if isinstance(fact, e.StepAbandoned)]
     assert (abandoned.model, abandoned.estimated.input_tokens > 200) == ("seer", True)
     assert len([fact for fact in facts if isinstance(fact, e.PerceptionStarted)]) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.push.push_service import PushService
-from tests.home import Home, endpoint
+from tests.home import Home
 from tests.model_server import ModelServer
 
 
@@ -21,5 +21,4 @@ def service(tmp_path: Path) -> Iterator[PushService]:
 
 @pytest.fixture
 def home(tmp_path: Path, model_server: ModelServer, service: PushService) -> Home:
-    trusting = {"SSL_CERT_FILE": str(service.certificate), "HERMES_JOBS_WEB__ALLOW_PRIVATE": "true"}
-    return Home(tmp_path, {**endpoint(model_server.base_url), **trusting})
+    return service.home(tmp_path, model_server.base_url)

@@ -27,6 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.x509.oid import NameOID
 
+from tests.home import Home, endpoint
 from tests.server_thread import ServerThread
 
 DAY = 86_400
@@ -90,6 +91,11 @@ class PushService:
         context.load_cert_chain(_self_signed(self.certificate))
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._thread = ServerThread(self._http, "push service")
+
+    def home(self, folder: Path, base_url: str) -> Home:
+        """A home that trusts its certificate, and may reach this machine."""
+        trusting = {"SSL_CERT_FILE": str(self.certificate), "HERMES_JOBS_WEB__ALLOW_PRIVATE": "true"}
+        return Home(folder, {**endpoint(base_url), **trusting})
 
     @property
     def origin(self) -> str:
