@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.home import Paths
 
 
-@click.command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
+@command(epilog=example("hermes-jobs up", "hermes-jobs up -d --concurrency 8"))
 @click.option("-d", "--detach", is_flag=True, help="Run in the background; `hermes-jobs down` stops it.")
 @click.option("--concurrency", type=IntParam(min=1), metavar="N", help="Steps that the worker runs at once.")
 @click.option(
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 @click.option(
     "--no-beat", is_flag=True, help="Do not start the scheduler (Celery beat), which wakes due schedules."
 )
-@pass_context
 def up(
     context: CliContext,
     detach: bool,
@@ -78,8 +78,7 @@ def _pages(paths: Paths) -> str:
     return "`hermes-jobs open` opens the web pages."
 
 
-@click.command(epilog=example("hermes-jobs down"))
-@pass_context
+@command(epilog=example("hermes-jobs down"))
 def down(context: CliContext) -> None:
     """Stop this home's `up` gracefully, and wait until it has ended.
 
@@ -97,10 +96,9 @@ def down(context: CliContext) -> None:
         note(ended_line(ended))
 
 
-@click.command(epilog=example("hermes-jobs run worker", "hermes-jobs run worker -Q turns,tools -c 64"))
+@command(epilog=example("hermes-jobs run worker", "hermes-jobs run worker -Q turns,tools -c 64"))
 @click.option("-Q", "--queues", metavar="A,B", help="Queues to consume.  [default: all]")
 @click.option("-c", "--concurrency", type=IntParam(min=1), metavar="N", help="Steps that it runs at once.")
-@pass_context
 def worker(context: CliContext, queues: str | None, concurrency: int | None) -> int:
     """Run one worker in the foreground. SIGTERM or Ctrl-C stops it gracefully, a second one at once."""
     from workers.worker import run
@@ -112,8 +110,7 @@ def worker(context: CliContext, queues: str | None, concurrency: int | None) -> 
     return run(context.application, broker_url, queues=chosen, concurrency=concurrency)
 
 
-@click.command(epilog=example("hermes-jobs run beat"))
-@pass_context
+@command(epilog=example("hermes-jobs run beat"))
 def beat(context: CliContext) -> int:
     """Run the scheduler (Celery beat), which wakes the workers when schedules are due.
 
@@ -127,7 +124,7 @@ def beat(context: CliContext) -> int:
     return run(context.application, broker_url)
 
 
-@click.command(epilog=example("hermes-jobs run flower --port 5556"))
+@command(epilog=example("hermes-jobs run flower --port 5556"))
 @click.option(
     "--port",
     type=IntParam(1, 65_535),
@@ -150,7 +147,6 @@ def beat(context: CliContext) -> int:
     multiple=True,
     help="A further name under which browsers reach it, such as a proxy's. Can be repeated.",
 )
-@pass_context
 def flower(context: CliContext, port: int, address: str, hosts: tuple[str, ...]) -> None:
     """Run Flower, the dashboard of tasks, queues and workers, in the foreground.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.param_types import TextParam
 
 
-@click.command("acp", epilog=example("hermes-jobs acp", "hermes-jobs acp --model gpt-5.5-mini"))
+@command("acp", epilog=example("hermes-jobs acp", "hermes-jobs acp --model gpt-5.5-mini"))
 @click.option("-m", "--model", metavar="NAME", type=TextParam(), help="Model of new sessions.")
-@pass_context
 def acp(context: CliContext, model: str | None) -> None:
     """Serve this agent to an editor by ACP, the Agent Client Protocol, over stdio.
 

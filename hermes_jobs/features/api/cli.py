@@ -8,10 +8,10 @@ import click
 
 from hermes_jobs.features.api.events import Scope
 from hermes_jobs.interfaces.cli.budgets import check_price, dollars
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, Name, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_json
-from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.text.figures import money
@@ -19,10 +19,8 @@ from hermes_jobs.text.figures import money
 if TYPE_CHECKING:
     from hermes_jobs.features.api.keys import KeyView
 
-_name = click.argument("name", type=NonEmpty(), metavar="NAME")
 
-
-@click.group(epilog=example("hermes-jobs keys add phone", "hermes-jobs keys revoke phone"))
+@group(epilog=example("hermes-jobs keys add phone", "hermes-jobs keys revoke phone"))
 def keys() -> None:
     """Keys with which programs use `hermes-jobs serve`: `Authorization: Bearer hj-…`."""
 
@@ -34,7 +32,6 @@ def keys() -> None:
         "hermes-jobs keys add phone --scope read --scope approve",
     ),
 )
-@_name
 @click.option(
     "--scope",
     "scopes",
@@ -43,10 +40,8 @@ def keys() -> None:
     help="What it may do. Repeatable.  [default: chat]",
 )
 @click.option("--budget", metavar="USD", help="Most that its turns may spend in a calendar month.")
-@json_option
-@pass_context
 def add_key(
-    context: CliContext, name: str, scopes: tuple[str, ...], budget: str | None, as_json: bool
+    context: CliContext, name: Name, scopes: tuple[str, ...], budget: str | None, as_json: Json
 ) -> None:
     r"""Add a key, and print it once.
 
@@ -74,11 +69,8 @@ def add_key(
 
 
 @keys.command("edit", epilog=example("hermes-jobs keys edit open-webui --budget 50"))
-@_name
 @click.option("--budget", metavar="USD", help="Most that its turns may spend in a calendar month, or `none`.")
-@json_option
-@pass_context
-def edit_key(context: CliContext, name: str, budget: str | None, as_json: bool) -> None:
+def edit_key(context: CliContext, name: Name, budget: str | None, as_json: Json) -> None:
     """Change the budget of a key. It holds for what it sends from now on."""
     from hermes_jobs.features.api import keys as api
 
@@ -96,9 +88,7 @@ def edit_key(context: CliContext, name: str, budget: str | None, as_json: bool) 
 
 @keys.command("list", epilog=example("hermes-jobs keys list"))
 @limit_option("keys, in the order in which they were added")
-@json_option
-@pass_context
-def list_keys(context: CliContext, limit: int, as_json: bool) -> None:
+def list_keys(context: CliContext, limit: int, as_json: Json) -> None:
     """List keys, with what each has spent this month."""
     from hermes_jobs.features.api import keys as api
 
@@ -106,10 +96,7 @@ def list_keys(context: CliContext, limit: int, as_json: bool) -> None:
 
 
 @keys.command("revoke", epilog=example("hermes-jobs keys revoke phone"))
-@_name
-@json_option
-@pass_context
-def revoke_key(context: CliContext, name: str, as_json: bool) -> None:
+def revoke_key(context: CliContext, name: Name, as_json: Json) -> None:
     """Revoke a key. It is refused at once; turns that it has sent go on."""
     from hermes_jobs.features.api import keys as api
 

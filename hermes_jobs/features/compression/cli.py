@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    SessionId,
+    Timeout,
     example,
-    json_option,
-    session_argument,
-    timeout_option,
     wait_option,
 )
 from hermes_jobs.interfaces.cli.output import note, print_fields, print_heading, print_text
@@ -23,11 +24,8 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.events import ContextCompressed
 
 
-@click.command("summary", epilog=example("hermes-jobs sessions summary last"))
-@session_argument
-@json_option
-@pass_context
-def session_summary(context: CliContext, session_id: str, as_json: bool) -> None:
+@command("summary", epilog=example("hermes-jobs sessions summary last"))
+def session_summary(context: CliContext, session_id: SessionId, as_json: Json) -> None:
     """Show the summary that replaces a session's older part.
 
     The newest part is summarised in detail, older parts one fact per line; the oldest are archived and found
@@ -96,17 +94,13 @@ def _as_object(session: str, layers: Layers, compressions: int) -> dict[str, obj
     }
 
 
-@click.command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
-@session_argument
+@command("compress", epilog=example('hermes-jobs sessions compress s3k9 --focus "the trip to Rome"'))
 @click.option(
     "--focus", metavar="T", type=TextParam(), default="", help="Topic that the summary should keep above all."
 )
 @wait_option()
-@timeout_option
-@json_option
-@pass_context
 def compress_session(
-    context: CliContext, session_id: str, focus: str, wait: bool, timeout: float | None, as_json: bool
+    context: CliContext, session_id: SessionId, focus: str, wait: bool, timeout: Timeout, as_json: Json
 ) -> int:
     """Replace the older part of a session's history by a summary.
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
@@ -21,7 +22,7 @@ OWN = ""
 """The key of a condition that gives none."""
 
 
-@click.command(
+@command(
     "changed",
     epilog=example(
         "hermes-jobs changed docs 'src/**/*.py'",
@@ -32,7 +33,6 @@ OWN = ""
 @click.option(
     "--key", metavar="KEY", type=NonEmpty(), help="The caller that asks.  [default: the folder or condition]"
 )
-@pass_context
 def changed(context: CliContext, paths: tuple[str, ...], key: str | None) -> int:
     """Exit with 0 if files have changed since the last call, 1 if not.
 

@@ -11,9 +11,10 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.features.consolidation.tables import select_unread
 from hermes_jobs.features.reviews.cli.curate import review_json
 from hermes_jobs.features.reviews.tables import select_review
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 BATCH = 20
 
 
-@click.command(
+@command(
     "consolidate",
     epilog=example(
         "hermes-jobs sessions consolidate s3k9", "hermes-jobs sessions consolidate --all-finished -n 5"
@@ -41,10 +42,8 @@ BATCH = 20
 )
 @click.option("--all-finished", is_flag=True, help="All ended or idle sessions, most recently used first.")
 @limit_option("conversations, with --all-finished", default=BATCH)
-@json_option
-@pass_context
 def consolidate_session(
-    context: CliContext, session_id: str | None, *, all_finished: bool, limit: int, as_json: bool
+    context: CliContext, session_id: str | None, *, all_finished: bool, limit: int, as_json: Json
 ) -> int:
     """Extract observations from a finished session.
 

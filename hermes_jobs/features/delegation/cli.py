@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, workdir_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option, workdir_option
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 
@@ -60,7 +61,7 @@ ROLES = Resource[RoleJson](
 )
 
 
-@click.group(epilog=example("hermes-jobs agents list"))
+@group(epilog=example("hermes-jobs agents list"))
 def agents() -> None:
     """Kinds of sub-agents, to which the agent can delegate tasks.
 
@@ -72,9 +73,7 @@ def agents() -> None:
 @agents.command("list", epilog=example("hermes-jobs agents list"))
 @workdir_option("Include the kinds of this folder.  [default: the current one]")
 @limit_option("kinds", default=None)
-@json_option
-@pass_context
-def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_json: bool) -> None:
+def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_json: Json) -> None:
     """List the kinds of sub-agents."""
     ROLES.print_list(_roles(context, workdir)[:limit], as_json=as_json)
 
@@ -83,9 +82,7 @@ def list_agents(context: CliContext, workdir: str | None, limit: int | None, as_
 @click.argument("name")
 @workdir_option("Show it as in this folder.  [default: the current one]")
 @limit_option("lines of its prompt", default=None)
-@json_option
-@pass_context
-def show_agent(context: CliContext, name: str, workdir: str | None, limit: int | None, as_json: bool) -> None:
+def show_agent(context: CliContext, name: str, workdir: str | None, limit: int | None, as_json: Json) -> None:
     """Show one kind of sub-agent, with its prompt."""
     from hermes_jobs.tools.tool import did_you_mean
 

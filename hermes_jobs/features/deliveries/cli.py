@@ -12,11 +12,12 @@ from hermes_jobs.features.deliveries import api
 from hermes_jobs.features.deliveries.tables import DeliveryView
 from hermes_jobs.features.schedules.rules.schedule import SOURCE
 from hermes_jobs.features.schedules.tables import select_schedules
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-@click.group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
+@group(epilog=example("hermes-jobs inbox list", "hermes-jobs inbox read"))
 def inbox() -> None:
     """Answers and questions that wait for you: list them, read them.
 
@@ -42,9 +43,7 @@ def inbox() -> None:
 @inbox.command("list", epilog=example("hermes-jobs inbox list --all"))
 @click.option("--all", "everything", is_flag=True, help="Include read and sent deliveries.")
 @limit_option("deliveries, newest first")
-@json_option
-@pass_context
-def list_inbox(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
+def list_inbox(context: CliContext, everything: bool, limit: int, as_json: Json) -> None:
     """List unread answers, and calls that wait for approval.
 
     Newest first; then calls that wait, each with the command that answers it.
@@ -77,9 +76,7 @@ def _note_questions(views: Views) -> None:
 @inbox.command("read", epilog=example("hermes-jobs inbox read", "hermes-jobs inbox read dt3k9"))
 @click.argument("deliveries", type=NonEmpty(), metavar="[ID]...", nargs=-1, shell_complete=complete_delivery)
 @limit_option("deliveries, the oldest", default=None)
-@json_option
-@pass_context
-def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | None, as_json: bool) -> None:
+def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | None, as_json: Json) -> None:
     """Print unread answers, oldest first, and mark them as read.
 
     With IDs (or unique prefixes), only those, even if they were read before.
@@ -104,9 +101,7 @@ def read_inbox(context: CliContext, deliveries: tuple[str, ...], limit: int | No
 @inbox.command("show", epilog=example("hermes-jobs inbox show dt3k9"))
 @click.argument("delivery", type=NonEmpty(), metavar="ID", shell_complete=complete_delivery)
 @limit_option("lines of the answer", default=None)
-@json_option
-@pass_context
-def show_delivery(context: CliContext, delivery: str, limit: int | None, as_json: bool) -> None:
+def show_delivery(context: CliContext, delivery: str, limit: int | None, as_json: Json) -> None:
     """Print an answer and where it went, without marking it as read."""
     found = api.delivery(context.application, delivery)
     if limit is not None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command, shared_option
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    SessionId,
     example,
-    json_option,
     option_group,
-    session_argument,
     yes_option,
 )
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
@@ -60,7 +61,7 @@ _removal_options = option_group(
     click.option("--why", metavar="TEXT", type=TextParam(), default="", help="Reason, which is recorded."),
     click.option("--dry-run", is_flag=True, help="Only print what would be deleted."),
     yes_option("Do not ask."),
-    json_option,
+    shared_option(Json, "as_json"),
 )
 
 
@@ -140,16 +141,12 @@ class Request:
 # --- sessions delete ----------------------------------------------------------------------------------
 
 
-@click.command(
-    "delete", epilog=example("hermes-jobs sessions delete s3k9", "hermes-jobs sessions delete s3k9 -y")
-)
-@session_argument
+@command("delete", epilog=example("hermes-jobs sessions delete s3k9", "hermes-jobs sessions delete s3k9 -y"))
 @click.option("--with-forks", is_flag=True, help="Also delete sessions that were forked from it.")
 @_removal_options
-@pass_context
 def delete_session(
     context: CliContext,
-    session_id: str,
+    session_id: SessionId,
     with_forks: bool,
     options: RemovalOptions,
 ) -> None:
@@ -234,11 +231,10 @@ def _remaining_notes(context: CliContext, session: SessionView, family: SessionF
 # --- memory forget ------------------------------------------------------------------------------------
 
 
-@click.command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
+@command("forget", epilog=example("hermes-jobs memory log", "hermes-jobs memory forget 7"))
 @click.argument("number", metavar="N", type=ListedParam("hermes-jobs memory log"))
 @click.option("--force", is_flag=True, help="Also if unfinished turns contain the entry.")
 @_removal_options
-@pass_context
 def forget_entry(context: CliContext, number: int, force: bool, options: RemovalOptions) -> None:
     """Delete the entry of write N of `memory log` permanently.
 
@@ -275,7 +271,7 @@ def forget_entry(context: CliContext, number: int, force: bool, options: Removal
 # --- redact -------------------------------------------------------------------------------------------
 
 
-@click.command(
+@command(
     epilog=example(
         'hermes-jobs redact "4111 1111 1111 1111"', "hermes-jobs redact --regex 'DE\\d{20}' --dry-run"
     )
@@ -284,7 +280,6 @@ def forget_entry(context: CliContext, number: int, force: bool, options: Removal
 @click.option("--regex", is_flag=True, help="PATTERN is a Python regular expression; case matters.")
 @click.option("--force", is_flag=True, help="Also if unfinished turns contain it.")
 @_removal_options
-@pass_context
 def redact(
     context: CliContext,
     pattern: str,

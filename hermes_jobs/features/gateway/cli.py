@@ -5,9 +5,8 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-import click
-
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_stderr
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
@@ -17,13 +16,12 @@ if TYPE_CHECKING:
     from hermes_jobs.features.gateway.service import GatewayService
 
 
-@click.group(epilog=example("hermes-jobs run gateway telegram"))
+@group(epilog=example("hermes-jobs run gateway telegram"))
 def gateway() -> None:
     """Receive messages from a chat platform."""
 
 
 @gateway.command("telegram", epilog=example("hermes-jobs run gateway telegram"))
-@pass_context
 def listen_to_telegram(context: CliContext) -> None:
     """Run the Telegram gateway in the foreground. SIGTERM or Ctrl-C ends it; nothing is lost.
 

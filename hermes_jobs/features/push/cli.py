@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_json
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.push.api import BrowserView
 
 
-@click.group(epilog=example("hermes-jobs push list", "hermes-jobs push test"))
+@group(epilog=example("hermes-jobs push list", "hermes-jobs push test"))
 def push() -> None:
     """Browsers that are notified: the target `push` of deliveries.
 
@@ -28,9 +29,7 @@ def push() -> None:
 
 @push.command("list", epilog=example("hermes-jobs push list"))
 @limit_option("browsers, in the order in which they subscribed")
-@json_option
-@pass_context
-def list_browsers(context: CliContext, limit: int, as_json: bool) -> None:
+def list_browsers(context: CliContext, limit: int, as_json: Json) -> None:
     """List the browsers that are notified."""
     from hermes_jobs.features.push import api
 
@@ -39,9 +38,7 @@ def list_browsers(context: CliContext, limit: int, as_json: bool) -> None:
 
 @push.command("remove", epilog=example("hermes-jobs push remove 3f0c9d2ab81e"))
 @click.argument("browser", type=NonEmpty(), metavar="ID")
-@json_option
-@pass_context
-def remove_browser(context: CliContext, browser: str, as_json: bool) -> None:
+def remove_browser(context: CliContext, browser: str, as_json: Json) -> None:
     """Notify a browser no more, and forget its address."""
     from hermes_jobs.features.push import api
 
@@ -53,9 +50,7 @@ def remove_browser(context: CliContext, browser: str, as_json: bool) -> None:
 
 
 @push.command("test", epilog=example("hermes-jobs push test"))
-@json_option
-@pass_context
-def test_browsers(context: CliContext, as_json: bool) -> None:
+def test_browsers(context: CliContext, as_json: Json) -> None:
     """Notify every subscribed browser now, and print the results."""
     from hermes_jobs.features.attachments.api import UNCANCELLED
     from hermes_jobs.features.deliveries.api import DeliveryError

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
-
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import pluralize
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.events import HelperCallFailed
 
 
-@click.command("embed", epilog=example("hermes-jobs memory embed", "hermes-jobs memory embed --json"))
-@json_option
-@pass_context
-def embed(context: CliContext, as_json: bool) -> int:
+@command("embed", epilog=example("hermes-jobs memory embed", "hermes-jobs memory embed --json"))
+def embed(context: CliContext, as_json: Json) -> int:
     """Compute missing embeddings, for recall by meaning.
 
     Workers do this automatically some minutes after a change. Requires `embeddings.model`; conversations are

@@ -10,9 +10,10 @@ from typing import get_args
 import click
 
 from hermes_jobs.features.search.conversations import Conversations
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import flowed, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.param_types import DateParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -31,7 +32,7 @@ def _roles(_context: click.Context, _parameter: click.Parameter, text: str) -> t
     return tuple(role for role in all_roles if role in names)
 
 
-@click.command(
+@command(
     "search",
     epilog=example(
         "hermes-jobs sessions search docker compose",
@@ -61,8 +62,6 @@ def _roles(_context: click.Context, _parameter: click.Parameter, text: str) -> t
     help="Only texts from this source and their answers: cli, telegram, …",
 )
 @click.option("--all", "everything", is_flag=True, help="Include sessions of reviews and sub-agents.")
-@json_option
-@pass_context
 def search(  # noqa: PLR0913 - the options
     context: CliContext,
     *,
@@ -73,7 +72,7 @@ def search(  # noqa: PLR0913 - the options
     before: datetime | None,
     source: str | None,
     everything: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Search all conversations, best hits first.
 

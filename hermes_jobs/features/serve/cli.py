@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
@@ -23,13 +24,12 @@ SECRET = "SERVE_HASHED_PASSWORD"
 GRACE = 3  # seconds that open answers may take when it stops
 
 
-@click.command(epilog=example("hermes-jobs serve", "hermes-jobs serve --port 8000"))
+@command(epilog=example("hermes-jobs serve", "hermes-jobs serve --port 8000"))
 @click.option("--port", type=IntParam(1, 65_535), metavar="P", help="Port.  [default: serve.port]")
 @click.option(
     "--host", metavar="HOST", help="Address to listen on.  [default: serve.host, which is loopback]"
 )
 @click.option("--set-password", is_flag=True, help="Ask for a password, store its hash in .env, and end.")
-@pass_context
 def serve(context: CliContext, port: int | None, host: str | None, set_password: bool) -> None:
     """Serve the web pages until Ctrl-C: what waits for you, turns, sessions, schedules, memory, usage.
 
@@ -48,9 +48,8 @@ def serve(context: CliContext, port: int | None, host: str | None, set_password:
     _run(context, settings)
 
 
-@click.command("open", epilog=example("hermes-jobs open", "hermes-jobs open --print"))
+@command("open", epilog=example("hermes-jobs open", "hermes-jobs open --print"))
 @click.option("--print", "prints", is_flag=True, help="Print the link instead of opening it.")
-@pass_context
 def open_page(context: CliContext, prints: bool) -> None:
     """Open the web pages in a browser, which is signed in by a link that works once, for five minutes."""
     from hermes_jobs.features.serve.sign_in import read_running

@@ -11,13 +11,15 @@ from msgspec.structs import replace
 
 from hermes_jobs.features.triggers.hooks.options import HookInput, hook_options, new_secret, note_hook
 from hermes_jobs.interfaces.cli.budgets import check_price, dollars
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command, group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    Name,
     WaitOptions,
     example,
-    json_option,
     limit_option,
     model_option,
     option_group,
@@ -39,10 +41,9 @@ if TYPE_CHECKING:
 NONE = "none"
 """What an option of `edit` takes to give something up."""
 STDIN = "-"
-_name = click.argument("name", type=NonEmpty(), metavar="NAME")
 
 
-@click.group(
+@group(
     epilog=example(
         'hermes-jobs triggers add ci-failed --task "Find out why the build failed" --debounce 30s',
         "make test 2>&1 | hermes-jobs trigger ci-failed -",
@@ -97,14 +98,11 @@ plan_options = option_group(
 @triggers.command(
     "add", epilog=example('hermes-jobs triggers add review --task "Review the last commit" --workdir .')
 )
-@_name
 @plan_options
 @hook_options
 @click.option("--replace", "replaces", is_flag=True, help="Replace the trigger of that name.")
-@json_option
-@pass_context
 def add_trigger(
-    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: str, replaces: bool, as_json: bool
+    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: Name, replaces: bool, as_json: Json
 ) -> None:
     """Add a trigger: a name for a task.
 
@@ -121,13 +119,10 @@ def add_trigger(
 
 
 @triggers.command("edit", epilog=example("hermes-jobs triggers edit review --debounce 1m --model none"))
-@_name
 @plan_options
 @hook_options
-@json_option
-@pass_context
 def edit_trigger(
-    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: str, as_json: bool
+    context: CliContext, wanted: TriggerInput, hooked: HookInput, *, name: Name, as_json: Json
 ) -> None:
     """Change a trigger's task or options; the rest stays.
 
@@ -194,9 +189,7 @@ def _changed(context: CliContext, wanted: TriggerInput, hooked: HookInput, plan:
 
 @triggers.command("list", epilog=example("hermes-jobs triggers list"))
 @limit_option("triggers, by name")
-@json_option
-@pass_context
-def list_triggers(context: CliContext, limit: int, as_json: bool) -> None:
+def list_triggers(context: CliContext, limit: int, as_json: Json) -> None:
     """List triggers."""
     from hermes_jobs.features.triggers import api
 
@@ -204,11 +197,8 @@ def list_triggers(context: CliContext, limit: int, as_json: bool) -> None:
 
 
 @triggers.command("show", epilog=example("hermes-jobs triggers show ci-failed"))
-@_name
 @limit_option("turns, newest first")
-@json_option
-@pass_context
-def show_trigger(context: CliContext, name: str, limit: int, as_json: bool) -> None:
+def show_trigger(context: CliContext, name: Name, limit: int, as_json: Json) -> None:
     """Show a trigger, and the turns that it has started."""
     from hermes_jobs.features.triggers import api
 
@@ -229,9 +219,7 @@ def _action(verb: str, text: str, done: str) -> None:
     """Add the command `triggers VERB`, which does what the function of that name in `api` does."""
 
     @triggers.command(verb, help=text, epilog=example(f"hermes-jobs triggers {verb} ci-failed"))
-    @_name
-    @pass_context
-    def command(context: CliContext, name: str) -> None:
+    def command(context: CliContext, name: Name) -> None:
         from hermes_jobs.features.triggers import api
 
         act: Callable[[Application, str], None] = getattr(api, verb)
@@ -244,7 +232,7 @@ _action("resume", "Accept firings again; those that have waited start their turn
 _action("remove", "Remove a trigger. Firings that wait are dropped; turns continue.", "is removed")
 
 
-@click.command(
+@command(
     "trigger",
     epilog=example(
         "hermes-jobs trigger review",
@@ -252,7 +240,6 @@ _action("remove", "Remove a trigger. Firings that wait are dropped; turns contin
         "hermes-jobs trigger ci-failed -f build.log --wait",
     ),
 )
-@_name
 @click.argument("text", type=TextParam(), metavar="[-]", required=False)
 @click.option(
     "-f",
@@ -265,10 +252,9 @@ _action("remove", "Remove a trigger. Firings that wait are dropped; turns contin
 )
 @click.option("--key", metavar="KEY", type=NonEmpty(), help="Idempotency key: the same one fires once.")
 @wait_options(False, "Wait for the answer, without a debounce, or print only the turn's id (the default).")
-@pass_context
 def trigger(
     context: CliContext,
-    name: str,
+    name: Name,
     text: str | None,
     files: tuple[str, ...],
     key: str | None,

@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
     SessionChoice,
     environment_option,
@@ -19,14 +20,13 @@ from hermes_jobs.interfaces.cli.permission_options import mode_option
 from hermes_jobs.kernel.events import Mode
 
 
-@click.command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
+@command(epilog=example("hermes-jobs chat", 'hermes-jobs chat -s "Trip to Rome"'))
 @session_choice_options
 @model_option("Model of a new session; in an existing one, from now on.")
 @click.option("--system", metavar="TEXT", type=TextParam(), help="Additional system prompt of a new session.")
 @click.option("--toolsets", metavar="A,B", help="Toolsets of a new session.")
 @environment_option
 @mode_option("Permission mode from now on.")
-@pass_context
 def chat(
     context: CliContext,
     choice: SessionChoice,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, get_args
 import click
 import msgspec
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group, shared_option
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_rule
 from hermes_jobs.interfaces.cli.options import (
+    Json,
     example,
     exclude,
-    json_option,
     limit_option,
     newest,
     workdir_option,
@@ -68,7 +69,7 @@ class TestedCall(msgspec.Struct, frozen=True, kw_only=True):
     beyond: tuple[int, ...] = ()
 
 
-@click.group(epilog=example("hermes-jobs approvals list"))
+@group(epilog=example("hermes-jobs approvals list"))
 def approvals() -> None:
     """Rules for tool calls: what runs without a question, what asks, what is refused.
 
@@ -77,9 +78,8 @@ def approvals() -> None:
 
 
 @approvals.command("list", epilog=example("hermes-jobs approvals list"))
-@json_option
+@shared_option(Json, "as_json")
 @limit_option("rules, the newest", default=None)
-@pass_context
 def list_rules(context: CliContext, as_json: bool, limit: int | None) -> None:
     """List the rules in force, and those that wait to be accepted."""
     rules = newest(_rules(context), limit)
@@ -96,15 +96,13 @@ def list_rules(context: CliContext, as_json: bool, limit: int | None) -> None:
 @mode_option("Permission mode.  [default: ask]")
 @workdir_option("Working folder.  [default: this one]")
 @click.option("--unattended", is_flag=True, help="Test a turn that cannot ask anybody.")
-@json_option
-@pass_context
 def test_call(
     context: CliContext,
     command: str,
     mode: Mode | None,
     workdir: str | None,
     unattended: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Show what the rules decide for a command or TOOL:ARGUMENT. Nothing is run."""
     from hermes_jobs.kernel.turns.messages import ToolCall
@@ -167,10 +165,8 @@ def _print_tested(tested: TestedCall, beyond: Sequence[ApprovalRule]) -> None:
 @click.argument("pattern", type=NonEmpty())
 @workdir_option("Folder that the rule applies to, with everything below.  [default: this one]")
 @click.option("--anywhere", is_flag=True, help="Apply the rule in every folder.")
-@json_option
-@pass_context
 def add_rule(
-    context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool, as_json: bool
+    context: CliContext, ruling: Ruling, pattern: str, workdir: str | None, anywhere: bool, as_json: Json
 ) -> None:
     """Add a rule for commands, or for TOOL:PATTERN.
 
@@ -202,9 +198,7 @@ def add_rule(
     shell_complete=complete_rule,
 )
 @click.option("--all", "everything", is_flag=True, help="Accept all proposed rules.")
-@json_option
-@pass_context
-def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool, as_json: bool) -> None:
+def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool, as_json: Json) -> None:
     """Put rules in force that came with an import."""
     from hermes_jobs.kernel.streams import approval_rules
 
@@ -226,9 +220,7 @@ def accept_rules(context: CliContext, numbers: tuple[int, ...], everything: bool
 
 @approvals.command("remove", epilog=example("hermes-jobs approvals remove 3"))
 @click.argument("number", type=ListedParam("hermes-jobs approvals list"), shell_complete=complete_rule)
-@json_option
-@pass_context
-def remove_rule(context: CliContext, number: int, as_json: bool) -> None:
+def remove_rule(context: CliContext, number: int, as_json: Json) -> None:
     """Remove a rule."""
     from hermes_jobs.kernel.streams import approval_rules
 

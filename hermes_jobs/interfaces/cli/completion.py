@@ -11,12 +11,13 @@ from typing import Any
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
+from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.options import example
 
 VARIABLE = "_HERMES_JOBS_COMPLETE"  # click derives it from the program's name
 
 
-@click.command(
+@command(
     epilog=example(
         'eval "$(hermes-jobs completion bash)"    # in ~/.bashrc',
         'eval "$(hermes-jobs completion zsh)"     # in ~/.zshrc',

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_key, complete_setting, complete_value
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
 from hermes_jobs.interfaces.cli.questions.confirmation import ask_secret
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Draft, Settings, Shown
 
 
-@click.group(epilog=example("hermes-jobs config show --origin", "hermes-jobs config set model gpt-6.1-terra"))
+@group(epilog=example("hermes-jobs config show --origin", "hermes-jobs config set model gpt-6.1-terra"))
 def config() -> None:
     """Show and change the configuration.
 
@@ -36,9 +37,7 @@ def config() -> None:
 @click.argument("filter_", metavar="[FILTER]", type=TextParam(), required=False, shell_complete=complete_key)
 @click.option("--origin", is_flag=True, help="Show where each value comes from.")
 @limit_option("keys", default=None)
-@json_option
-@pass_context
-def show(context: CliContext, filter_: str | None, origin: bool, limit: int | None, as_json: bool) -> None:
+def show(context: CliContext, filter_: str | None, origin: bool, limit: int | None, as_json: Json) -> None:
     """Show every key with its value, without secrets.
 
     With FILTER, only keys whose names contain it. Values set by the environment apply to commands of this
@@ -64,9 +63,7 @@ def show(context: CliContext, filter_: str | None, origin: bool, limit: int | No
     "get", epilog=example("hermes-jobs config get model", "hermes-jobs config get budgets.day_usd")
 )
 @click.argument("key", shell_complete=complete_key)
-@json_option
-@pass_context
-def get(context: CliContext, key: str, as_json: bool) -> None:
+def get(context: CliContext, key: str, as_json: Json) -> None:
     """Print the effective value of one key."""
     from hermes_jobs.settings import is_secret_variable, value_of
 
@@ -82,9 +79,7 @@ def get(context: CliContext, key: str, as_json: bool) -> None:
 
 
 @config.command("path", epilog=example('cat "$(hermes-jobs config path)"'))
-@json_option
-@pass_context
-def path(context: CliContext, as_json: bool) -> None:
+def path(context: CliContext, as_json: Json) -> None:
     """Print the path of `config.yaml`."""
     from hermes_jobs.settings import Paths, find_home
 
@@ -102,7 +97,6 @@ def path(context: CliContext, as_json: bool) -> None:
 )
 @click.argument("key", shell_complete=complete_setting)
 @click.argument("value", type=TextParam(), required=False, shell_complete=complete_value)
-@pass_context
 def change(context: CliContext, key: str, value: str | None) -> None:
     """Set a configuration key, or a secret.
 
@@ -128,7 +122,6 @@ def change(context: CliContext, key: str, value: str | None) -> None:
 
 @config.command("unset", epilog=example("hermes-jobs config unset budgets.day_usd"))
 @click.argument("key", shell_complete=complete_setting)
-@pass_context
 def unset(context: CliContext, key: str) -> None:
     """Remove a key from `config.yaml`, so that its default applies.
 
@@ -149,7 +142,6 @@ def unset(context: CliContext, key: str) -> None:
 
 
 @config.command("edit", epilog=example("EDITOR=nano hermes-jobs config edit"))
-@pass_context
 def edit(context: CliContext) -> None:
     """Open `config.yaml` in your editor ($VISUAL, else $EDITOR).
 

@@ -96,6 +96,3 @@ class CliContext:
             self.application.close()
         if self._copy is not None:
             self._copy.close()
-
-
-pass_context = click.make_pass_decorator(CliContext)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Corrupt, Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_event, terminal_width
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -27,7 +28,7 @@ MAX_NAMES = 6  # names in a message
 LINE = 280  # characters of an event if not on a terminal
 
 
-@click.group(
+@group(
     invoke_without_command=True,
     epilog=example("hermes-jobs log events --stream session-s3k9 --json", "hermes-jobs log events verify"),
 )
@@ -149,9 +150,7 @@ def _print(recorded: RecordedEvent) -> None:
 
 
 @events.command("verify", epilog=example("hermes-jobs log events verify"))
-@json_option
-@pass_context
-def verify(context: CliContext, as_json: bool) -> None:
+def verify(context: CliContext, as_json: Json) -> None:
     """Verify the log's hashes, and the due steps that follow from it.
 
     It checks the hash chain of every stream, and recomputes the due steps from the events.

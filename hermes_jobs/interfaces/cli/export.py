@@ -14,7 +14,8 @@ import click
 
 from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
 from hermes_jobs.interfaces.cli.moments import log_moment
 from hermes_jobs.interfaces.cli.options import example, since_option
@@ -33,7 +34,7 @@ STDOUT = "-"
 force_option = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 
 
-@click.command(
+@command(
     epilog=example(
         "hermes-jobs export home.jsonl.gz",
         "hermes-jobs export --session s3k9 - | gzip > trip.jsonl.gz",
@@ -67,7 +68,6 @@ force_option = click.option("--force", is_flag=True, help="Overwrite an existing
     help="Training data: include the system prompt, which contains memory.",
 )
 @force_option
-@pass_context
 def export(
     context: CliContext,
     *,
@@ -98,10 +98,9 @@ def export(
         note(f"{file}: {pluralize(num_lines, 'line')}.")
 
 
-@click.command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
+@command(epilog=example("hermes-jobs backup ~/backups/agent.zip"))
 @click.argument("file", metavar="FILE")
 @force_option
-@pass_context
 def backup(context: CliContext, file: str, force: bool) -> None:
     """Back up the home to a ZIP file (- for standard output), also while running.
 

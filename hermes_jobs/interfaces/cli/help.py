@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.options import example
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _complete(context: click.Context, _param: click.Parameter, incomplete: str) 
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-@click.command("help", epilog=example("hermes-jobs help turns show", "hermes-jobs help exit-codes"))
+@command("help", epilog=example("hermes-jobs help turns show", "hermes-jobs help exit-codes"))
 @click.argument("words", metavar="[COMMAND|TOPIC]", nargs=-1, shell_complete=_complete)
 @click.pass_context
 def help_command(context: click.Context, words: tuple[str, ...]) -> None:

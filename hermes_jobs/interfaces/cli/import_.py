@@ -19,10 +19,11 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.brought_along import Brought, is_accepted, of_events, of_files
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.export import sql_log
-from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
+from hermes_jobs.interfaces.cli.options import Json, example, yes_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.system.bounded_archive import CountedReader, Unpackable, bounded_lines
@@ -47,7 +48,7 @@ RESUME_HINTS = {
 }
 
 
-@click.command(
+@command(
     "import",
     epilog=example(
         "HERMES_JOBS_HOME=~/restored hermes-jobs import agent.zip", "hermes-jobs import trip.jsonl.gz"
@@ -62,8 +63,6 @@ RESUME_HINTS = {
 @click.option("--sessions", "sessions_only", is_flag=True, help="Import only the sessions.")
 @yes_option("Do not ask.")
 @click.option("--anyway", is_flag=True, help="With --yes: also with texts that look like an attack.")
-@json_option
-@pass_context
 def import_file(
     context: CliContext,
     *,
@@ -72,7 +71,7 @@ def import_file(
     sessions_only: bool,
     yes: bool,
     anyway: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> int:
     """Import an export into this home, or restore a backup into an empty home.
 

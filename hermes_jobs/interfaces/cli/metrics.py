@@ -23,7 +23,8 @@ from prometheus_client.registry import Collector
 from hermes_jobs import __version__
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.features.usage.tables.usage import select_spending
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
@@ -40,7 +41,7 @@ QUEUES = tuple(dict.fromkeys(QUEUES_BY_KIND.values()))
 NO_DURATIONS = Durations(count=0, seconds=0.0, below=(0,) * len(BOUNDS))
 
 
-@click.command(
+@command(
     epilog=example(
         "hermes-jobs run metrics | grep queue",
         "hermes-jobs run metrics --port 9464",
@@ -51,7 +52,6 @@ NO_DURATIONS = Durations(count=0, seconds=0.0, below=(0,) * len(BOUNDS))
 @click.option(
     "--address", metavar="HOST", help="Address to listen on.  [default: metrics.address, which is loopback]"
 )
-@pass_context
 def metrics(context: CliContext, port: int | None, address: str | None) -> None:
     """Print metrics for Prometheus once, or serve them with --port: queues, workers, turns, tokens, cost.
 

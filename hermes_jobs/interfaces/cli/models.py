@@ -9,9 +9,10 @@ import click
 import msgspec
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command, group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.model_format import endpoint_label
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -40,12 +41,10 @@ class OfferedModel(msgspec.Struct, frozen=True, kw_only=True):
     configured: bool = False
 
 
-@click.command("list", epilog=example("hermes-jobs models list", "hermes-jobs models list qwen --json"))
+@command("list", epilog=example("hermes-jobs models list", "hermes-jobs models list qwen --json"))
 @click.argument("part", type=TextParam(), required=False)
 @limit_option("models", default=None)
-@json_option
-@pass_context
-def list_models(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
+def list_models(context: CliContext, part: str | None, limit: int | None, as_json: Json) -> None:
     """List the endpoint's models, with window and price.
 
     With PART, only models whose name contains it. Your aliases are listed beside, your ensembles below.
@@ -140,7 +139,7 @@ def _note_aliases(settings: Settings, rows: Sequence[OfferedModel]) -> None:
         note(f"{name} asks {', '.join(entry.members)}; {entry.aggregator} answers.")
 
 
-@click.group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
+@group(epilog=example("hermes-jobs models list"), invoke_without_command=True)
 @click.pass_context
 def models(context: click.Context) -> None:
     """List models and what is known about them."""
@@ -156,9 +155,7 @@ models.add_command(list_models)
     epilog=example("hermes-jobs models forget-limits", "hermes-jobs models forget-limits qwen3"),
 )
 @click.argument("name", type=NonEmpty(), required=False)
-@json_option
-@pass_context
-def forget_limits(context: CliContext, name: str | None, as_json: bool) -> None:
+def forget_limits(context: CliContext, name: str | None, as_json: Json) -> None:
     """Forget limits learned from provider errors.
 
     They are context windows, and parameters that are refused. NAME is one model, at any endpoint; without
@@ -237,9 +234,7 @@ class KnownModel(msgspec.Struct, frozen=True, kw_only=True):
 )
 @click.argument("name", type=NonEmpty(), required=False)
 @limit_option("models", default=None)
-@json_option
-@pass_context
-def show_model(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
+def show_model(context: CliContext, name: str | None, limit: int | None, as_json: Json) -> None:
     """Show a model's endpoint, window and price.
 
     For an ensemble, those of all its models.

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 import click
 
+from hermes_jobs.interfaces.cli.command import shared_option
 from hermes_jobs.interfaces.cli.id_completion import (
     complete_review,
     complete_schedule,
@@ -25,6 +26,9 @@ from hermes_jobs.interfaces.cli.param_types import (
     NonEmpty,
     TextParam,
 )
+
+if TYPE_CHECKING:
+    from hermes_jobs.interfaces.cli.id_completion import Completion
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -55,7 +59,7 @@ def exclude(values: Mapping[str, object], reason: str = "") -> None:
         raise click.UsageError(f"{' and '.join(names)} exclude each other{reason}.")
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+Json = Annotated[bool, click.Option(["--json"], is_flag=True, help="Print one JSON value.")]
 """`--json`: one JSON value instead of text for users."""
 
 
@@ -77,26 +81,21 @@ def newest(rows: Sequence[T], limit: int | None) -> Sequence[T]:
     return rows if limit is None else rows[-limit:]
 
 
-turn_argument = click.argument("turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_turn)
-"""`ID`: a turn's id, the unique beginning of one, or `last`."""
+def id_argument(complete: Completion | None, metavar: str = "ID") -> click.Argument:
+    """`ID`: an id, the unique beginning of one, or `last`; or `NAME`. What fits is completed."""
+    return click.Argument(["id"], metavar=metavar, type=NonEmpty(), shell_complete=complete)
 
-waiting_turn_argument = click.argument(
-    "turn_id", metavar="ID", type=NonEmpty(), shell_complete=complete_waiting
-)
-"""`ID`: the same, of a turn that waits for a user."""
 
-session_argument = click.argument(
-    "session_id", metavar="ID", type=NonEmpty(), shell_complete=complete_session
-)
-"""`ID`: a session's id, the unique beginning of one, its title, or `last`."""
-
-schedule_argument = click.argument(
-    "schedule_id", metavar="ID", type=NonEmpty(), shell_complete=complete_schedule
-)
-"""`ID`: a schedule's id or name, the unique beginning of either, or `last`."""
-
-review_argument = click.argument("review_id", metavar="ID", type=NonEmpty(), shell_complete=complete_review)
-"""`ID`: a review's id, the unique beginning of one, or `last`."""
+TurnId = Annotated[str, id_argument(complete_turn)]
+WaitingTurnId = Annotated[str, id_argument(complete_waiting)]
+"""A turn's id, of a turn that waits for a user."""
+SessionId = Annotated[str, id_argument(complete_session)]
+"""A session's id, or its title."""
+ScheduleId = Annotated[str, id_argument(complete_schedule)]
+"""A schedule's id or name."""
+ReviewId = Annotated[str, id_argument(complete_review)]
+Name = Annotated[str, id_argument(None, "NAME")]
+"""A name that nothing completes."""
 
 
 def session_option(text: str) -> Callable[[F], F]:
@@ -186,10 +185,15 @@ def wait_option(
     return click.option("--wait/--no-wait", default=default, help=text)
 
 
-timeout_option = click.option(
-    "--timeout", type=FloatParam(), metavar="SECONDS", help="Stop waiting after this time."
-)
+Timeout = Annotated[
+    float | None,
+    click.Option(["--timeout"], type=FloatParam(), metavar="SECONDS", help="Stop waiting after this time."),
+]
 """`--timeout SECONDS`: stop waiting then."""
+
+
+Quiet = Annotated[bool, click.Option(["-q", "--quiet"], is_flag=True, help="Print only the answer.")]
+"""`-q`: nothing but the answer."""
 
 
 class OutputOptions(NamedTuple):
@@ -226,13 +230,13 @@ def wait_options(default: bool | None, text: str) -> Callable[[F], F]:
         "waiting",
         _wait_options,
         wait_option(text, default=default),
-        timeout_option,
-        json_option,
+        shared_option(Timeout, "timeout"),
+        shared_option(Json, "as_json"),
         click.option(
             "--jsonl", "as_jsonl", is_flag=True, help="Print events and text as JSON lines, as they arrive."
         ),
         stream_option,
-        quiet_option,
+        shared_option(Quiet, "quiet"),
     )
 
 
@@ -246,9 +250,6 @@ stream_option = click.option(
     help="Print the answer as it arrives (on a terminal and with --jsonl).",
 )
 """`--stream`: the answer while it is being written."""
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
-"""`-q`: nothing but the answer."""
 
 
 def output_options(*, as_json: bool, as_jsonl: bool, stream: bool | None, quiet: bool) -> OutputOptions:

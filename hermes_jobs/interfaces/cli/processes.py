@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_process
-from hermes_jobs.interfaces.cli.options import example, exclude, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, exclude, limit_option
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -30,7 +31,7 @@ ENDS = {"session": "its session", "turn": "its turn", "named": "stays"}
 _ID = click.argument("process_id", metavar="ID", type=NonEmpty(), shell_complete=complete_process)
 
 
-@click.group(epilog=example("hermes-jobs processes list", "hermes-jobs processes kill p3k9"))
+@group(epilog=example("hermes-jobs processes list", "hermes-jobs processes kill p3k9"))
 def processes() -> None:
     """List, read and kill what the agent runs in the background.
 
@@ -42,9 +43,7 @@ def processes() -> None:
 @processes.command("list", epilog=example("hermes-jobs processes list --all"))
 @click.option("--all", "everything", is_flag=True, help="Include processes that ended within the last day.")
 @limit_option("processes, the newest", default=None)
-@json_option
-@pass_context
-def list_processes(context: CliContext, everything: bool, limit: int | None, as_json: bool) -> None:
+def list_processes(context: CliContext, everything: bool, limit: int | None, as_json: Json) -> None:
     """List background processes, oldest first."""
     chosen_processes = [
         process for process in context.application.processes.all() if everything or not process.is_over
@@ -57,9 +56,7 @@ def list_processes(context: CliContext, everything: bool, limit: int | None, as_
 @_ID
 @click.option("-f", "--follow", is_flag=True, help="Follow the output until the process ends, or Ctrl-C.")
 @limit_option("lines, the last", default=LINES)
-@json_option
-@pass_context
-def read_process(context: CliContext, process_id: str, follow: bool, limit: int, as_json: bool) -> None:
+def read_process(context: CliContext, process_id: str, follow: bool, limit: int, as_json: Json) -> None:
     """Print the end of a process's output."""
     exclude({"--follow": follow, "--json": as_json})
     store = context.application.processes
@@ -88,10 +85,8 @@ def read_process(context: CliContext, process_id: str, follow: bool, limit: int,
 )
 @click.argument("process_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_process)
 @click.option("--all", "everything", is_flag=True, help="Kill all of them.")
-@json_option
-@pass_context
 def kill_processes(
-    context: CliContext, process_ids: tuple[str, ...], everything: bool, as_json: bool
+    context: CliContext, process_ids: tuple[str, ...], everything: bool, as_json: Json
 ) -> None:
     """Kill processes and their children.
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import click
 from msgspec.structs import replace
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.queue_stats import (
     HeartbeatTracker,
@@ -21,14 +22,12 @@ from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.runtime.queues import ALL_QUEUES
 
 
-@click.command(epilog=example("hermes-jobs queues", "hermes-jobs queues --watch"))
+@command(epilog=example("hermes-jobs queues", "hermes-jobs queues --watch"))
 @click.option(
     "--watch", is_flag=True, help="Update every second until Ctrl-C; in a pipe, print a line per change."
 )
 @limit_option("workers", default=None)
-@json_option
-@pass_context
-def queues(context: CliContext, watch: bool, limit: int | None, as_json: bool) -> None:
+def queues(context: CliContext, watch: bool, limit: int | None, as_json: Json) -> None:
     """Show queues (depth, oldest waiting job, running jobs) and live workers.
 
     LATER counts steps that are not yet due: schedules, retries, expiries of approvals. A worker of another

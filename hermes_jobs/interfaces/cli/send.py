@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import click
 
 from hermes_jobs.client.submission import TurnRequest, submission
+from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition, submitted_if
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
 from hermes_jobs.interfaces.cli.options import (
     SessionChoice,
@@ -64,7 +65,7 @@ TRIGGER = "trigger:"  # of those that triggers start
 CONTINUE = "--continue"  # the scope of a key without a named session: the same key, the same turn
 
 
-@click.command(
+@command(
     epilog=example(
         'hermes-jobs send "What changed in this folder today?"',
         'git diff | hermes-jobs send -c "Review this."',
@@ -135,7 +136,6 @@ CONTINUE = "--continue"  # the scope of a key without a named session: the same 
 @deliver_option("Also deliver the answer to")
 @permission_options
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
-@pass_context
 def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     context: CliContext,
     text: str | None,

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.service_managers import MANAGERS, Manager, Service
@@ -30,7 +31,7 @@ PASSED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ")
 """Variables of this shell that the service gets: commands of the agent need them."""
 
 
-@click.group(epilog=example("hermes-jobs service install", "hermes-jobs service status"))
+@group(epilog=example("hermes-jobs service install", "hermes-jobs service status"))
 def service() -> None:
     """Run `up` in the background from login on: by systemd on Linux, by launchd on macOS."""
 
@@ -43,7 +44,6 @@ def service() -> None:
     type=click.Choice(("systemd", "launchd")),
     help="With --print: the service manager.  [default: this system's]",
 )
-@pass_context
 def install(context: CliContext, only_print: bool, manager: Manager | None) -> None:
     """Install and start this home's service.
 
@@ -72,7 +72,6 @@ def install(context: CliContext, only_print: bool, manager: Manager | None) -> N
 
 
 @service.command("remove", epilog=example("hermes-jobs service remove"))
-@pass_context
 def remove(context: CliContext) -> None:
     """Stop this home's service gracefully, and remove it."""
     by = MANAGERS[_manager()](context.environ)
@@ -87,9 +86,7 @@ def remove(context: CliContext) -> None:
 
 
 @service.command("status", epilog=example("hermes-jobs service status"))
-@json_option
-@pass_context
-def status(context: CliContext, as_json: bool) -> None:
+def status(context: CliContext, as_json: Json) -> None:
     """Show whether the service is installed and running."""
     by = MANAGERS[_manager()](context.environ)
     name = _name_of(context.settings, context.environ)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
+from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.kernel.feature import Finder, finders
@@ -28,12 +29,11 @@ SENT_AGAIN = "~"
 """Behind it is the number of the message, in the id of a task whose message was sent more than once."""
 
 
-@click.command(epilog=example("hermes-jobs show t3k9", "hermes-jobs show t3k9-2-0~1 --json"))
+@command(epilog=example("hermes-jobs show t3k9", "hermes-jobs show t3k9-2-0~1 --json"))
 @click.argument("text", metavar="ID", type=NonEmpty())
 @limit_option("of what that command lists", default=None)
-@json_option
 @click.pass_context
-def show(click_context: click.Context, text: str, limit: int | None, as_json: bool) -> object:
+def show(click_context: click.Context, text: str, limit: int | None, as_json: Json) -> object:
     """Show what an id means: a turn, session, review, schedule, delivery, a task in Flower.
 
     The beginning of an id is enough if nothing else begins so. The id of a step or a call shows what it

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
@@ -40,12 +41,10 @@ class Unusable(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-@click.command(epilog=example("hermes-jobs tools", "hermes-jobs tools own --json"))
+@command(epilog=example("hermes-jobs tools", "hermes-jobs tools own --json"))
 @click.argument("part", type=TextParam(), required=False)
 @limit_option("tools", default=None)
-@json_option
-@pass_context
-def tools(context: CliContext, part: str | None, limit: int | None, as_json: bool) -> None:
+def tools(context: CliContext, part: str | None, limit: int | None, as_json: Json) -> None:
     """List the agent's tools: built in, of plugins, and your own functions.
 
     With PART, those that have it in their name, toolset or source. A tool is off where `toolsets.enabled`

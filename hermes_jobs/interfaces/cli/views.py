@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.views.models import GenerationStatus, ViewsStatus
 
 
-@click.group(epilog=example("hermes-jobs log views status"))
+@group(epilog=example("hermes-jobs log views status"))
 def views() -> None:
     """Show the state of the read models, or rebuild them."""
 
 
 @views.command("status", epilog=example("hermes-jobs log views status --json"))
-@json_option
-@pass_context
-def show_status(context: CliContext, as_json: bool) -> None:
+def show_status(context: CliContext, as_json: Json) -> None:
     """Show how far the views are behind the log.
 
     One row per file: position, events behind, size, rows of each table.
@@ -41,9 +40,7 @@ def show_status(context: CliContext, as_json: bool) -> None:
 
 
 @views.command("rebuild", epilog=example("hermes-jobs log views rebuild"))
-@json_option
-@pass_context
-def rebuild(context: CliContext, as_json: bool) -> None:
+def rebuild(context: CliContext, as_json: Json) -> None:
     """Rebuild the views from the log.
 
     Readers and workers continue meanwhile.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
@@ -27,9 +27,10 @@ from hermes_jobs.features.mcp.cli.format import (
 from hermes_jobs.features.mcp.cli.login import log_in, log_out
 from hermes_jobs.features.mcp.cli.resources import list_resources, read_resource
 from hermes_jobs.features.mcp.cli.serve import serve_mcp
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, id_argument, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_fields
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
@@ -39,10 +40,10 @@ from hermes_jobs.text.figures import pluralize
 BY = "user"
 KEY = "mcp_servers"
 
-_NAME = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
+ServerName = Annotated[str, id_argument(complete_mcp_server, "NAME")]
 
 
-@click.group(
+@group(
     epilog=example(
         "hermes-jobs mcp add files --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes"
     )
@@ -88,8 +89,6 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
 @click.option("--timeout", type=FloatParam(), metavar="SECONDS", help="Time limit of a call.  [default: 300]")
 @click.option("--test/--no-test", default=True, help="Start the server and list its tools.")
 @click.option("--keep", is_flag=True, help="Keep the entry even if the server does not answer.")
-@json_option
-@pass_context
 def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     context: CliContext,
     name: str,
@@ -105,7 +104,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     timeout: float | None,
     test: bool,
     keep: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Add a server: a command to start, or a URL.
 
@@ -181,9 +180,7 @@ def _command_or_url(command: tuple[str, ...], url: str | None) -> tuple[tuple[st
 
 @mcp.command("list", epilog=example("hermes-jobs mcp list"))
 @limit_option("servers", default=None)
-@json_option
-@pass_context
-def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
+def list_servers(context: CliContext, limit: int | None, as_json: Json) -> None:
     """List the servers and their last known state.
 
     The state is as of the last contact; no server is started.
@@ -193,11 +190,8 @@ def list_servers(context: CliContext, limit: int | None, as_json: bool) -> None:
 
 
 @mcp.command("show", epilog=example("hermes-jobs mcp show git"))
-@_NAME
 @limit_option("tools", default=None)
-@json_option
-@pass_context
-def show_server(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
+def show_server(context: CliContext, name: ServerName, limit: int | None, as_json: Json) -> None:
     """Show a server, its tools, and changes that wait for approval."""
     row = known_row(context, name)
     SERVERS.print_one(row, as_json=as_json, details=lambda: _details(row, limit))
@@ -206,9 +200,7 @@ def show_server(context: CliContext, name: str, limit: int | None, as_json: bool
 @mcp.command("tools", epilog=example("hermes-jobs mcp tools", "hermes-jobs mcp tools git --json"))
 @click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False, shell_complete=complete_mcp_server)
 @limit_option("tools", default=None)
-@json_option
-@pass_context
-def list_tools(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
+def list_tools(context: CliContext, name: str | None, limit: int | None, as_json: Json) -> None:
     """List the tools that new sessions get."""
     names = [known_row(context, name).name] if name else sorted(context.settings.mcp_servers)
     rows = [row_of(context, server) for server in names]
@@ -220,21 +212,15 @@ def list_tools(context: CliContext, name: str | None, limit: int | None, as_json
 
 
 @mcp.command("test", epilog=example("hermes-jobs mcp test git"))
-@_NAME
-@json_option
-@pass_context
-def test_server(context: CliContext, name: str, as_json: bool) -> None:
+def test_server(context: CliContext, name: ServerName, as_json: Json) -> None:
     """Start or reach a server, and list its tools."""
     known_row(context, name)
     try_server(context, name, as_json=as_json)
 
 
 @mcp.command("accept", epilog=example("hermes-jobs mcp accept git"))
-@_NAME
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@json_option
-@pass_context
-def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> int:
+def accept_listing(context: CliContext, name: ServerName, yes: bool, as_json: Json) -> int:
     """Accept a server's changed tools for new sessions.
 
     The difference is shown first.
@@ -258,10 +244,7 @@ def accept_listing(context: CliContext, name: str, yes: bool, as_json: bool) -> 
 
 
 @mcp.command("remove", epilog=example("hermes-jobs mcp remove git"))
-@_NAME
-@json_option
-@pass_context
-def remove_server(context: CliContext, name: str, as_json: bool) -> None:
+def remove_server(context: CliContext, name: ServerName, as_json: Json) -> None:
     """Remove a server from config.yaml, and delete its login. Its secrets stay in .env."""
     if name not in context.settings.mcp_servers:
         raise unknown_server(context, name)

@@ -13,8 +13,9 @@ import click
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.cli.completion import complete_mcp_server
 from hermes_jobs.features.mcp.cli.format import known_row, row_of, server_json, try_server
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import FloatParam, NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 300.0
 
 
-@click.command(
+@command(
     "login",
     epilog=example("hermes-jobs mcp login issues", "hermes-jobs mcp login issues --paste"),
 )
@@ -45,10 +46,8 @@ WAIT_SECONDS = 300.0
     metavar="SECONDS",
     help="Time to wait for the browser.",
 )
-@json_option
-@pass_context
 def log_in(
-    context: CliContext, name: str, paste: bool, device: bool, browser: bool, timeout: float, as_json: bool
+    context: CliContext, name: str, paste: bool, device: bool, browser: bool, timeout: float, as_json: Json
 ) -> None:
     """Log in to a remote server by OAuth.
 
@@ -71,11 +70,9 @@ def log_in(
     try_server(context, name, as_json=as_json)
 
 
-@click.command("logout", epilog=example("hermes-jobs mcp logout issues"))
+@command("logout", epilog=example("hermes-jobs mcp logout issues"))
 @click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
-@json_option
-@pass_context
-def log_out(context: CliContext, name: str, as_json: bool) -> None:
+def log_out(context: CliContext, name: str, as_json: Json) -> None:
     """Revoke and delete the login for a server.
 
     If the authorization server does not support revocation, the tokens are only deleted here.

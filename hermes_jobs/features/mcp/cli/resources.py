@@ -15,9 +15,10 @@ from hermes_jobs.features.mcp.cli.completion import complete_mcp_server, complet
 from hermes_jobs.features.mcp.cli.format import known_row
 from hermes_jobs.features.mcp.reader import McpContent
 from hermes_jobs.features.mcp.resources import McpResource
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.questions.reader import reader_here
@@ -27,14 +28,10 @@ from hermes_jobs.interfaces.cli.table import Column
 MAX_CONCURRENT = 4
 
 
-@click.command(
-    "resources", epilog=example("hermes-jobs mcp resources", "hermes-jobs mcp resources docs --json")
-)
+@command("resources", epilog=example("hermes-jobs mcp resources", "hermes-jobs mcp resources docs --json"))
 @click.argument("name", metavar="[NAME]", type=NonEmpty(), required=False, shell_complete=complete_mcp_server)
 @limit_option("resources", default=None)
-@json_option
-@pass_context
-def list_resources(context: CliContext, name: str | None, limit: int | None, as_json: bool) -> None:
+def list_resources(context: CliContext, name: str | None, limit: int | None, as_json: Json) -> None:
     """List the resources of servers.
 
     Each server is started or contacted. In chat, @NAME:URI adds a resource to your message; replace the
@@ -65,15 +62,13 @@ def list_resources(context: CliContext, name: str | None, limit: int | None, as_
         raise SystemExit(FAILED)
 
 
-@click.command(
+@command(
     "read",
     epilog=example("hermes-jobs mcp read docs docs://install", "hermes-jobs mcp read docs logo > a.png"),
 )
 @click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_mcp_server)
 @click.argument("uri", metavar="URI", type=NonEmpty(), shell_complete=complete_resource)
-@json_option
-@pass_context
-def read_resource(context: CliContext, name: str, uri: str, as_json: bool) -> None:
+def read_resource(context: CliContext, name: str, uri: str, as_json: Json) -> None:
     """Print a server's resource unchanged.
 
     Questions of the server are asked on this terminal; without one, nothing is read.

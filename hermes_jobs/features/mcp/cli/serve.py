@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.param_types import FolderParam
@@ -30,7 +31,7 @@ def _allowed(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     return frozenset(names)
 
 
-@click.command(
+@command(
     "serve",
     epilog=example(
         "hermes-jobs mcp serve", "hermes-jobs mcp serve --allow send,approve --workdir ~/notes --mode plan"
@@ -51,7 +52,6 @@ def _allowed(_context: click.Context, _parameter: click.Parameter, texts: tuple[
     help="Working folder of new sessions.  [default: this one]",
 )
 @mode_option("Permission mode of sessions that clients start.")
-@pass_context
 def serve_mcp(context: CliContext, allowed: frozenset[str], workdir: str | None, mode: Mode | None) -> None:
     """Serve this agent to other agents by MCP, over stdio.
 

@@ -14,8 +14,9 @@ from hermes_jobs.features.memory.cli.history import at, log, undo, why
 from hermes_jobs.features.memory.rules.memory import TARGETS
 from hermes_jobs.features.memory.rules.writes import Operation
 from hermes_jobs.features.recall.cli import embed
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 KINDS = ("identity", "episodic")
 
 
-@click.group(epilog=example("hermes-jobs memory show", 'hermes-jobs memory add user "Prefers metric units"'))
+@group(epilog=example("hermes-jobs memory show", 'hermes-jobs memory add user "Prefers metric units"'))
 def memory() -> None:
     """Show and change what the agent remembers; see who wrote it and why, and take it back.
 
@@ -42,9 +43,7 @@ def memory() -> None:
 @memory.command("show", epilog=example("hermes-jobs memory show user --json"))
 @click.argument("target", type=click.Choice(TARGETS), required=False)
 @limit_option("entries of each, the newest", default=None)
-@json_option
-@pass_context
-def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as_json: bool) -> None:
+def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as_json: Json) -> None:
     """Show the entries, and which of them are in prompts.
 
     Entries that are only recalled, or left out, are listed with the reason. Prompts have room for
@@ -74,8 +73,6 @@ def show(context: CliContext, target: MemoryTarget | None, limit: int | None, as
     help="Tag, by which it is also found. Repeatable.",
 )
 @click.option("--anyway", is_flag=True, help="Add it although a scan rule matches; it goes into prompts.")
-@json_option
-@pass_context
 def add(
     context: CliContext,
     words: tuple[str, ...],
@@ -84,7 +81,7 @@ def add(
     kind: MemoryClass | None,
     tags: tuple[str, ...],
     anyway: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Add an entry; `-` reads it from standard input.
 
@@ -109,9 +106,7 @@ def add(
 @click.option(
     "-t", "--target", type=click.Choice(TARGETS), help="Target.  [default: the one that contains OLD]"
 )
-@json_option
-@pass_context
-def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
+def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: Json) -> None:
     """Replace the one entry that contains OLD by NEW."""
     chosen_target, (old, new) = _arguments(words, target, ("OLD", "NEW"))
     where = chosen_target or _target_with(context, old)
@@ -128,9 +123,7 @@ def replace(context: CliContext, words: tuple[str, ...], target: MemoryTarget | 
 @click.option(
     "-t", "--target", type=click.Choice(TARGETS), help="Target.  [default: the one that contains OLD]"
 )
-@json_option
-@pass_context
-def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: bool) -> None:
+def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | None, as_json: Json) -> None:
     """Remove the one entry that contains OLD."""
     chosen_target, (old,) = _arguments(words, target, ("OLD",))
     where = chosen_target or _target_with(context, old)
@@ -139,9 +132,7 @@ def remove(context: CliContext, words: tuple[str, ...], target: MemoryTarget | N
 
 @memory.command("provider", epilog=example("hermes-jobs memory provider"))
 @click.argument("values", metavar="[KEY=VALUE]...", type=TextParam(), nargs=-1)
-@json_option
-@pass_context
-def provider(context: CliContext, values: tuple[str, ...], as_json: bool) -> None:
+def provider(context: CliContext, values: tuple[str, ...], as_json: Json) -> None:
     """Show or set the options of the external memory provider.
 
     It is used beside the built-in memory, and chosen by memory.provider.

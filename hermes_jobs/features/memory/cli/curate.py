@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, numbers_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, numbers_option
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.memory.rules.curation import MemoryProposal
 
 
-@click.command(
+@command(
     "curate",
     epilog=example("hermes-jobs memory curate --apply", "hermes-jobs memory curate --only 3"),
 )
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 )
 @numbers_option("Apply only proposal N; repeatable.")
 @click.option("--undo", is_flag=True, help="Undo everything that the last --apply or --only did.")
-@json_option
-@pass_context
-def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: bool, as_json: bool) -> None:
+def curate(context: CliContext, every: bool, numbers: tuple[int, ...], undo: bool, as_json: Json) -> None:
     """Propose entries to remove, or to recall only.
 
     No model is called. It proposes entries that are duplicates, have expired, are contained in another one,

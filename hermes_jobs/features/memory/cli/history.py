@@ -6,19 +6,18 @@ import click
 
 from hermes_jobs.features.memory import api
 from hermes_jobs.features.memory.cli.contents import print_changed, print_contents
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_text
 from hermes_jobs.interfaces.cli.param_types import ListedParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import pluralize
 
 
-@click.command("log", epilog=example("hermes-jobs memory log -n 5"))
+@command("log", epilog=example("hermes-jobs memory log -n 5"))
 @limit_option("writes, newest first")
-@json_option
-@pass_context
-def log(context: CliContext, limit: int, as_json: bool) -> None:
+def log(context: CliContext, limit: int, as_json: Json) -> None:
     """List all writes: author, time and turn."""
     from hermes_jobs.features.memory.cli.format import memory_writes
 
@@ -31,11 +30,9 @@ def log(context: CliContext, limit: int, as_json: bool) -> None:
         note(f"{edits} of the files: the next turn, or the next command that changes the memory, records it.")
 
 
-@click.command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
+@command("undo", epilog=example("hermes-jobs memory log", "hermes-jobs memory undo 7"))
 @click.argument("number", metavar="N", type=ListedParam("hermes-jobs memory log"))
-@json_option
-@pass_context
-def undo(context: CliContext, number: int, as_json: bool) -> None:
+def undo(context: CliContext, number: int, as_json: Json) -> None:
     """Undo write N of `memory log`.
 
     The undo is a new write, which can be undone, too.
@@ -44,12 +41,10 @@ def undo(context: CliContext, number: int, as_json: bool) -> None:
     print_changed(context, as_json=as_json)
 
 
-@click.command("why", epilog=example('hermes-jobs memory why "metric units"'))
+@command("why", epilog=example('hermes-jobs memory why "metric units"'))
 @click.argument("text", type=TextParam())
 @limit_option("entries", default=5)
-@json_option
-@pass_context
-def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
+def why(context: CliContext, text: str, limit: int, as_json: Json) -> None:
     """Show where an entry came from.
 
     The session, the turn, and your message there.
@@ -67,13 +62,9 @@ def why(context: CliContext, text: str, limit: int, as_json: bool) -> None:
     )
 
 
-@click.command(
-    "at", epilog=example("hermes-jobs memory at yesterday", 'hermes-jobs memory at "2026-11-01 12:00"')
-)
+@command("at", epilog=example("hermes-jobs memory at yesterday", 'hermes-jobs memory at "2026-11-01 12:00"'))
 @click.argument("date")
-@json_option
-@pass_context
-def at(context: CliContext, date: str, as_json: bool) -> None:
+def at(context: CliContext, date: str, as_json: Json) -> None:
     """Show the memory as it was at a time, or at the end of a day."""
     from hermes_jobs.features.memory.cli.format import moment, removal_note
     from hermes_jobs.features.memory.rules.entries import Recorded, entries_with_history, placed

@@ -11,9 +11,10 @@ import click
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.replay import events as replay_events
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
-from hermes_jobs.interfaces.cli.options import budget_option, example, json_option, model_option
+from hermes_jobs.interfaces.cli.options import Json, budget_option, example, model_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MAX_SAMPLES = 100
 
 
-@click.command(
+@command(
     "replay",
     epilog=example(
         "hermes-jobs turns replay t3k9 -m gpt-6.1-terra",
@@ -65,8 +66,6 @@ MAX_SAMPLES = 100
 )
 @click.option("--allow-reads", is_flag=True, help="With --follow: run tools that only read.")
 @budget_option("Most it may cost.")
-@json_option
-@pass_context
 def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     context: CliContext,
     given: str,
@@ -77,7 +76,7 @@ def replay_turn(  # noqa: PLR0913, PLR0917 - its options
     follow: bool,
     allow_reads: bool,
     budget: float | None,
-    as_json: bool,
+    as_json: Json,
 ) -> int:
     """Replay a turn's model calls, and compare the answers.
 

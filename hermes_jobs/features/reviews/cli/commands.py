@@ -9,9 +9,16 @@ import click
 from hermes_jobs.features.replay.tables import select_verifications
 from hermes_jobs.features.reviews.cli.curate import apply, curate, details_json, keep, review_json
 from hermes_jobs.features.reviews.tables import select_review, select_reviews
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, review_argument
+from hermes_jobs.interfaces.cli.options import (
+    Json,
+    ReviewId,
+    example,
+    limit_option,
+    newest,
+)
 from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, print_text
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.views.models import StepView
 
 
-@click.group(epilog=example("hermes-jobs reviews list", "hermes-jobs reviews show v3k9"))
+@group(epilog=example("hermes-jobs reviews list", "hermes-jobs reviews show v3k9"))
 def reviews() -> None:
     """Reviews of conversations and of the skills: what was looked at, what was saved, what it cost.
 
@@ -38,9 +45,7 @@ def reviews() -> None:
 
 @reviews.command("list", epilog=example("hermes-jobs reviews list -n 5"))
 @limit_option("reviews, newest first")
-@json_option
-@pass_context
-def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
+def list_reviews(context: CliContext, limit: int, as_json: Json) -> None:
     """List reviews, newest first."""
     rows = context.application.views.read(select_reviews, limit=limit)
     if as_json:
@@ -56,11 +61,8 @@ def list_reviews(context: CliContext, limit: int, as_json: bool) -> None:
 
 
 @reviews.command("show", epilog=example("hermes-jobs reviews show v3k9"))
-@review_argument
 @limit_option("steps, the newest", default=None)
-@json_option
-@pass_context
-def show_review(context: CliContext, review_id: str, limit: int | None, as_json: bool) -> None:
+def show_review(context: CliContext, review_id: ReviewId, limit: int | None, as_json: Json) -> None:
     """Show a review: why it was due, what it did, what it saved."""
     views = context.application.views
     review = views.read(select_review, review_id)
@@ -119,10 +121,7 @@ def _print_observations(context: CliContext, review: ReviewView) -> None:
 
 
 @reviews.command("retry", epilog=example("hermes-jobs reviews retry v3k9"))
-@review_argument
-@json_option
-@pass_context
-def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
+def retry_review(context: CliContext, review_id: ReviewId, as_json: Json) -> None:
     """Resume a failed or cancelled review where it stopped."""
     from hermes_jobs.errors import Rejected
     from hermes_jobs.features.consolidation import rules as consolidation
@@ -143,10 +142,7 @@ def retry_review(context: CliContext, review_id: str, as_json: bool) -> None:
 
 
 @reviews.command("cancel", epilog=example("hermes-jobs reviews cancel v3k9"))
-@review_argument
-@json_option
-@pass_context
-def cancel_review(context: CliContext, review_id: str, as_json: bool) -> None:
+def cancel_review(context: CliContext, review_id: ReviewId, as_json: Json) -> None:
     """Cancel a review, whether running or queued."""
     from hermes_jobs.features.consolidation import rules as consolidation
     from hermes_jobs.kernel.turns.commands import CancelReview, CancelTurn

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from hermes_jobs.features.replay.tables import select_verifications
 from hermes_jobs.features.reviews.tables import select_review, select_reviews
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    ReviewId,
+    Timeout,
     example,
-    json_option,
     numbers_option,
-    review_argument,
-    timeout_option,
     wait_option,
 )
 from hermes_jobs.interfaces.cli.output import note
@@ -29,12 +28,9 @@ MAX_SEARCHED = 50  # the newest reviews that are searched for a running one
 _ONLY = numbers_option("Only proposal N; repeatable.")
 
 
-@click.command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
+@command("curate", epilog=example("hermes-jobs reviews curate", "hermes-jobs reviews curate --no-wait"))
 @wait_option()
-@timeout_option
-@json_option
-@pass_context
-def curate(context: CliContext, wait: bool, timeout: float | None, as_json: bool) -> int:
+def curate(context: CliContext, wait: bool, timeout: Timeout, as_json: Json) -> int:
     """Propose skills to merge or archive.
 
     It only proposes: nothing changes before `reviews apply`. The model sees which skills are similar, and how
@@ -122,14 +118,9 @@ def details_json(context: CliContext, review: ReviewView) -> dict[str, object]:
     return text
 
 
-@click.command(
-    "apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2")
-)
-@review_argument
+@command("apply", epilog=example("hermes-jobs reviews apply v3k9", "hermes-jobs reviews apply v3k9 --only 2"))
 @_ONLY
-@json_option
-@pass_context
-def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
+def apply(context: CliContext, review_id: ReviewId, numbers: tuple[int, ...], as_json: Json) -> None:
     """Apply proposals, or undo what made answers worse; all or nothing.
 
     Replaced skills are archived with their files, never deleted. A proposal is refused if the skill has
@@ -155,14 +146,9 @@ def apply(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json
     print_result(lambda: details_json(context, review), print_text, as_json=as_json)
 
 
-@click.command(
-    "keep", epilog=example("hermes-jobs reviews keep v3k9", "hermes-jobs reviews keep v3k9 --only 2")
-)
-@review_argument
+@command("keep", epilog=example("hermes-jobs reviews keep v3k9", "hermes-jobs reviews keep v3k9 --only 2"))
 @_ONLY
-@json_option
-@pass_context
-def keep(context: CliContext, review_id: str, numbers: tuple[int, ...], as_json: bool) -> None:
+def keep(context: CliContext, review_id: ReviewId, numbers: tuple[int, ...], as_json: Json) -> None:
     """Keep what a review saved, although it made answers worse.
 
     `reviews show` prints the numbers. --only also keeps what could not be tested.

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from hermes_jobs.features.schedules.cli.format import due_time
 from hermes_jobs.features.schedules.rules.commands import Pause, Remove, Resume, RunNow, ScheduleCommand
 from hermes_jobs.features.schedules.rules.runs import Run
 from hermes_jobs.features.schedules.rules.timing import rule_of
 from hermes_jobs.features.schedules.schedule_json import schedule_json
 from hermes_jobs.features.schedules.tables import select_schedule
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    ScheduleId,
     WaitOptions,
     example,
-    json_option,
-    schedule_argument,
     wait_options,
 )
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -26,40 +25,27 @@ if TYPE_CHECKING:
     pass
 
 
-@click.command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
-@schedule_argument
-@json_option
-@pass_context
-def pause_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
+@command("pause", epilog=example("hermes-jobs schedule pause p3k9"))
+def pause_schedule(context: CliContext, schedule_id: ScheduleId, as_json: Json) -> None:
     """Pause a schedule. A run in progress continues."""
     _act(context, schedule_id, Pause, "is paused", as_json=as_json)
 
 
-@click.command("resume", epilog=example("hermes-jobs schedule resume p3k9"))
-@schedule_argument
-@json_option
-@pass_context
-def resume_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
+@command("resume", epilog=example("hermes-jobs schedule resume p3k9"))
+def resume_schedule(context: CliContext, schedule_id: ScheduleId, as_json: Json) -> None:
     """Resume a paused schedule. Runs that were due meanwhile are skipped."""
     _act(context, schedule_id, Resume, "continues", as_json=as_json)
 
 
-@click.command("remove", epilog=example("hermes-jobs schedule remove p3k9"))
-@schedule_argument
-@json_option
-@pass_context
-def remove_schedule(context: CliContext, schedule_id: str, as_json: bool) -> None:
+@command("remove", epilog=example("hermes-jobs schedule remove p3k9"))
+def remove_schedule(context: CliContext, schedule_id: ScheduleId, as_json: Json) -> None:
     """Remove a schedule. Its past runs stay in the log and in `schedule history`."""
     _act(context, schedule_id, Remove, "is removed", as_json=as_json)
 
 
-@click.command(
-    "run", epilog=example("hermes-jobs schedule run p3k9", "hermes-jobs schedule run p3k9 --no-wait")
-)
-@schedule_argument
+@command("run", epilog=example("hermes-jobs schedule run p3k9", "hermes-jobs schedule run p3k9 --no-wait"))
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
-@pass_context
-def run_schedule(context: CliContext, schedule_id: str, waiting: WaitOptions) -> int:
+def run_schedule(context: CliContext, schedule_id: ScheduleId, waiting: WaitOptions) -> int:
     """Run a schedule now, and wait for its answer.
 
     It is a normal run: the answer is delivered, the cost counts, and `history` lists it. A paused schedule

@@ -21,9 +21,15 @@ from hermes_jobs.features.schedules.rules.names import name_from, unused
 from hermes_jobs.features.schedules.rules.timing import zone_of
 from hermes_jobs.features.schedules.schedule_json import NEXT, schedule_json, starts
 from hermes_jobs.features.schedules.tables import select_schedule, select_schedules
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
-from hermes_jobs.interfaces.cli.options import example, json_option, schedule_argument, yes_option
+from hermes_jobs.interfaces.cli.options import (
+    Json,
+    ScheduleId,
+    example,
+    yes_option,
+)
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -37,7 +43,7 @@ UNCHANGED = "Nothing to change: give an option such as --task TEXT, or a sentenc
 UNNAMED = "schedule"
 
 
-@click.command(
+@command(
     "add",
     epilog=example(
         'hermes-jobs schedule add "Check my GitHub notifications every weekday at 9am and summarise them"',
@@ -46,9 +52,7 @@ UNNAMED = "schedule"
 )
 @plan_options
 @_YES
-@json_option
-@pass_context
-def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: bool) -> int:
+def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_json: Json) -> int:
     """Add a prompt that is sent once, or repeatedly.
 
     SENTENCE says what to do and when. The schedule is shown with its next three runs for confirmation;
@@ -82,19 +86,16 @@ def add_schedule(context: CliContext, wanted: ScheduleInput, *, yes: bool, as_js
     return 0
 
 
-@click.command(
+@command(
     "edit",
     epilog=example(
         'hermes-jobs schedule edit p3k9 "every day at 8"', "hermes-jobs schedule edit p3k9 --overlap queue"
     ),
 )
-@schedule_argument
 @plan_options
 @_YES
-@json_option
-@pass_context
 def edit_schedule(
-    context: CliContext, wanted: ScheduleInput, *, schedule_id: str, yes: bool, as_json: bool
+    context: CliContext, wanted: ScheduleInput, *, schedule_id: ScheduleId, yes: bool, as_json: Json
 ) -> int:
     """Change a schedule's task, timing or options.
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
 from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import print_fields
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -72,7 +73,7 @@ def schedule() -> None:
     """
 
 
-@click.command(
+@command(
     "preview",
     epilog=example(
         'hermes-jobs schedule preview "every other Tuesday at half past eight"',
@@ -99,8 +100,6 @@ def schedule() -> None:
 @click.option(
     "--no-model", is_flag=True, help="Do not ask a model about sentences that the rules do not understand."
 )
-@json_option
-@pass_context
 def preview(
     context: CliContext,
     text: str,
@@ -108,7 +107,7 @@ def preview(
     tz: str | None,
     count: int,
     no_model: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> int:
     """Show how a text is understood as a schedule, and its next runs; nothing is added.
 

@@ -25,8 +25,14 @@ from hermes_jobs.features.schedules.tables import (
     select_schedule,
     select_schedules,
 )
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, schedule_argument
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import (
+    Json,
+    ScheduleId,
+    example,
+    limit_option,
+)
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.text.figures import money
@@ -35,12 +41,10 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-@click.command("list", epilog=example("hermes-jobs schedule list"))
+@command("list", epilog=example("hermes-jobs schedule list"))
 @click.option("--all", "everything", is_flag=True, help="Removed ones too.")
 @limit_option("schedules, the next that is due first")
-@json_option
-@pass_context
-def list_schedules(context: CliContext, everything: bool, limit: int, as_json: bool) -> None:
+def list_schedules(context: CliContext, everything: bool, limit: int, as_json: Json) -> None:
     """List schedules, next due first."""
     schedules = context.application.views.read(select_schedules, removed=everything)[:limit]
     SCHEDULES.print_list(schedules, as_json=as_json)
@@ -48,12 +52,9 @@ def list_schedules(context: CliContext, everything: bool, limit: int, as_json: b
         note_overdue(context.application, schedules)
 
 
-@click.command("show", epilog=example("hermes-jobs schedule show p3k9"))
-@schedule_argument
+@command("show", epilog=example("hermes-jobs schedule show p3k9"))
 @limit_option("runs ahead", NEXT)
-@json_option
-@pass_context
-def show_schedule(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
+def show_schedule(context: CliContext, schedule_id: ScheduleId, limit: int, as_json: Json) -> None:
     """Show a schedule: its task, timing, last result and cost."""
     views = context.application.views
     schedule = views.read(select_schedule, views.find_schedule(schedule_id, removed=True))
@@ -70,12 +71,9 @@ def find_schedule(application: Application, name: str) -> str:
     return application.views.find_schedule(name, removed=True)
 
 
-@click.command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))
-@schedule_argument
+@command("history", epilog=example("hermes-jobs schedule history p3k9 -n 5"))
 @limit_option("runs and misses, newest first")
-@json_option
-@pass_context
-def show_history(context: CliContext, schedule_id: str, limit: int, as_json: bool) -> None:
+def show_history(context: CliContext, schedule_id: ScheduleId, limit: int, as_json: Json) -> None:
     """Show a schedule's past due times: each run with its result and deliveries, and each missed run."""
     views = context.application.views
     schedule = views.read(select_schedule, views.find_schedule(schedule_id, removed=True))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from hermes_jobs.features.skills.cli.install import install_skill, update_skills
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option
+from hermes_jobs.interfaces.cli.options import Json, example, id_argument, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
-from hermes_jobs.interfaces.cli.param_types import IntParam, NonEmpty
+from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 
 if TYPE_CHECKING:
     from hermes_jobs.features.skills.cli.format import SkillDetails
 
-name_argument = click.argument("name", metavar="NAME", type=NonEmpty(), shell_complete=complete_skill)
+SkillName = Annotated[str, id_argument(complete_skill, "NAME")]
 version_option = click.option(
     "--version",
     "number",
@@ -29,7 +30,7 @@ version_option = click.option(
 )
 
 
-@click.group(epilog=example("hermes-jobs skills list", "hermes-jobs skills show code-review"))
+@group(epilog=example("hermes-jobs skills list", "hermes-jobs skills show code-review"))
 def skills() -> None:
     """List and show skills, see who wrote them and take writes back, decide on what waits for you.
 
@@ -40,9 +41,7 @@ def skills() -> None:
 
 @skills.command("list", epilog=example("hermes-jobs skills list --json"))
 @limit_option("skills, by name", default=None)
-@json_option
-@pass_context
-def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
+def list_skills(context: CliContext, limit: int | None, as_json: Json) -> None:
     """List skills, their use, and writes that wait for approval."""
     from hermes_jobs.features.skills.cli import format as rows
 
@@ -62,11 +61,8 @@ def list_skills(context: CliContext, limit: int | None, as_json: bool) -> None:
 
 
 @skills.command("show", epilog=example("hermes-jobs skills show code-review"))
-@name_argument
 @limit_option("files, and proposals", default=None)
-@json_option
-@pass_context
-def show_skill(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
+def show_skill(context: CliContext, name: SkillName, limit: int | None, as_json: Json) -> None:
     """Show a skill: its files, use and proposed changes."""
     from msgspec.structs import replace
 
@@ -91,11 +87,8 @@ def _print_texts(details: SkillDetails) -> None:
 
 
 @skills.command("why", epilog=example("hermes-jobs skills why code-review"))
-@name_argument
 @limit_option("writes, the newest", default=None)
-@json_option
-@pass_context
-def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> None:
+def why(context: CliContext, name: SkillName, limit: int | None, as_json: Json) -> None:
     """Show a skill's origin, use and verification.
 
     It lists each write with its review or turn, its model and your message; how turns ended that used the
@@ -108,11 +101,8 @@ def why(context: CliContext, name: str, limit: int | None, as_json: bool) -> Non
 
 
 @skills.command("log", epilog=example("hermes-jobs skills log code-review -n 5"))
-@name_argument
 @limit_option("entries, the newest first")
-@json_option
-@pass_context
-def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
+def show_log(context: CliContext, name: SkillName, limit: int, as_json: Json) -> None:
     """List a skill's writes: author, time and turn."""
     from hermes_jobs.features.skills.cli import format as rows
 
@@ -128,11 +118,8 @@ def show_log(context: CliContext, name: str, limit: int, as_json: bool) -> None:
         "hermes-jobs skills undo code-review --to 3",
     ),
 )
-@name_argument
 @click.option("--to", type=IntParam(min=0), metavar="VERSION", help="Restore this version.")
-@json_option
-@pass_context
-def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
+def undo(context: CliContext, name: SkillName, to: int | None, as_json: Json) -> None:
     """Undo a skill's last write, or its deletion.
 
     Each further undo reverts the write before. --to restores any version of `skills log`, also one that was
@@ -145,8 +132,7 @@ def undo(context: CliContext, name: str, to: int | None, as_json: bool) -> None:
 
 @skills.command("scan", epilog=example("hermes-jobs skills scan ~/Downloads/pdf-tools"))
 @click.argument("path", type=click.Path(path_type=Path))
-@json_option
-def scan(path: Path, as_json: bool) -> int:
+def scan(path: Path, as_json: Json) -> int:
     """Check a skill's folder or a file with the guard.
 
     The exit code is 1 if it is dangerous.
@@ -170,12 +156,9 @@ def scan(path: Path, as_json: bool) -> int:
 
 
 @skills.command("approve", epilog=example("hermes-jobs skills approve code-review"))
-@name_argument
 @version_option
 @click.option("--anyway", is_flag=True, help="Approve the newest write that the guard refused as dangerous.")
-@json_option
-@pass_context
-def approve(context: CliContext, name: str, number: int | None, anyway: bool, as_json: bool) -> None:
+def approve(context: CliContext, name: SkillName, number: int | None, anyway: bool, as_json: Json) -> None:
     """Approve a write that the guard held back.
 
     `skills show` prints it. --anyway approves the newest write that the guard refused as dangerous; the
@@ -189,11 +172,8 @@ def approve(context: CliContext, name: str, number: int | None, anyway: bool, as
 
 
 @skills.command("deny", epilog=example("hermes-jobs skills deny code-review"))
-@name_argument
 @version_option
-@json_option
-@pass_context
-def deny(context: CliContext, name: str, number: int | None, as_json: bool) -> None:
+def deny(context: CliContext, name: SkillName, number: int | None, as_json: Json) -> None:
     """Reject a write that the guard held back."""
     changed = context.application.skills.deny(name, number)
     _print_outcome(context, name, changed.answer, as_json=as_json)

@@ -13,10 +13,11 @@ import click
 import msgspec
 
 from hermes_jobs.features.skills.cli.needs import settle_needs
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED, explain
 from hermes_jobs.interfaces.cli.id_completion import complete_skill
-from hermes_jobs.interfaces.cli.options import example, json_option, yes_option
+from hermes_jobs.interfaces.cli.options import Json, example, yes_option
 from hermes_jobs.interfaces.cli.output import note, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
@@ -53,7 +54,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-@click.command(
+@command(
     "install",
     epilog=example(
         "hermes-jobs skills install https://github.com/anthropics/skills --skill pdf",
@@ -74,8 +75,6 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--category", metavar="NAME", default="", help="Category to install it in.")
 @_ANYWAY
 @_YES
-@json_option
-@pass_context
 def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     context: CliContext,
     source: str,
@@ -85,7 +84,7 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     category: str,
     anyway: bool,
     yes: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Install skills from a folder, an archive, git or a URL.
 
@@ -109,17 +108,13 @@ def install_skill(  # noqa: PLR0913, PLR0917 - one argument a flag
     _do_each(context, candidates_found, install, as_json=as_json)
 
 
-@click.command(
-    "update", epilog=example("hermes-jobs skills update", "hermes-jobs skills update pdf --theirs")
-)
+@command("update", epilog=example("hermes-jobs skills update", "hermes-jobs skills update pdf --theirs"))
 @click.argument("name", metavar="[NAME]", required=False, type=NonEmpty(), shell_complete=complete_skill)
 @click.option("--theirs", is_flag=True, help="On a conflict, take the source's lines.")
 @_ANYWAY
 @_YES
-@json_option
-@pass_context
 def update_skills(
-    context: CliContext, name: str | None, theirs: bool, anyway: bool, yes: bool, as_json: bool
+    context: CliContext, name: str | None, theirs: bool, anyway: bool, yes: bool, as_json: Json
 ) -> None:
     """Update installed skills, all or one.
 

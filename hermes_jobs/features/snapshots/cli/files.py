@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, exclude, json_option, turn_argument
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, TurnId, example, exclude
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.text.figures import pluralize
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 _FILES = click.argument("files", metavar="[FILE]...", nargs=-1)
 
 
-@click.command("diff", epilog=example("hermes-jobs turns diff t3k9", "hermes-jobs turns diff t3k9 --stat"))
-@turn_argument
+@command("diff", epilog=example("hermes-jobs turns diff t3k9", "hermes-jobs turns diff t3k9 --stat"))
 @_FILES
 @click.option("--stat", is_flag=True, help="Print one line per file instead of its diff.")
-@json_option
-@pass_context
-def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: bool, as_json: bool) -> None:
+def diff_turn(
+    context: CliContext, turn_id: TurnId, files: tuple[str, ...], stat: bool, as_json: Json
+) -> None:
     """Show what a turn changed in files, as a diff.
 
     All writes of a file are one change. Changes by commands are not recorded and not shown.
@@ -51,11 +51,10 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
     print_result(lambda: _diff_json(rewind, turn_files, changes, diffs), print_text, as_json=as_json)
 
 
-@click.command(
+@command(
     "rewind",
     epilog=example("hermes-jobs turns rewind t3k9 --dry-run", "hermes-jobs turns rewind t3k9 src/app.py"),
 )
-@turn_argument
 @_FILES
 @click.option("--undo", is_flag=True, help="Undo the last rewind of this turn.")
 @click.option(
@@ -64,16 +63,14 @@ def diff_turn(context: CliContext, turn_id: str, files: tuple[str, ...], stat: b
     help="Also restore files that were changed since; --undo brings those changes back.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be restored, and change nothing.")
-@json_option
-@pass_context
 def rewind_turn(
     context: CliContext,
-    turn_id: str,
+    turn_id: TurnId,
     files: tuple[str, ...],
     undo: bool,
     force: bool,
     dry_run: bool,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Restore the files that a turn's file tools changed.
 

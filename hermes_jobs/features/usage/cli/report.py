@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.features.usage.tables.report import select_report
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_day, format_time, to_local
-from hermes_jobs.interfaces.cli.options import example, exclude, json_option, since_option
+from hermes_jobs.interfaces.cli.options import Json, example, exclude, since_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -26,12 +27,10 @@ DAYS = 30  # the default period
 BY_DAY, BY_WEEK = 62, 400  # days up to which a period is a day, or a week
 
 
-@click.command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
+@command(epilog=example('hermes-jobs report --since "last month" --html report.html'))
 @since_option(f"First day, such as `last month`.  [default: {DAYS} days ago]")
 @html_option
-@json_option
-@pass_context
-def report(context: CliContext, since: datetime | None, html: Path | None, as_json: bool) -> None:
+def report(context: CliContext, since: datetime | None, html: Path | None, as_json: Json) -> None:
     """Show cost, tokens, queue waits, memory size and schedule runs over time.
 
     By day, or by week or month for long periods. Only reported usage counts: `usage --estimated` lists calls

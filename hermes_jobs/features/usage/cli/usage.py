@@ -16,9 +16,10 @@ from hermes_jobs.features.usage.tables.usage import (
     select_spending,
     select_unknown_costs,
 )
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_day, log_moment
-from hermes_jobs.interfaces.cli.options import example, json_option, limit_option, newest, since_option
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option, newest, since_option
 from hermes_jobs.interfaces.cli.output import note, note_unknown_costs
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
@@ -26,9 +27,7 @@ from hermes_jobs.kernel.views.turn_json import usage_json
 from hermes_jobs.text.figures import money, pluralize
 
 
-@click.command(
-    epilog=example("hermes-jobs usage --by model --since 2026-11-01", "hermes-jobs usage --estimated")
-)
+@command(epilog=example("hermes-jobs usage --by model --since 2026-11-01", "hermes-jobs usage --estimated"))
 @click.option(
     "--by",
     type=click.Choice(get_args(SpendingKey)),
@@ -39,8 +38,6 @@ from hermes_jobs.text.figures import money, pluralize
 @since_option("Only usage since then: `3 days ago`, 2026-11-01.")
 @click.option("--estimated", is_flag=True, help="List the calls whose usage was never reported.")
 @limit_option("rows: the newest days or calls, otherwise the most expensive", default=None)
-@json_option
-@pass_context
 def usage(
     context: CliContext,
     *,
@@ -48,7 +45,7 @@ def usage(
     since: datetime | None,
     estimated: bool,
     limit: int | None,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Show tokens and cost of all model responses, including failed and discarded ones.
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
-from hermes_jobs.interfaces.cli.options import example, json_option
+from hermes_jobs.interfaces.cli.options import Json, example
 from hermes_jobs.interfaces.cli.output import one_line, terminal_width, wrap
 from hermes_jobs.interfaces.cli.resource import print_result
 
@@ -22,11 +23,10 @@ INDENT, LEAST = 22, 20  # columns before the finding, and the least columns for 
 UNLIMITED = 1_000_000  # columns where the output is not a terminal
 
 
-@click.command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
+@command(epilog=example("hermes-jobs doctor", "hermes-jobs doctor --live"))
 @click.option("--live", is_flag=True, help="Also test the model with three small calls, and the web search.")
-@json_option
 @click.pass_context
-def doctor(click_context: click.Context, live: bool, as_json: bool) -> None:
+def doctor(click_context: click.Context, live: bool, as_json: Json) -> None:
     """Check the home, configuration, model, log, broker, workers, scheduler, web search, MCP servers,
     Flower, traces, commands and disk.
 

@@ -11,14 +11,15 @@ from hermes_jobs.features.consolidation.cli import consolidate_session
 from hermes_jobs.features.forgetting.cli import delete_session
 from hermes_jobs.features.search import cli as session_search
 from hermes_jobs.features.usage.tables.usage import select_unknown_costs
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_turn
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    SessionId,
     example,
-    json_option,
     limit_option,
-    session_argument,
     since_option,
 )
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text, short_path
@@ -39,7 +40,7 @@ FOLDER_SHOWN = 18  # columns of a folder in a list
 RESULT_SHOWN = 300  # characters of a tool's result in a conversation
 
 
-@click.group(epilog=example("hermes-jobs sessions list", 'hermes-jobs sessions show "Trip to Rome"'))
+@group(epilog=example("hermes-jobs sessions list", 'hermes-jobs sessions show "Trip to Rome"'))
 def sessions() -> None:
     """List, show and search sessions; rename, fork, end or delete one.
 
@@ -57,10 +58,8 @@ sessions.add_command(session_search.search)
 )
 @since_option("Only sessions used since then: `monday`, 2026-11-01.")
 @limit_option("sessions, the last used first")
-@json_option
-@pass_context
 def list_sessions(
-    context: CliContext, everything: bool, since: datetime | None, limit: int, as_json: bool
+    context: CliContext, everything: bool, since: datetime | None, limit: int, as_json: Json
 ) -> None:
     """List sessions, the last used first."""
     views = context.application.views
@@ -70,11 +69,8 @@ def list_sessions(
 
 
 @sessions.command("show", epilog=example("hermes-jobs sessions show s3k9 -n 10"))
-@session_argument
 @limit_option("messages, the newest", default=None)
-@json_option
-@pass_context
-def show_session(context: CliContext, session_id: str, limit: int | None, as_json: bool) -> None:
+def show_session(context: CliContext, session_id: SessionId, limit: int | None, as_json: Json) -> None:
     """Show a session and its conversation."""
     session = context.find_session(session_id)
     messages = context.application.views.messages(session.id)
@@ -88,11 +84,8 @@ def show_session(context: CliContext, session_id: str, limit: int | None, as_jso
 
 
 @sessions.command("rename", epilog=example('hermes-jobs sessions rename s3k9 "Trip to Rome"'))
-@session_argument
 @click.argument("title", type=TextParam())
-@json_option
-@pass_context
-def rename_session(context: CliContext, session_id: str, title: str, as_json: bool) -> None:
+def rename_session(context: CliContext, session_id: SessionId, title: str, as_json: Json) -> None:
     """Change a session's title."""
     from hermes_jobs.features.titles.session_titles import rename_session
 
@@ -108,7 +101,6 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
         "hermes-jobs sessions fork s3k9 --before last", "hermes-jobs sessions fork s3k9 --at t3k9"
     ),
 )
-@session_argument
 @click.option(
     "--at",
     metavar="TURN|N",
@@ -123,10 +115,8 @@ def rename_session(context: CliContext, session_id: str, title: str, as_json: bo
     shell_complete=complete_turn,
     help="Copy everything before this turn.",
 )
-@json_option
-@pass_context
 def fork_session(
-    context: CliContext, session_id: str, at: str | None, before: str | None, as_json: bool
+    context: CliContext, session_id: SessionId, at: str | None, before: str | None, as_json: Json
 ) -> None:
     """Start a new session with the history of another one.
 
@@ -148,10 +138,7 @@ sessions.add_command(export_session)
 
 
 @sessions.command("end", epilog=example("hermes-jobs sessions end s3k9"))
-@session_argument
-@json_option
-@pass_context
-def end_session(context: CliContext, session_id: str, as_json: bool) -> None:
+def end_session(context: CliContext, session_id: SessionId, as_json: Json) -> None:
     """End a session: it takes no more turns.
 
     Nothing is deleted.

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, force_option, write_lines
 from hermes_jobs.interfaces.cli.moments import local_moment
-from hermes_jobs.interfaces.cli.options import example, session_argument
+from hermes_jobs.interfaces.cli.options import SessionId, example
 from hermes_jobs.interfaces.cli.output import note, one_line
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
 from hermes_jobs.kernel.turns.titles import printable
@@ -28,7 +29,7 @@ _BY_ENDING = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html"}
 CALL = 100  # characters of a call's arguments in its heading
 
 
-@click.command(
+@command(
     "export",
     epilog=example(
         "hermes-jobs sessions export last -o trip.md",
@@ -36,7 +37,6 @@ CALL = 100  # characters of a call's arguments in its heading
         "hermes-jobs sessions export s3k9 > trip.jsonl",
     ),
 )
-@session_argument
 @click.option(
     "-o", "--output", metavar="FILE", default="-", help="Write to FILE; a name ending in .gz is compressed."
 )
@@ -48,9 +48,8 @@ CALL = 100  # characters of a call's arguments in its heading
 )
 @click.option("--tools/--no-tools", default=True, help="md, html: include tool calls, folded.")
 @force_option
-@pass_context
 def export_session(
-    context: CliContext, session_id: str, *, output: str, form: str | None, tools: bool, force: bool
+    context: CliContext, session_id: SessionId, *, output: str, form: str | None, tools: bool, force: bool
 ) -> None:
     """Write a session to a file or to standard output.
 

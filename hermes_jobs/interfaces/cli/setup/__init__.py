@@ -6,12 +6,13 @@ import sys
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example, model_option
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 
-@click.command(
+@command(
     epilog=example(
         "hermes-jobs setup",
         "hermes-jobs setup --provider ollama --model qwen3",
@@ -31,7 +32,6 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
     help="Web search: searxng, brave, tavily, exa, duckduckgo or none. On its own, sets up only that.",
 )
 @click.option("--search-url", metavar="URL", type=NonEmpty(), help="URL of the SearXNG instance.")
-@pass_context
 def setup(
     context: CliContext,
     provider: str | None,

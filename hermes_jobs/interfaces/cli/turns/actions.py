@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command, shared_option
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
+    Json,
     OutputOptions,
+    Quiet,
+    Timeout,
+    TurnId,
+    WaitingTurnId,
     WaitOptions,
     budget_option,
     example,
     exclude,
-    json_option,
     model_option,
     output_options,
-    quiet_option,
     stream_option,
-    timeout_option,
-    turn_argument,
     wait_options,
-    waiting_turn_argument,
 )
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
@@ -35,20 +36,17 @@ if TYPE_CHECKING:
 BY = "user"
 
 
-@click.command("follow", epilog=example("hermes-jobs turns follow t3k9"))
-@turn_argument
-@timeout_option
+@command("follow", epilog=example("hermes-jobs turns follow t3k9"))
+@shared_option(Timeout, "timeout")
 @click.option("--json", "--jsonl", "as_lines", is_flag=True, help="Print the turn's events as JSON lines.")
 @stream_option
-@quiet_option
-@pass_context
 def follow_turn(
     context: CliContext,
-    turn_id: str,
+    turn_id: TurnId,
     timeout: float | None,
     as_lines: bool,
     stream: bool | None,
-    quiet: bool,
+    quiet: Quiet,
 ) -> int:
     """Follow a turn until its end, and print its answer.
 
@@ -58,15 +56,8 @@ def follow_turn(
     return _follow(context, turn_id, options._replace(progress=not as_lines and not quiet), timeout)
 
 
-@click.command("wait", epilog=example("hermes-jobs turns wait t3k9 --timeout 60"))
-@turn_argument
-@timeout_option
-@json_option
-@quiet_option
-@pass_context
-def wait_for_turn(
-    context: CliContext, turn_id: str, timeout: float | None, as_json: bool, quiet: bool
-) -> int:
+@command("wait", epilog=example("hermes-jobs turns wait t3k9 --timeout 60"))
+def wait_for_turn(context: CliContext, turn_id: TurnId, timeout: Timeout, as_json: Json, quiet: Quiet) -> int:
     """Wait until a turn ends, and print its answer.
 
     The exit code is that of `send`. If no worker is alive, the turn runs in this process.
@@ -85,11 +76,8 @@ def _follow(context: CliContext, text: str, options: OutputOptions, timeout: flo
     return follow(context, turn, options, timeout, alone=INLINE_NOTICE)
 
 
-@click.command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
-@turn_argument
-@json_option
-@pass_context
-def cancel_turn(context: CliContext, turn_id: str, as_json: bool) -> None:
+@command("cancel", epilog=example("hermes-jobs turns cancel t3k9"))
+def cancel_turn(context: CliContext, turn_id: TurnId, as_json: Json) -> None:
     """Cancel a turn.
 
     Its running calls are stopped; its messages stay in the session.
@@ -107,14 +95,12 @@ _BUDGET = budget_option("New budget of the whole turn.")
 _MODEL = model_option("Model for the rest of the turn.")
 
 
-@click.command("continue", epilog=example("hermes-jobs turns continue t3k9"))
-@turn_argument
+@command("continue", epilog=example("hermes-jobs turns continue t3k9"))
 @_BUDGET
 @_MODEL
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
-@pass_context
 def continue_turn(
-    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
+    context: CliContext, turn_id: TurnId, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
     """Continue a turn that a limit stopped, and wait for its answer.
 
@@ -128,14 +114,12 @@ def continue_turn(
     return _go_on(context, submitted, replace(again, only_stopped=True), waiting)
 
 
-@click.command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
-@turn_argument
+@command("retry", epilog=example("hermes-jobs turns retry t3k9 --no-wait"))
 @_BUDGET
 @_MODEL
 @wait_options(True, "Wait for the answer (the default), or print only the turn's id.")
-@pass_context
 def retry_turn(
-    context: CliContext, turn_id: str, budget: float | None, model: str | None, waiting: WaitOptions
+    context: CliContext, turn_id: TurnId, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> int:
     """Resume a failed or cancelled turn, and wait for its answer.
 
@@ -194,16 +178,14 @@ call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Whic
 WAIT_HELP = "Wait for the turn's answer.  [default: where no worker is alive, until it needs you again]"
 
 
-@click.command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
-@waiting_turn_argument
+@command("approve", epilog=example("hermes-jobs turns approve t3k9 --call t3k9-1-0"))
 @call_option
 @click.option("--session", "for_session", is_flag=True, help="Allow such calls for the rest of the session.")
 @click.option("--always", is_flag=True, help="Allow such calls in this folder from now on, by a rule.")
 @wait_options(None, WAIT_HELP)
-@pass_context
 def approve_call(
     context: CliContext,
-    turn_id: str,
+    turn_id: WaitingTurnId,
     call: str | None,
     for_session: bool,
     always: bool,
@@ -228,15 +210,15 @@ def approve_call(
     return go_on_after_answer(context, submitted, asker, answer, waiting)
 
 
-@click.command("deny", epilog=example("hermes-jobs turns deny t3k9"))
-@waiting_turn_argument
+@command("deny", epilog=example("hermes-jobs turns deny t3k9"))
 @call_option
 @click.option(
     "--reason", metavar="TEXT", type=TextParam(), default="", help="Reason, which the agent is given."
 )
 @wait_options(None, WAIT_HELP)
-@pass_context
-def deny_call(context: CliContext, turn_id: str, call: str | None, reason: str, waiting: WaitOptions) -> int:
+def deny_call(
+    context: CliContext, turn_id: WaitingTurnId, call: str | None, reason: str, waiting: WaitOptions
+) -> int:
     """Refuse a tool call that waits for approval.
 
     The turn continues without it. If no worker is alive, it continues in this process.

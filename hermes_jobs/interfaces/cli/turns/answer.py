@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import WaitOptions, example, wait_options, waiting_turn_argument
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import (
+    WaitingTurnId,
+    WaitOptions,
+    example,
+    wait_options,
+)
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.turns.actions import (
     WAIT_HELP,
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.turns.commands import AnswerInput
 
 
-@click.command(
+@command(
     "answer",
     epilog=example(
         'hermes-jobs turns answer t3k9 "the smaller one"',
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
         "hermes-jobs turns answer t3k9 --field seat=12A --field meal=none",
     ),
 )
-@waiting_turn_argument
 @click.argument("text", type=TextParam(), required=False)
 @click.option(
     "--choice",
@@ -54,11 +59,10 @@ if TYPE_CHECKING:
     "--request", "key", metavar="KEY", type=NonEmpty(), help="Which request, if the call has several."
 )
 @wait_options(None, WAIT_HELP)
-@pass_context
 def answer_input(  # noqa: PLR0913 - its flags
     context: CliContext,
     *,
-    turn_id: str,
+    turn_id: WaitingTurnId,
     text: str | None,
     choices: tuple[str, ...],
     fields: tuple[str, ...],

@@ -9,12 +9,13 @@ import click
 
 from hermes_jobs.features.replay.cli.replay import replay_turn
 from hermes_jobs.features.snapshots.cli.files import diff_turn, rewind_turn
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_label
 from hermes_jobs.interfaces.cli.moments import format_time, log_moment
 from hermes_jobs.interfaces.cli.options import (
+    Json,
     example,
-    json_option,
     limit_option,
     session_option,
     since_option,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-@click.group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
+@group(epilog=example("hermes-jobs turns list --status failed", "hermes-jobs turns show t3k9"))
 def turns() -> None:
     """List, show, follow turns; cancel, continue, retry, approve, deny, answer, rate, label, replay, rewind.
 
@@ -70,8 +71,6 @@ for act in (show_turn, show_tree, *ACTS, answer_input, *FILE_COMMANDS, rate_turn
     "--all", "everything", is_flag=True, help="Include turns of reviews, sub-agents and deleted sessions."
 )
 @limit_option("turns, newest first")
-@json_option
-@pass_context
 def list_turns(  # noqa: PLR0913 - its options
     context: CliContext,
     *,
@@ -81,7 +80,7 @@ def list_turns(  # noqa: PLR0913 - its options
     since: datetime | None,
     everything: bool,
     limit: int,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """List turns, newest first."""
     views = context.application.views

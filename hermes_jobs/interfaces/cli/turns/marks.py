@@ -6,9 +6,10 @@ from typing import get_args
 
 import click
 
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_label
-from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
+from hermes_jobs.interfaces.cli.options import Json, TurnId, example
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -18,18 +19,15 @@ from hermes_jobs.kernel.views.models import TurnView
 from hermes_jobs.kernel.views.turn_json import turn_json
 
 
-@click.command(
+@command(
     "rate",
     epilog=example(
         "hermes-jobs turns rate last up", 'hermes-jobs turns rate t3k9 down --note "It guessed the date."'
     ),
 )
-@turn_argument
 @click.argument("rating", type=click.Choice(get_args(Rating)))
 @click.option("--note", metavar="TEXT", type=TextParam(), default="", help="Why.")
-@json_option
-@pass_context
-def rate_turn(context: CliContext, turn_id: str, rating: Rating, note: str, as_json: bool) -> None:
+def rate_turn(context: CliContext, turn_id: TurnId, rating: Rating, note: str, as_json: Json) -> None:
     """Rate a turn that has ended: up or down.
 
     The last rating counts; `none` removes it. Training exports contain ratings (`export --format`), and
@@ -50,7 +48,7 @@ def rating_label(turn: TurnView) -> str:
     return f"{turn.rating}: {one_line(turn.rating_note)}" if turn.rating_note else turn.rating
 
 
-@click.command(
+@command(
     "label",
     epilog=example(
         "hermes-jobs turns label last invoices hard",
@@ -58,7 +56,6 @@ def rating_label(turn: TurnView) -> str:
         "hermes-jobs turns list --label invoices",
     ),
 )
-@turn_argument
 @click.argument("names", metavar="[NAME]...", type=NonEmpty(), nargs=-1, shell_complete=complete_label)
 @click.option(
     "--remove",
@@ -68,10 +65,8 @@ def rating_label(turn: TurnView) -> str:
     shell_complete=complete_label,
     help="Remove this label.",
 )
-@json_option
-@pass_context
 def label_turn(
-    context: CliContext, turn_id: str, names: tuple[str, ...], remove: tuple[str, ...], as_json: bool
+    context: CliContext, turn_id: TurnId, names: tuple[str, ...], remove: tuple[str, ...], as_json: Json
 ) -> None:
     """Label a turn, to find it again.
 

@@ -11,16 +11,17 @@ import click
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.usage.tables.estimates import select_estimates
 from hermes_jobs.features.usage.tables.usage import select_unknown_costs
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.model_format import model_label, tokens_label
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    TurnId,
     example,
     exclude,
-    json_option,
     limit_option,
     newest,
-    turn_argument,
 )
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields, print_text
 from hermes_jobs.interfaces.cli.output_file import html_option, write_page
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
 
 
-@click.command(
+@command(
     "show",
     epilog=example(
         "hermes-jobs turns show last",
@@ -57,7 +58,6 @@ MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
         "hermes-jobs turns show last --save ~/Downloads",
     ),
 )
-@turn_argument
 @click.option("--full", is_flag=True, help="Print tool outputs in full.")
 @click.option(
     "--prompt",
@@ -72,18 +72,16 @@ MAX_ARGUMENT_CHARS = 200  # characters of a call's arguments in a step
     help="Save the files that it hands over to FOLDER.",
 )
 @limit_option("steps, the newest", default=None)
-@json_option
-@pass_context
 def show_turn(  # noqa: PLR0913 - one argument a flag
     context: CliContext,
     *,
-    turn_id: str,
+    turn_id: TurnId,
     full: bool,
     prompt: bool,
     html: Path | None,
     save: Path | None,
     limit: int | None,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Show a turn: its timeline, calls, outputs, answer and cost."""
     from msgspec.structs import replace

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import click
 
 from hermes_jobs.features.usage.tables.usage import select_unknown_costs
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
-from hermes_jobs.interfaces.cli.options import example, json_option, turn_argument
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, TurnId, example
 from hermes_jobs.interfaces.cli.output import COLOURS, GAP, can_print, cut, note, one_line, terminal_width
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.turns.progress import call_details
@@ -121,11 +122,8 @@ def _laid_out(row: TreeLine, widths: tuple[int, int, Sequence[int]], *, is_bold:
     return line if can_print("├─…") else line.translate(PLAIN)
 
 
-@click.command("tree", epilog=example("hermes-jobs turns tree last", "hermes-jobs turns tree t3k9 --json"))
-@turn_argument
-@json_option
-@pass_context
-def show_tree(context: CliContext, turn_id: str, as_json: bool) -> None:
+@command("tree", epilog=example("hermes-jobs turns tree last", "hermes-jobs turns tree t3k9 --json"))
+def show_tree(context: CliContext, turn_id: TurnId, as_json: Json) -> None:
     """Show a turn and its sub-agents as a tree.
 
     Each line has a turn's task, status and usage. ID may be any turn of the tree; the whole tree is shown.

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.context import CliContext, pass_context
+from hermes_jobs.interfaces.cli.command import group
+from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import (
+    Json,
+    Name,
     budget_option,
     example,
     exclude,
-    json_option,
     limit_option,
     wait_option,
 )
@@ -31,12 +33,11 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.views.models import TurnView
 
 _BUDGET = budget_option("Most it may cost.")
-_NAME = click.argument("name", metavar="NAME", type=NonEmpty())
 SEED_BITS = 48
 QUEUE = "experiments"
 
 
-@click.group(
+@group(
     epilog=example(
         'hermes-jobs experiments new brief --turns "rated:down" --variants brief.yaml',
         "hermes-jobs experiments run brief --budget 2",
@@ -51,7 +52,6 @@ def experiments() -> None:
     "new",
     epilog=example('hermes-jobs experiments new brief --turns "rated:down newest:20" --variants brief.yaml'),
 )
-@_NAME
 @click.option(
     "--turns", "query", required=True, metavar="QUERY", type=NonEmpty(), help="Query that selects past turns."
 )
@@ -66,17 +66,15 @@ def experiments() -> None:
 @click.option("--follow", is_flag=True, help="Replay whole turns, as `turns replay --follow` does.")
 @click.option("--allow-reads", is_flag=True, help="With --follow: run tools that only read.")
 @_BUDGET
-@json_option
-@pass_context
 def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     context: CliContext,
-    name: str,
+    name: Name,
     query: str,
     file: Path,
     follow: bool,
     allow_reads: bool,
     budget: float | None,
-    as_json: bool,
+    as_json: Json,
 ) -> None:
     """Define an experiment: turns and variants. Nothing is run.
 
@@ -134,12 +132,9 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
         "hermes-jobs experiments run brief --budget 2", "hermes-jobs experiments run brief --no-wait"
     ),
 )
-@_NAME
 @_BUDGET
 @wait_option("Run cells here until all are done (the default), or leave them to workers.")
-@json_option
-@pass_context
-def run_experiment(context: CliContext, name: str, budget: float | None, wait: bool, as_json: bool) -> int:
+def run_experiment(context: CliContext, name: Name, budget: float | None, wait: bool, as_json: Json) -> int:
     """Run the cells without a result, then the checks and the judge.
 
     This process runs cells together with live workers. Interrupted, stopped, cancelled and failed cells are
@@ -194,10 +189,7 @@ def _leave_to_workers(context: CliContext, experiment: Experiment, *, as_json: b
 
 
 @experiments.command("cancel", epilog=example("hermes-jobs experiments cancel brief"))
-@_NAME
-@json_option
-@pass_context
-def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
+def cancel_experiment(context: CliContext, name: Name, as_json: Json) -> None:
     """Cancel an experiment.
 
     Running calls finish and are recorded; no further ones start. `run` continues the experiment.
@@ -215,13 +207,10 @@ def cancel_experiment(context: CliContext, name: str, as_json: bool) -> None:
 
 
 @experiments.command("show", epilog=example("hermes-jobs experiments show brief --html brief.html"))
-@_NAME
 @html_option
 @limit_option("variants beside the first", default=None)
-@json_option
-@pass_context
 def show_experiment(
-    context: CliContext, name: str, html: Path | None, limit: int | None, as_json: bool
+    context: CliContext, name: Name, html: Path | None, limit: int | None, as_json: Json
 ) -> None:
     """Show the variants, each compared with the first.
 
@@ -248,9 +237,7 @@ def show_experiment(
 
 @experiments.command("list", epilog=example("hermes-jobs experiments list"))
 @limit_option("experiments")
-@json_option
-@pass_context
-def list_experiments(context: CliContext, limit: int, as_json: bool) -> None:
+def list_experiments(context: CliContext, limit: int, as_json: Json) -> None:
     """List experiments."""
     from hermes_jobs.features.replay.cli.experiments.format import EXPERIMENTS
     from hermes_jobs.features.replay.rules.experiment import PREFIX, Experiment
