@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
@@ -13,13 +14,13 @@ from typing import Any
 
 
 @contextmanager
-def lazy_packages(below: str) -> Iterator[None]:
-    """Within it, the package `below` and those inside it are imported lazily; their modules are not.
+def lazy_packages(*packages: str) -> Iterator[None]:
+    """Within it, these packages and those inside them are imported lazily; their modules are not.
 
     `importlib.util.LazyLoader` cannot do that: to import a module of a package, its `__path__` is read, which
     is a use.
     """
-    finder = _Finder(below)
+    finder = _Finder(packages)
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -27,14 +28,26 @@ def lazy_packages(below: str) -> Iterator[None]:
         sys.meta_path.remove(finder)
 
 
+def provide(module: str, names: str) -> None:
+    """Put names of a module into its lazy package, whose `__init__` need not run for them.
+
+    Where an update has moved them, it runs at their first use.
+    """
+    with suppress(ImportError):
+        found = vars(import_module(module))
+        package = sys.modules[module.rpartition(".")[0]]
+        vars(package).update({name: found[name] for name in names.split() if name in found})
+
+
 class _Finder:
-    def __init__(self, below: str) -> None:
-        self._names = (below, f"{below}.")
+    def __init__(self, packages: Sequence[str]) -> None:
+        self._packages = packages
+        self._below = tuple(f"{package}." for package in packages)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != self._names[0] and not name.startswith(self._names[1]):
+        if name not in self._packages and not name.startswith(self._below):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None and spec.submodule_search_locations is not None:
