@@ -10,15 +10,14 @@ from hermes_jobs.features.conditions.api import ConditionCommand, SeenStore
 from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS
 from hermes_jobs.features.snapshots.store import SnapshotStore
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
+from hermes_jobs.system.later import later
 from hermes_jobs.tools.check_command import CheckCommand
-from hermes_jobs.tools.credentials import Credentials
 from hermes_jobs.tools.docker import DockerOptions
 from hermes_jobs.tools.environment import filtered_environment, overlay
 from hermes_jobs.tools.files import Files, StoredFile, no_stored_file
 from hermes_jobs.tools.own_functions import OwnTools, own_tools
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.plugin_tools import plugin_tools
-from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.process import ProcessTool
 from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.search import FileSearch
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.ports import Documents, Ids
     from hermes_jobs.settings import Settings
     from hermes_jobs.tools.background import BackgroundProcesses
+    from hermes_jobs.tools.policy import CommandPolicy
 
 
 def create_toolbox(  # noqa: PLR0913 - what the tools work on
@@ -118,11 +118,6 @@ def _terminal(
 ) -> TerminalOptions:
     variables = overlay(environ, settings.terminal.environment)
     granted = settings.granted_secrets
-    credentials = Credentials(
-        paths=paths,
-        visible=settings.terminal.sandbox_visible,
-        environ={**filtered_environment(variables, settings.secrets.values), **granted},
-    )
     sandbox = Sandbox(
         paths=paths,
         mode=settings.terminal.sandbox,
@@ -130,14 +125,10 @@ def _terminal(
         writable=settings.terminal.sandbox_writable,
     )
     docker = _docker(settings)
+    inherited = {**filtered_environment(variables, settings.secrets.values), **granted}
+    is_confined = sandbox.confines if docker is None else lambda: True
     return TerminalOptions(
-        policy=CommandPolicy(
-            paths=paths,
-            policy=settings.terminal.policy,
-            allow=settings.terminal.allow,
-            credentials=credentials,
-            is_confined=sandbox.confines if docker is None else lambda: True,
-        ),
+        policy=later(lambda: _command_policy(settings, paths, inherited, is_confined)),
         sandbox=sandbox,
         environ=variables,
         secrets=settings.secrets.values,
@@ -145,6 +136,23 @@ def _terminal(
         timeout=settings.terminal.timeout,
         docker=docker,
         background=processes,
+    )
+
+
+def _command_policy(
+    settings: Settings, paths: PathPolicy, inherited: Mapping[str, str], is_confined: Callable[[], bool]
+) -> CommandPolicy:
+    """What judges commands, which inherit those variables; its rules are imported with the first command."""
+    from hermes_jobs.tools.credentials import Credentials
+    from hermes_jobs.tools.policy import CommandPolicy
+
+    visible = settings.terminal.sandbox_visible
+    return CommandPolicy(
+        paths=paths,
+        policy=settings.terminal.policy,
+        allow=settings.terminal.allow,
+        credentials=Credentials(paths=paths, visible=visible, environ=inherited),
+        is_confined=is_confined,
     )
 
 

@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from hermes_jobs.llm.resets import from_epoch, named_reset
 from hermes_jobs.text.patterns import compile_later
@@ -104,6 +103,8 @@ def _until(moment: float | None, sent_at: float | None) -> float | None:
 
 
 def _http_date(text: str) -> float | None:
+    from email.utils import parsedate_to_datetime
+
     try:
         return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):

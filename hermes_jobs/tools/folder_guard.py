@@ -23,7 +23,6 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.tools import guarded_files
-from hermes_jobs.tools.git_settings import adds_only_harmless
 from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.path_policy import is_inside
 
@@ -229,6 +228,8 @@ def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> b
     folders that were there, and the repositories that are."""
     folder, name = os.path.split(path)
     if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
+        from hermes_jobs.tools.git_settings import adds_only_harmless
+
         return (
             stat.S_ISREG(there.mode)
             and there.content is not None

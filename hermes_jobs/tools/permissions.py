@@ -15,7 +15,6 @@ from hermes_jobs.kernel.events import CallPattern, Ruling
 from hermes_jobs.kernel.streams.approval_rules import COMMANDS, ApprovalRule, pattern_text
 from hermes_jobs.tools.path_policy import real_path_inside
 from hermes_jobs.tools.tool import ALLOW, Arguments, Tool
-from hermes_jobs.tools.unconfined_code import ADVICE
 
 EDITS = "edit"
 PLANNING = frozenset({"todo"})
@@ -26,6 +25,12 @@ PLAN = Verdict(
     "plan mode: nothing is changed",
     advice="Continue with what only reads, and say in your answer what you would do; the user decides.",
 )
+WITHOUT_SANDBOX = (
+    "Do not try to get around it. Tell the user: it runs with a sandbox (`hermes-jobs doctor` says why "
+    "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command, or with "
+    "a pattern in `terminal.allow`."
+)
+"""What the agent is told when a command is refused that may run code of the folder."""
 EVERY_COMMAND = "every command asks in the mode `edits`"
 
 
@@ -56,7 +61,7 @@ class Permit:
         advice = ""
         if not question and not self._context.attended:
             question = self._tool.rules.asks_unattended(self._arguments, self._context)
-            advice = ADVICE
+            advice = WITHOUT_SANDBOX
         if not question:
             return ALLOW
         return self._lifted(question, ask_rule) or self._question(question, advice)

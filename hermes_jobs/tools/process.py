@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
@@ -12,8 +12,10 @@ from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, Verdict
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import undone_note
 from hermes_jobs.tools.output import clean
-from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared_resource, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.tools.policy import CommandPolicy
 
 READ_BYTES = 30_000
 FIRST_READ_BYTES = 4_000

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -22,7 +22,6 @@ from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
-from hermes_jobs.tools.credentials import Keys
 from hermes_jobs.tools.docker import (
     DOCKER_FAILED,
     PROGRAM,
@@ -36,13 +35,16 @@ from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.folder_guard import Guard, undone_note
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.key_environment import applied
-from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.process import start_result
 from hermes_jobs.tools.process_files import Lifetime
 from hermes_jobs.tools.processes import MAX_OUTPUT_BYTES, Completed, run
 from hermes_jobs.tools.sandbox import Enclosure, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
+
+if TYPE_CHECKING:
+    from hermes_jobs.tools.credentials import Keys
+    from hermes_jobs.tools.policy import CommandPolicy
 
 MAX_TIMEOUT = 600.0
 
@@ -142,14 +144,14 @@ class Terminal:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
-        guard = self._options.policy.verdict
+        policy = self._options.policy
         made_tool = tool(
             toolset="terminal",
             effect="write",
             name="terminal",
             touches="anything",
-            guard=lambda arguments, context: guard(arguments["command"], context),
-            rules=CommandRules(self._options.policy),
+            guard=lambda arguments, context: policy.verdict(arguments["command"], context),
+            rules=CommandRules(policy),
         )(self.run)
         docker = self._options.docker
         return (

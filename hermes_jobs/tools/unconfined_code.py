@@ -24,12 +24,6 @@ from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 
 WITHOUT_SANDBOX = "code of the working folder may run without a sandbox, and read your keys"
-ADVICE = (
-    "Do not try to get around it. Tell the user: it runs with a sandbox (`hermes-jobs doctor` says why "
-    "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command, or with "
-    "a pattern in `terminal.allow`."
-)
-"""What the agent is told when such a command is refused."""
 
 
 def code_of_folder(

@@ -10,7 +10,8 @@ from threading import Thread
 
 import pytest
 
-from hermes_jobs.system.lazy_packages import lazy_packages
+from hermes_jobs.system.later import later
+from hermes_jobs.system.lazy_packages import lazy_packages, provide
 from tests.processes import ROOT
 
 
@@ -87,11 +88,39 @@ def test_another_package_of_a_similar_name_is_not_lazy(package: str, tmp_path: P
     assert "RAN" in vars(sys.modules[f"{package}.types_of_others"])
 
 
+def test_names_of_its_modules_are_had_without_it(package: str) -> None:
+    with lazy_packages(package):
+        provide(f"{package}.types.small", "SMALL MOVED")
+        provide(f"{package}.types.moved", "MOVED")
+    made = sys.modules[f"{package}.types"]
+
+    assert made.SMALL == 1
+    assert f"{package}.types.large" not in sys.modules
+    assert made.LARGE == 2
+    with pytest.raises(AttributeError, match="MOVED"):
+        made.MOVED  # noqa: B018
+
+
+def test_an_object_for_later_is_made_once_when_it_is_used() -> None:
+    made: list[str] = []
+
+    def make() -> str:
+        made.append("text")
+        return made[-1]
+
+    text = later(make)
+
+    assert not made
+    assert (text.upper(), text.title(), made) == ("TEXT", "Text", ["text"])
+
+
 def test_the_models_client_works_without_the_classes_of_its_api() -> None:
     code = (
         "import sys; from hermes_jobs.llm.openai_sdk import openai; "
-        "client = openai.AsyncOpenAI(api_key='none'); assert client.post; "
-        "assert 'openai.types.responses.response' not in sys.modules; "
+        "client = openai.AsyncOpenAI(api_key='none', http_client=openai.DefaultAioHttpClient(verify=False)); "
+        "assert client.post; "
+        "assert not [name for name in ('openai.types.chat.chat_completion', 'openai.lib.azure', "
+        "'httpcore2._sync', 'trio') if name in sys.modules]; "
         "from openai.types.responses import Response; assert Response.model_fields['output']"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -14,7 +14,6 @@ from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
 from hermes_jobs.settings import REDACTED, Settings
-from hermes_jobs.text.scan.credentials import redact_credentials
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
@@ -76,4 +75,6 @@ def model_in_use(settings: Settings, endpoints: ModelEndpoints, session: Session
 
 def redact_all(text: str, settings: Settings) -> str:
     """The text without known secrets and without texts that look like a credential."""
+    from hermes_jobs.text.scan.credentials import redact_credentials  # its rules are read from files
+
     return redact_credentials(settings.secrets.redact_known(text), REDACTED)

@@ -26,11 +26,11 @@ from hermes_jobs.features.triggers.events import SOURCE as TRIGGERED
 from hermes_jobs.kernel.engine.ports import Clock, Ids, ToolContext, ToolOutcome
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.tools.tool import Tool, ToolFailed, shared_resource, tool
-from schedules.phrases import Refused, Understood, parse
 from schedules.timing import kind_of, written
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from schedules.phrases import Understood
 
 Action: TypeAlias = Literal["add", "list", "pause", "resume", "remove"]
 Streams: TypeAlias = Callable[[], Sequence[str]]
@@ -147,6 +147,8 @@ class ScheduleTool:
         return change
 
     def _understood(self, when: str, timezone: str, now: float) -> Understood:
+        from schedules.phrases import Refused, parse
+
         zone_of(timezone)
         parsed = parse(when, datetime.fromtimestamp(now, UTC), timezone)
         if isinstance(parsed, Refused):

@@ -132,14 +132,17 @@ def _lines(entries: Sequence[SkillEntry]) -> list[str]:
 def _category(category: str, entries: Sequence[SkillEntry]) -> Iterator[str]:
     yield f"{category or GENERAL}:"
     for entry in entries:
-        yield f"- {entry.name}: {describe(entry.main)}"
+        yield f"- {entry.name}: {describe(entry.main, is_ours=entry.is_bundled)}"
 
 
-def describe(main: str) -> str:
-    """The description in a SKILL.md; a note instead if a scan rule matches, because prompts contain it."""
+def describe(main: str, *, is_ours: bool = False) -> str:
+    """The description in a SKILL.md; a note instead if a scan rule matches, because prompts contain it.
+
+    `is_ours`: it comes with this program, as the rules do.
+    """
     try:
         text = front_matter.read(main).description
     except Rejected:
         text = ""
-    findings = scan(text)
+    findings = () if is_ours else scan(text)
     return f"[left out by the rule “{findings[0].rule}”]" if findings else text

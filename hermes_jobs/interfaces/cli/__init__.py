@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 LOADED, GARBAGE = 250_000, 50_000
-"""New objects after which the collector looks for cycles the first time, and later; Python's own figure is 700."""
+"""New objects after which the collector looks for cycles, at first and later; Python's own figure is 700."""
 
 OF_FEATURES = feature_commands()
 COMMANDS = {
@@ -161,7 +161,7 @@ def _collected(_phase: str, _info: Mapping[str, int]) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code (see `hermes_jobs.interfaces.cli.exit_codes`)."""
-    # Importing creates many long-lived objects. Collecting garbage among them costs a sixth of a command's time.
+    # Importing creates many long-lived objects. Collecting garbage among them costs a sixth of a command.
     gc.set_threshold(LOADED)
     gc.callbacks.append(_collected)
     context = CliContext(os.environ)

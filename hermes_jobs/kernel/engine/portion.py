@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from hermes_jobs.features.memory.rules.observations import PortionTurn
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import RecordedEvent
-from hermes_jobs.text.scan.credentials import redact_credentials
 
 LONGEST = 4_000  # characters of the text, and of the answer, of a turn
 CHARS = 40_000  # of all turns that are read at once: about 10,000 tokens
@@ -64,6 +63,8 @@ def fitting(turns: Sequence[PortionTurn]) -> tuple[PortionTurn, ...]:
 
 
 def _shown(text: str) -> str:
+    from hermes_jobs.text.scan.credentials import redact_credentials  # its rules are read from files
+
     plain = redact_credentials(text, MARK)
     return (
         plain if len(plain) <= LONGEST else f"{plain[:LONGEST]} … [{len(plain) - LONGEST:,} more characters]"

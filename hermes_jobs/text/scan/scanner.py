@@ -14,6 +14,8 @@ from hermes_jobs.text.scan.findings import KINDS, Kind, ScanFinding
 
 def scan(text: str, kinds: Collection[Kind] = KINDS) -> tuple[ScanFinding, ...]:
     """Everything in the text that a rule of these kinds detects, in the text's order."""
+    if not text:
+        return ()
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=20).digest()
     findings = _findings.get(digest)
     if findings is None:
