@@ -70,7 +70,7 @@ class Database(Protocol):
     """How long a change by another process may stay unnoticed by a waiting one."""
 
     rung_poll_seconds: float
-    """The same for one that has a doorbell: how long if the bell was not heard, or not rung."""
+    """The same for one that is notified: how long if a notification is lost, or none was made."""
 
     durable_always: bool
     """Whether processes may continue after a crash of the database's machine. If so, no event is visible to a
@@ -92,6 +92,12 @@ class Database(Protocol):
 
     def snapshot(self) -> AbstractContextManager[Connection]:
         """A connection for reading one snapshot, however long the read takes."""
+
+    def subscribe(self, on_notification: Callable[[], None], /) -> bool:
+        """Call `on_notification` in a thread when a process of another host has written; whether that can be.
+
+        The first call counts. True also where all that write are on this host.
+        """
 
     def change_counter(self) -> int:
         """A number that differs from the one before when another process has committed since. Cheap."""

@@ -52,7 +52,7 @@ def open_log(
     Raises `Misconfigured` for any other URL, `LogUnavailable`, `NewerSchema`, and `Corrupt` where the
     database is damaged or holds something else.
     """
-    database = _database(url, notify)
+    database = _database(url, notify, notifier_folder)
     try:
         doorbell = None if notifier_folder is None else ProcessNotifier(notifier_folder)
         return SqlEventLog(database, _log_id(database), codec or Codec(), doorbell, read_only)
@@ -64,7 +64,7 @@ def open_log(
         raise translation from error
 
 
-def _database(url: str, notify: Callable[[str], None]) -> LogDatabase:
+def _database(url: str, notify: Callable[[str], None], notifier_folder: Path | None) -> LogDatabase:
     if url.startswith(_SQLITE) and len(url) > len(_SQLITE):
         from hermes_jobs.kernel.log.sqlite import SqliteDatabase
 
@@ -77,7 +77,7 @@ def _database(url: str, notify: Callable[[str], None]) -> LogDatabase:
                 f"A log in PostgreSQL needs the package {error.name}.",
                 hint="Install hermes-jobs[postgres].",
             ) from error
-        return PostgresDatabase(url, notify)
+        return PostgresDatabase(url, notify, notifier_folder)
     scheme = url.partition("://")[0]
     raise Misconfigured(
         f"A log cannot be opened at a URL of the form {scheme}://…",

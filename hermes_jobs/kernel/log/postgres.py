@@ -16,10 +16,13 @@ import logging
 import os
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from psycopg import Connection as DriverConnection
@@ -31,8 +34,10 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
 from hermes_jobs.kernel.log.database import Begin, Connection, Cursor, Values
+from hermes_jobs.kernel.log.listener import CHANNEL, Listener
 from hermes_jobs.kernel.log.schema import POSTGRES, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_LAST_POSITION
+from hermes_jobs.system.randomness import random_hex
 
 logger = logging.getLogger(__name__)
 
@@ -60,11 +65,14 @@ _LIMITS = {
 _KEY = "hashtextextended('hermes-jobs log in ' || coalesce(current_schema(), ''), 0)"
 
 
-def _lock_statement(seconds: float) -> str:
-    """Wait for the write lock for so long. The limits are set before: they apply during the wait, too."""
+def _lock_statement(seconds: float, origin: str) -> str:
+    """Wait for the write lock for so long. The limits are set before: they apply during the wait, too.
+
+    A commit notifies the processes that listen, with that origin.
+    """
     limits = {"lock_timeout": f"{round(seconds * 1000)}ms", **_LIMITS}
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in limits.items())
-    lock = f"SELECT {settings}, pg_advisory_xact_lock({_KEY})"
+    lock = f"SELECT {settings}, pg_advisory_xact_lock({_KEY}), pg_notify({CHANNEL}, '{origin}')"
     return f"BEGIN ISOLATION LEVEL READ COMMITTED; {lock}; SELECT pg_current_xact_id()::text"
 
 
@@ -83,15 +91,22 @@ _STATUS = "SELECT pg_xact_status(CAST(:transaction AS xid8))"
 class PostgresDatabase:
     """One schema of one server."""
 
-    poll_seconds = rung_poll_seconds = 0.05  # those of other hosts do not ring here
+    poll_seconds = 0.05
+    rung_poll_seconds = 1.0
     durable_always = True
 
-    def __init__(self, url: str, notify: Callable[[str], None] = logger.warning) -> None:
+    def __init__(
+        self, url: str, notify: Callable[[str], None] = logger.warning, notifier_folder: Path | None = None
+    ) -> None:
         """Does not connect yet. `notify` is called with a sentence that names the process a writer waits for.
+        Processes of one host and `notifier_folder` notify each other without the server.
 
         Raises `Misconfigured` where the URL cannot be read.
         """
         self._notify = notify
+        self._origin = _origin(notifier_folder)
+        self._listener: Listener | None = None
+        self._listener_lock = threading.Lock()
         parsed = _parsed(url)
         self._name = f"{parsed.host or 'localhost'}:{parsed.port or 5432}/{parsed.database or ''}"
         self._secret = str(parsed.password or "")
@@ -133,14 +148,14 @@ class PostgresDatabase:
     def _acquire_write_lock(self, connection: _NamedConnection) -> None:
         """Raises `LogUnavailable` where it does not come."""
         try:
-            connection.begin(_lock_statement(NOTICE_SECONDS))
+            connection.begin(_lock_statement(NOTICE_SECONDS, self._origin))
         except errors.LockNotAvailable:
             connection.rollback()
             self._notify(f"Waiting for the log at {self._name}: {self._holder(connection)} writes to it.")
         else:
             return
         try:
-            connection.begin(_lock_statement(LOCK_SECONDS - NOTICE_SECONDS))
+            connection.begin(_lock_statement(LOCK_SECONDS - NOTICE_SECONDS, self._origin))
         except errors.LockNotAvailable as error:
             connection.rollback()
             raise LogUnavailable(
@@ -192,6 +207,12 @@ class PostgresDatabase:
             position: int = connection.execute(SELECT_LAST_POSITION).fetchone()[0]
             return position
 
+    def subscribe(self, on_notification: Callable[[], None]) -> bool:
+        with self._listener_lock:
+            if self._listener is None:
+                self._listener = Listener(self._lent, on_notification, self._origin)
+        return self._listener.hears
+
     def erase_deleted(self) -> bool:
         """Blocks other writers: each table is rewritten. The server's WAL and its copies are not changed."""
         with closing(self._engine.raw_connection()) as lent:
@@ -224,6 +245,16 @@ class PostgresDatabase:
                 if driver.closed:
                     lent.invalidate()  # else the pool would try to use it, and complain on standard error
 
+    @contextmanager
+    def _lent(self) -> Iterator[DriverConnection[Any]]:
+        """A connection besides the pool's, closed afterwards."""
+        lent = self._engine.raw_connection()
+        driver = lent.driver_connection
+        assert isinstance(driver, DriverConnection)
+        lent.detach()
+        with closing(driver):
+            yield driver
+
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, PoolExhausted):
             return LogUnavailable(f"More threads use the log at {self._name} than may connect: try again.")
@@ -241,12 +272,23 @@ class PostgresDatabase:
         )
 
     def close(self) -> None:
+        with self._listener_lock:
+            if self._listener is not None:
+                self._listener.close()
         self._engine.dispose()
 
     def _first_line(self, cause: BaseException | None) -> str:
         """The first line of the message of the server or its client, without the password."""
         first = (str(cause).strip().splitlines() or [type(cause).__name__])[0].rstrip(".")
         return first.replace(self._secret, "…") if self._secret else first
+
+
+def _origin(notifier_folder: Path | None) -> str:
+    """Names the processes that notify each other by that folder; without one, this process."""
+    if notifier_folder is None:
+        return random_hex(8)
+    place = f"{socket.gethostname()} {Path('/').stat().st_dev} {notifier_folder.absolute()}"
+    return blake2b(os.fsencode(place), digest_size=8).hexdigest()
 
 
 class _NamedConnection:

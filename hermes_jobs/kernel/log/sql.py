@@ -135,7 +135,8 @@ class SqlEventLog:
     def wait(self, after: int, seconds: float) -> bool:
         has_doorbell = self._notifier is not None and self._notifier.subscribe(self._on_notification)
         database = self._database
-        poll_seconds = database.rung_poll_seconds if has_doorbell else database.poll_seconds
+        is_notified = has_doorbell and database.subscribe(self._on_notification)
+        poll_seconds = database.rung_poll_seconds if is_notified else database.poll_seconds
         deadline = time.monotonic() + seconds
         while True:
             written, pulse = self._written, self._change_counter()

@@ -183,6 +183,9 @@ class SqliteDatabase:
             connection.execute("BEGIN")
             yield connection
 
+    def subscribe(self, _on_notification: Callable[[], None]) -> bool:
+        return True
+
     def change_counter(self) -> int:
         with self._watching:
             if self._watcher is None:

@@ -45,6 +45,9 @@ class _OpenTransaction:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
+    def subscribe(self, _on_notification: Callable[[], None]) -> bool:
+        return False
+
     def write_lock(self) -> AbstractContextManager[Begin]:
         raise AssertionError("a transaction cannot begin another")
 
