@@ -123,7 +123,7 @@ class Sandbox:
             locked += guarded_places(found, command, background=background)
             locked += guarded_places(guarded_files.find(declared), command) if declared else []
         seen = self._places.seen(reach, environ)
-        hidden = [] if reach.visible is None else self._places.hidden(environ, seen)
+        hidden = self._places.hidden(reach, environ, seen)
         within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
         plan = SandboxPlan(
             name,
@@ -178,7 +178,7 @@ class Sandbox:
         `ToolFailed`."""
         home, real = self._checked(workdir)
         seen = self._places.seen(reach, {})
-        places = sorted({home, *([] if reach.visible is None else self._places.hidden({}, seen))})
+        places = sorted({home, *self._places.hidden(reach, {}, seen)})
         inside = [place for place in places if is_inside(place, real) and os.path.exists(place)]
         return tuple(
             path for path in inside if not any(is_inside(path, one) for one in inside if one != path)

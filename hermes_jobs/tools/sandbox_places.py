@@ -19,6 +19,7 @@ from hermes_jobs.tools.sensitive_paths import (
     sockets,
     startup_places,
     system_folders,
+    system_places,
 )
 
 MAX_CHILDREN = 400  # of a home folder that is the working folder: a command line has an end
@@ -55,10 +56,14 @@ class Places:
         """The visible services of the session, by their variables."""
         return [place for place in (*self.visible, *(reach.visible or ())) if place.startswith("$")]
 
-    def hidden(self, environ: Mapping[str, str], seen: Sequence[str]) -> list[str]:
-        """The real paths of keys and of services of the session, but for those within `seen` places."""
+    def hidden(self, reach: SandboxReach, environ: Mapping[str, str], seen: Sequence[str]) -> list[str]:
+        """The real paths of keys and of services of the session, but for those within `seen` places; those of
+        the system and of other people only if nobody has approved the command, which may install software."""
+        if reach.visible is None:
+            return []
         user_home = self.paths.user_home
-        places = (*secret_places(user_home), *sockets(user_home, environ))
+        system = () if reach.approved else system_places(user_home)
+        places = (*secret_places(user_home), *sockets(user_home, environ), *system)
         return [place for place in places if not any(is_inside(place, one) for one in seen)]
 
     def reaches_sockets(self, reach: SandboxReach, environ: Mapping[str, str], seen: Sequence[str]) -> bool:

@@ -4,12 +4,14 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH113, PTH118
+# ruff: noqa: PTH113, PTH118, PTH207
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -92,6 +94,18 @@ def secret_places(user_home: str) -> Iterator[str]:
 def startup_places(user_home: str) -> Iterator[str]:
     """The existing real paths of files that run by themselves."""
     yield from _existing(user_home, paths_in("startup"))
+
+
+def system_places(user_home: str) -> Iterator[str]:
+    """The real paths of what this process can read of the system's keys, other people's, and raw disks."""
+    homes = (home for home in ("/root", *glob.iglob("/home/*")) if _real_home(home) != _real_home(user_home))
+    others = (path for home in homes for path in _existing(home, (*paths_in("secrets"), ".hermes-jobs")))
+    keys = (path for place in paths_in("system_secrets") for path in glob.iglob(place))
+    with os.scandir("/dev") as entries:
+        disks = [entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)]
+    for path in (*others, *keys, *disks):
+        if os.access(path, os.R_OK):
+            yield os.path.realpath(path)
 
 
 def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from hermes_jobs.kernel.streams.approval_rules import ApprovalRule, Permissions
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.credentials import Credentials
+from hermes_jobs.tools.docker import DockerOptions
 from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.files import Files
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -111,6 +112,7 @@ class Person:
         mode: Mode = "on",
         visible: tuple[str, ...] = (),
         environ: dict[str, str] | None = None,
+        docker: DockerOptions | None = None,
     ) -> None:
         self.folder = folder
         self.work = folder / "project"
@@ -144,12 +146,14 @@ class Person:
         self.paths = PathPolicy(home=str(folder / ".hermes-jobs"), user_home=str(folder))
         credentials = Credentials(paths=self.paths, environ=filtered_environment(self.environ))
         sandbox = Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),))
-        self.policy = CommandPolicy(paths=self.paths, credentials=credentials, is_confined=sandbox.confines)
+        is_confined = sandbox.confines if docker is None else lambda: True
+        self.policy = CommandPolicy(paths=self.paths, credentials=credentials, is_confined=is_confined)
         self.options = options = TerminalOptions(
             policy=self.policy,
             sandbox=sandbox,
             environ=self.environ,
             timeout=60,
+            docker=docker,
         )
         self.tools = Toolbox((*Terminal(options).tools, *Files(self.paths).tools), enabled=("coding",))
 

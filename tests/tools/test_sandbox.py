@@ -115,6 +115,30 @@ ATTACKS = (
 )
 
 
+SYSTEM = (
+    "cat /etc/shadow /etc/gshadow /etc/ssh/ssh_host_*_key",
+    "cat /proc/self/root/etc/shadow",
+    "cp /etc/shadow s && cat s",
+    "ln /etc/shadow s && cat s",
+    "cat < /etc/shadow",
+    "umount /etc/shadow; cat /etc/shadow",
+    "mv /etc/shadow /etc/s; cat /etc/s",
+    "unshare -m sh -c 'umount /etc/shadow; cat /etc/shadow'",
+    "head -qc 9 /dev/[hsvx]d* /dev/nvme*n*",
+)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can read them anyway")
+@pytest.mark.parametrize("attack", SYSTEM)
+def test_no_command_of_root_reads_keys_of_the_system_and_raw_disks(person: Person, attack: str) -> None:
+    assert person.run(f"({attack}) 2>/dev/null | wc -c").output.strip() == "0"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can read them anyway")
+def test_a_command_that_was_approved_may_work_with_accounts(person: Person) -> None:
+    assert "root:" in person.run("cat /etc/shadow", SandboxReach(approved=True)).output
+
+
 @pytest.mark.parametrize("attack", sampled(ATTACKS, 4, in_ci=2))
 def test_no_command_reads_hidden_files(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
