@@ -124,7 +124,7 @@ def _terminal(
         visible=settings.terminal.sandbox_visible,
         writable=settings.terminal.sandbox_writable,
     )
-    docker = _docker(settings)
+    docker = docker_options(settings)
     inherited = {**filtered_environment(variables, settings.secrets.values), **granted}
     is_confined = sandbox.confines if docker is None else lambda: True
     return TerminalOptions(
@@ -156,7 +156,7 @@ def _command_policy(
     )
 
 
-def _docker(settings: Settings) -> DockerOptions | None:
+def docker_options(settings: Settings) -> DockerOptions | None:
     """How commands run in containers; None where they run on the host."""
     if settings.terminal.backend != "docker":
         return None

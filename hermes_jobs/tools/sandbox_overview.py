@@ -20,6 +20,13 @@ def overview() -> tuple[tuple[str, ...], ...]:
             "written",
         ),
         (f"keys ({keys} places below your home folder)", "hidden", "hidden", "absent", "read"),
+        (
+            f"keys of the system and of other people ({len(paths_in('system_secrets'))} places), raw disks",
+            "hidden",
+            "hidden",
+            "absent",
+            "your rights",
+        ),
         ("the home of hermes-jobs", *(["hidden, but for `results/` and `skills/`"] * 2), "absent", "read"),
         (
             f"services of your session ({len(session_variables())} variables)",

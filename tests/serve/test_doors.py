@@ -201,6 +201,17 @@ def test_other_addresses_need_a_password(home: Home):
     assert "hermes-jobs serve" in ran.err
 
 
+def test_an_address_that_others_reach_is_served_with_a_warning(home: Home):
+    """Given a password, it says what plain HTTP shows, unless a proxy with HTTPS is declared."""
+    assert home.run("serve", "--set-password", stdin="correct horse battery\n" * 2).code == 0
+    for public, warned in (("", True), ("https://jobs.example.com", False)):
+        declared = {"HERMES_JOBS_SERVE__PUBLIC_URL": public} if public else {}
+        with home.start("serve", "--host", "0.0.0.0", "--port", str(free_port()), **declared) as running:
+            running.wait_for("Serving http")
+            assert ("plain HTTP" in running.err) == warned
+            running.signal(SIGTERM)
+
+
 def test_a_password_signs_in_and_a_wrong_one_does_not(home: Home):
     password = "correct horse battery"
     assert "at least 12 characters" in home.run("serve", "--set-password", stdin="short\nshort\n").err

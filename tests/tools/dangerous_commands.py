@@ -444,6 +444,19 @@ chsh -s /bin/zsh
 setcap cap_net_raw+ep x
 chmod u+s x
 chmod 4755 x
+chmod 666 shared.txt
+chmod ugo+rw shared.txt
+find . -type f -exec chmod 777 {} +
+install -m 4755 a b
+icacls x /grant Everyone:F
+trash-empty 0
+pgcli -e 'delete from a'
+docker inspect web --format '{{.Config.Env}}'
+sometool -X POST /statuses
+sometool issue delete A-1
+jira issue move A-1 Done
+arp -d host
+loginctl terminate-user ann
 chmod -R 777 .
 hostnamectl set-hostname x
 timedatectl set-time x

@@ -668,6 +668,14 @@ py-spy --version
 perf stat ./prog
 gdb --version
 hyperfine './prog a'
+arp -a
+loginctl
+service nginx status
+chmod 664 a.txt
+install -Dm644 a build/a
+docker inspect -f '{{.Config.Image}}' web
+duckdb -c "copy (select * from 'a.csv') to 'a.parquet' (format parquet)"
+python3 -c "import sqlite3; print(sqlite3.connect('a.db').execute('select 1').fetchone())"
 ab -n 10 http://localhost:8000/
 k6 run test.js
 cloc .

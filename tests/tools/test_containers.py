@@ -70,9 +70,7 @@ exit 0
 
 
 @pytest.mark.parametrize("name", slow_sample(ALL, 7))
-def test_no_key_is_read_in_a_container(
-    people: Callable[..., Person], recorder: Recorder, name: str
-) -> None:
+def test_no_key_is_read_in_a_container(people: Callable[..., Person], recorder: Recorder, name: str) -> None:
     """Given a folder of an attacker, no key arrives or is found, unattended or answered once."""
     person = people(recorder.port, replace(OPTIONS, network=True))
     files = " ".join(f'"{person.folder / name}"' for name in KEYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import webbrowser
+from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,20 @@ def _require_sign_in(context: CliContext, settings: ServeSettings) -> None:
     )
 
 
+def _exposure(settings: ServeSettings) -> Iterator[str]:
+    """What somebody on the network could do with an address that others reach."""
+    if _is_loopback(settings.host):
+        return
+    header = settings.trusted_proxy_header
+    if header:
+        yield f"Whoever reaches port {settings.port} can name anybody in {header}: let only the proxy reach it."
+    if not (settings.public_url or "").startswith("https://"):
+        yield (
+            f"On {settings.host} this speaks plain HTTP: who is in between reads passwords, cookies, API keys and "
+            "all pages. Put a proxy with HTTPS before it, and set serve.public_url to its https:// address."
+        )
+
+
 def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
@@ -123,6 +138,8 @@ def _run(context: CliContext, settings: ServeSettings) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises them again once it has stopped
         signal.signal(number, lambda _number, _frame: None)
     running.publish(application.settings.paths)
+    for warning in _exposure(settings):
+        note(f"Warning: {warning}")
     note(f"Serving {url}; Ctrl-C ends it. This link signs a browser in, once, within five minutes:")
     note(f"  {running.link()}")
     try:

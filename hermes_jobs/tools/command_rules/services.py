@@ -227,12 +227,18 @@ def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
     return any(_acts(statement, local=local) for statement in statements)
 
 
+_USUAL_IN_FILES = re.compile(
+    r"\b(?:update|alter)\b|\bcopy\b(?=[^;]{0,500}\b(?:to|from)\s{1,9}'(?![/~]|[^']*(?:\.\.|://))[^']*'[^;']*(?:;|$))",
+    re.IGNORECASE,
+)
+
+
 def _acts(statement: str, *, local: bool) -> bool:
     if UNKNOWN in statement and not statement.replace(UNKNOWN, "").strip():
         return True
     acting, reading = pattern("services", "acting_sql"), pattern("services", "reading_sql")
-    if local:  # changes of rows or added columns are usual in a file of the project
-        return acting.search(re.sub(r"\b(?:update|alter)\b", "", statement, flags=re.IGNORECASE)) is not None
+    if local:  # changes of rows, added columns and files of the project are usual
+        return acting.search(_USUAL_IN_FILES.sub("", statement)) is not None
     if not re.match(r"\s*db\.", statement):
         statement = re.sub(r"'[^'\\]*'", "''", statement)
     parts = [part for part in re.split(r"[;\n]", statement) if part.strip()]

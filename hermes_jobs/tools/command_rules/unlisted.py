@@ -35,6 +35,9 @@ _SCRIPT = re.compile(
     r"|wasm)",
     re.IGNORECASE,
 )
+_MAKING = (("new",), ("create",), ("generate",), ("g",))  # what follows is a thing: `hugo new post`
+_METHOD = ("-X", "--request", "--method", "--http-method")
+_CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w.-]{0,60})(?:[=:](?P<value>.*))?", re.DOTALL)
 
 
@@ -57,7 +60,10 @@ def does_more_than_work_here(invocation: Invocation, context: CommandContext) ->
     arguments = invocation.arguments
     if any(names_other_machine(argument) for argument in arguments):
         return True
-    if arguments[:1] and arguments[0] in words("known", "deeds"):
+    verbs = invocation.operands[: 1 if invocation.operands[:1] in _MAKING else 2]
+    if not words("known", "deeds").isdisjoint((*arguments[:1], *verbs)):
+        return True
+    if any(option in _METHOD and value.upper() in _CHANGING for option, value in _options(arguments)):
         return True
     codes = [value for option, value in _options(arguments) if _CODE_OPTION.fullmatch(option)]
     if any(UNKNOWN in code or _CODE.search(code) for code in codes) or invocation.has(*_RUNNING_OPTIONS):

@@ -244,7 +244,7 @@ def sandbox(settings: Settings, environ: Mapping[str, str]) -> DoctorFinding:
     from hermes_jobs.tools.sandbox_plan import LANDLOCK, NONE
 
     if settings.terminal.backend == "docker":
-        return ok("sandbox", "commands run in containers")
+        return _tried_sandbox(settings, environ, f"containers ({settings.terminal.docker.image})")
     if settings.terminal.sandbox == "off":
         text = "off (terminal.sandbox): commands can read your keys and this home's secrets"
         return warn("sandbox", text, "hermes-jobs config set terminal.sandbox auto")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from hermes_jobs.bootstrap.toolbox import docker_options
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.tools import installation
+from hermes_jobs.tools.docker import container_name, run_arguments
 from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import run
 from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
-from hermes_jobs.tools.sensitive_paths import paths_in, secret_places
+from hermes_jobs.tools.sensitive_paths import paths_in, secret_places, system_places
 
 if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
@@ -26,42 +27,30 @@ SECONDS = 20.0
 PLANTED = ".doctor-key"
 
 PROBE = """
-import json, os, sys
-read, written = json.loads(sys.argv[1]), json.loads(sys.argv[2])
-def reads(path):
-    try:
-        if os.path.isdir(path):
-            return any(reads(os.path.join(path, name)) for name in os.listdir(path)[:5])
-        with open(path, "rb") as file:
-            return bool(file.read(1))
-    except OSError:
-        return False
-def writes(path):
-    try:
-        if os.path.isdir(path):
-            path = os.path.join(path, ".hermes-jobs-doctor")
-        if os.path.exists(path):
-            os.close(os.open(path, os.O_WRONLY))
-        else:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-            os.unlink(path)
-        return True
-    except OSError:
-        return False
-print(json.dumps([[path for path in read if reads(path)], [path for path in written if writes(path)]]))
+reads() { [ "$(cat "$1" "$1"/* "$1"/*/* 2>/dev/null | head -c 1 | wc -c)" -gt 0 ]; }
+writes() {
+    if [ -d "$1" ]; then set -- "$1/.hermes-jobs-doctor"; fi
+    if [ -e "$1" ]; then (exec 3<>"$1"); else (set -C; : > "$1") && rm "$1"; fi
+}
+for path in "${@:2:$1}"; do if reads "$path"; then printf 'read %s\\n' "$path"; fi; done
+for path in "${@:$1 + 2}"; do if writes "$path" 2>/dev/null; then printf 'write %s\\n' "$path"; fi; done
+echo tried
 """
 
 
 def try_sandbox(settings: Settings, environ: Mapping[str, str]) -> tuple[int, int, list[str], list[str]]:
     """The number of keys and of protected places, and those of them that a command could read and write.
 
-    A key is planted in the home for it; what is written is removed. Raises `HermesJobsError`, `OSError`.
+    It runs in the sandbox, or in a container if that is the backend. A key is planted in the home for it;
+    what is written is removed. Raises `HermesJobsError`, `OSError`, `ValueError` if nothing could be tried.
     """
     user_home = environ.get("HOME", "/")
-    paths = PathPolicy(home=str(settings.paths.home), user_home=user_home)
     planted = settings.paths.run / PLANTED
     planted.write_text("a planted key")
-    keys = [str(planted), *secret_places(user_home)]
+    system = (
+        () if docker_options(settings) else system_places(user_home)
+    )  # an image has files of its own there
+    keys = list(dict.fromkeys((str(planted), *secret_places(user_home), *system)))
     places = [
         *installation.places(),
         *installation.program_folders(environ.get("PATH", "")),
@@ -69,21 +58,33 @@ def try_sandbox(settings: Settings, environ: Mapping[str, str]) -> tuple[int, in
         *(user_home, "/etc", "/usr", str(settings.paths.home)),
     ]
     places = [place for place in dict.fromkeys(places) if Path(place).parent.is_dir()]
+    words = ["bash", "-c", PROBE, "probe", str(len(keys)), *keys, *places]
     try:
         with TemporaryDirectory(prefix="hermes-doctor-") as folder:
-            env = filtered_environment(environ, settings.secrets.values)
-            box = Sandbox(paths=paths, mode=settings.terminal.sandbox)
-            enclosure = box.enclose(folder, SandboxReach(), env, scratch="doctor")
-            words = [sys.executable, "-I", "-S", "-c", PROBE, json.dumps(keys), json.dumps(places)]
-            completed = run(
-                shlex.join(words),
-                cwd=folder,
-                env=enclosure.environment,
-                timeout=SECONDS,
-                cancel=CancelToken(),
-                sandbox=enclosure.plan,
-            )
+            output = _run(settings, environ, shlex.join(words), folder)
     finally:
         planted.unlink(missing_ok=True)
-    read, written = json.loads(completed.output.splitlines()[-1])
+    *found, last = output.splitlines() or [""]
+    if last != "tried":
+        raise ValueError(output.strip()[-300:] or "the command said nothing")
+    read, written = (
+        [line.removeprefix(verb) for line in found if line.startswith(verb)] for verb in ("read ", "write ")
+    )
     return len(keys), len(places), read, written
+
+
+def _run(settings: Settings, environ: Mapping[str, str], command: str, folder: str) -> str:
+    """The output of a command, as the terminal would run it in that folder."""
+    docker, plan = docker_options(settings), ""
+    env: Mapping[str, str] = filtered_environment(environ, settings.secrets.values)
+    if docker:
+        user = f"{os.getuid()}:{os.getgid()}"
+        name = container_name(f"doctor-{os.getpid()}")
+        command = shlex.join(run_arguments(docker, command, name=name, workdir=folder, user=user))
+    else:
+        paths = PathPolicy(home=str(settings.paths.home), user_home=environ.get("HOME", "/"))
+        box = Sandbox(paths=paths, mode=settings.terminal.sandbox)
+        enclosure = box.enclose(folder, SandboxReach(), env, scratch="doctor")
+        plan, env = enclosure.plan, enclosure.environment
+    cancel = CancelToken()
+    return run(command, cwd=folder, env=env, timeout=SECONDS, cancel=cancel, sandbox=plan).output
