@@ -1,7 +1,7 @@
 """Attacks on keys and on lasting files by commands in containers of a real engine.
 
-They need an engine that `docker info` reaches, and an image on it with bash and Python: `TEST_IMAGE`, else the
-one of the settings. Where there is none, they skip; `test_docker` has a stand-in.
+They need an engine that `docker info` reaches, and an image on it with bash and Python: `TEST_IMAGE`, else
+the image of the settings. Where there is none they skip, and `test_docker` has a stand-in.
 """
 
 from __future__ import annotations

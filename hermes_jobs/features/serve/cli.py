@@ -92,11 +92,11 @@ def _exposure(settings: ServeSettings) -> Iterator[str]:
         return
     header = settings.trusted_proxy_header
     if header:
-        yield f"Whoever reaches port {settings.port} can name anybody in {header}: let only the proxy reach it."
+        yield f"Whoever reaches port {settings.port} can name anybody in {header}: only the proxy may."
     if not (settings.public_url or "").startswith("https://"):
         yield (
-            f"On {settings.host} this speaks plain HTTP: who is in between reads passwords, cookies, API keys and "
-            "all pages. Put a proxy with HTTPS before it, and set serve.public_url to its https:// address."
+            f"On {settings.host} this speaks plain HTTP: who is in between reads passwords, cookies and API "
+            "keys. Put a proxy with HTTPS before it, and set serve.public_url to its https:// address."
         )
 
 
