@@ -25,7 +25,7 @@ from celery.exceptions import Ignore, Reject
 
 from hermes_jobs.client import Home, Turn, TurnOptions
 from hermes_jobs.errors import HermesJobsError, LogUnavailable, Rejected
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 
 NAME = "hermes_jobs.turn"
 FIRST_POLL = 0.05  # seconds

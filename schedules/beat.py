@@ -16,11 +16,11 @@ from celery.beat import Scheduler, Service
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.log.outage import LogOutage
 from hermes_jobs.kernel.turns.steps import Queue, Step
 from hermes_jobs.runtime.worker_lease import WorkerLease
+from hermes_jobs.system.clock import Clock
 from workers.app import make_app
 from workers.dispatch import CeleryDispatcher
 

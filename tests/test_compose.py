@@ -20,7 +20,7 @@ from redis.retry import Retry
 from hermes_jobs.interfaces.cli import ALIASES, COMMANDS, hermes_jobs
 from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.settings.load import load
-from hermes_jobs.settings.sections import Workers
+from hermes_jobs.settings.sections.processes import Workers
 from tests.home import Home
 from tests.processes import ROOT
 from tests.serve.test_doors import free_port

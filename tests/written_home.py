@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.decide import decide

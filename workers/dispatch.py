@@ -22,9 +22,9 @@ from celery.utils.nodenames import anon_nodename
 from kombu import Producer
 from kombu.exceptions import KombuError
 
-from hermes_jobs.kernel.engine.ports import Ids
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.queues import QUEUES
+from hermes_jobs.system.ids import Ids
 from workers.description import Describe, Root, from_step, root_of_step
 
 MAX_BATCH = 100

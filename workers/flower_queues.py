@@ -21,12 +21,12 @@ from tornado.web import Application as TornadoApplication
 from tornado.web import authenticated, url
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.client.queues import HeartbeatTracker, QueueStats, age, queues_of, read_stats
 from hermes_jobs.errors import LogUnavailable
-from hermes_jobs.features.reviews.cli.saved_names import saved_names
+from hermes_jobs.features.reviews.saved_names import saved_names
 from hermes_jobs.features.reviews.tables import ReviewView, select_reviews
 from hermes_jobs.features.serve.sign_in import read_running
 from hermes_jobs.interfaces.cli.moments import format_time
-from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, age, queues_of, read_stats
 from hermes_jobs.kernel.log.log import StepRow
 from hermes_jobs.runtime.queues import ALL_QUEUES
 

@@ -23,8 +23,8 @@ from celery.exceptions import SecurityWarning
 from kombu.asynchronous import get_event_loop
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log.leases import Lease
-from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.housekeeping import Housekeeper
 from hermes_jobs.runtime.maintenance import MaintenanceThread

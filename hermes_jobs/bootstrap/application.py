@@ -16,13 +16,14 @@ from weakref import WeakSet
 
 from hermes_jobs.bootstrap.made_of import changed_fields, fields_of, parts_of
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
-from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
-from hermes_jobs.kernel.engine.ports import Clock, Dispatcher, Ids
+from hermes_jobs.kernel.engine.ports import Dispatcher
 from hermes_jobs.kernel.feature import parts
+from hermes_jobs.kernel.live import OnDelta, ignore_delta
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.bytecode_file import BytecodeFile
+from hermes_jobs.system.clock import Clock, SystemClock
+from hermes_jobs.system.ids import Ids, RandomIds
 from hermes_jobs.system.isolation import refuse_inside_tool
 from hermes_jobs.text.scan import kept
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import (
     Cancel,
-    Clock,
     Embedder,
     Model,
     ModelError,
@@ -33,6 +32,7 @@ from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.llm.price import FREE, OwnPrices
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
+from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.turns.rhythm import CacheTtl

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from hermes_jobs.features.mcp.sessions import FrozenServers, McpSessions
     from hermes_jobs.features.memory.providers import Providers
     from hermes_jobs.features.skills.catalog import SkillCatalog
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.settings import Settings
+    from hermes_jobs.system.clock import Clock
     from hermes_jobs.tools.toolbox import Toolbox
 
 

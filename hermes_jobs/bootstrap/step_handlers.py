@@ -31,7 +31,6 @@ from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
 from hermes_jobs.kernel.engine.handlers.prefetch import brought_along
 from hermes_jobs.kernel.engine.handlers.run_tool import Attach
-from hermes_jobs.kernel.engine.live import OnDelta
 from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
 from hermes_jobs.kernel.engine.ports import (
     ConfiguredModel,
@@ -41,6 +40,7 @@ from hermes_jobs.kernel.engine.ports import (
     Preflight,
     StepHandler,
 )
+from hermes_jobs.kernel.live import OnDelta
 from hermes_jobs.kernel.streams import approval_rules
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.streams.budgets import Budgets

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
-    from hermes_jobs.kernel.engine.ports import Documents, Ids
+    from hermes_jobs.kernel.engine.ports import Documents
     from hermes_jobs.settings import Settings
+    from hermes_jobs.system.ids import Ids
     from hermes_jobs.tools.background import BackgroundProcesses
     from hermes_jobs.tools.policy import CommandPolicy
 

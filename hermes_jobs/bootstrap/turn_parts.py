@@ -12,12 +12,12 @@ from hermes_jobs.bootstrap.workers import meets, of_tools, statuses
 from hermes_jobs.settings.turn_settings import applied, available_digests, salt_of
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.engine.step_parts import Admission, StepParts
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.turns.steps import Step
     from hermes_jobs.kernel.turns.turn import Turn
     from hermes_jobs.settings import LiveSettings, Settings
+    from hermes_jobs.system.clock import Clock
 
 CACHED_SETTINGS = 32  # different settings of turns whose parts a process caches
 GRACE = 5.0  # seconds in which the process that sent a turn may register, or be registered again

@@ -17,9 +17,9 @@ from hermes_jobs.settings.turn_settings import SEARCH_URL, available_digests
 from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.engine.ports import Ids
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.settings import LiveSettings, Settings
+    from hermes_jobs.system.ids import Ids
 
 OF_SEARCHES = frozenset({SEARCH_URL, *SEARCH_KEYS})
 NEEDED = frozenset({"turns", "tools"})

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hermes_jobs.client.approvals import Approvals, Rule
     from hermes_jobs.client.home import Home
     from hermes_jobs.client.memory import Memory
     from hermes_jobs.client.schedules import Schedules
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 # Imported on first use: the command line needs single modules of this package, and starts with few.
 _PLACES = {
+    **dict.fromkeys(("Approvals", "Rule"), "client.approvals"),
     "Home": "client.home",
     "Memory": "client.memory",
     "Schedules": "client.schedules",
@@ -69,6 +71,7 @@ if not TYPE_CHECKING:  # else a type checker takes any name for one of them
 
 
 __all__ = [
+    "Approvals",
     "DetailedTurn",
     "Entry",
     "HermesJobsError",
@@ -81,6 +84,7 @@ __all__ = [
     "OutOfBudget",
     "Question",
     "Rejected",
+    "Rule",
     "Run",
     "Schedule",
     "Schedules",

@@ -10,24 +10,26 @@ from types import TracebackType
 from typing import Unpack
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.client.approvals import Approvals
 from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
 from hermes_jobs.features.usage.tables.usage import Spending, select_spending
 from hermes_jobs.features.usage.tables.usage import SpendingKey as SpendingKey  # noqa: PLC0414 - for callers
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.views.turn_json import TurnJson
 from hermes_jobs.settings import load
 from hermes_jobs.settings.home import HOME_VARIABLE
+from hermes_jobs.text.moments import iso
 
 
 class Home:
     """A home with its log: `path`, else `$HERMES_JOBS_HOME`, else `~/.hermes-jobs`; it is created where it is
     missing. Safe for threads. Close it, or use it in a `with`.
 
-    `turns`, `sessions`, `schedules` and `memory` are its parts. `environ` is read instead of this process's
-    environment: settings (`HERMES_JOBS_…`), keys, and the variables that the agent's commands inherit.
+    `turns`, `sessions`, `schedules`, `memory` and `approvals` are its parts. `environ` is read instead of
+    this process's environment: settings (`HERMES_JOBS_…`), keys, and the variables that the agent's commands
+    inherit.
 
     Raises `Misconfigured`.
     """
@@ -43,6 +45,7 @@ class Home:
         self.sessions = Sessions(self._application)
         self.schedules = Schedules(self._application)
         self.memory = Memory(self._application)
+        self.approvals = Approvals(self._application)
 
     def __enter__(self) -> Home:
         return self

@@ -10,9 +10,9 @@ from hermes_jobs.features.schedules.rules.runs import Run
 from hermes_jobs.features.schedules.rules.timing import rule_of
 from hermes_jobs.features.schedules.schedule_json import RunJson, ScheduleJson, run_json, schedule_json
 from hermes_jobs.features.schedules.tables import select_runs, select_schedule, select_schedules
-from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.kernel.turns.submitted import Submitted
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

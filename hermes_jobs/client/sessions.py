@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.titles.session_titles import rename_session
-from hermes_jobs.kernel.engine.fork import fork, fork_at_turn
+from hermes_jobs.kernel.engine.fork import fork, fork_at_turn, last_begun, undo
 from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
+from hermes_jobs.kernel.events import ContextPrefetched
 from hermes_jobs.kernel.turns.commands import EndSession
 from hermes_jobs.kernel.views.models import MessageView
 from hermes_jobs.kernel.views.session_json import SessionJson, session_json
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+
+
+class Undone(NamedTuple):
+    """The session that goes on from before a turn, and the text that was taken back."""
+
+    session: SessionJson
+    text: str
 
 
 class Sessions:
@@ -68,6 +76,21 @@ class Sessions:
             turn = views.turn(views.find_turn(turn_named, session=parent.id))
             fork_at_turn(engine, parent.lineage, new, turn.id, stream=turn.stream, before=before is not None)
         return self.get(new)
+
+    def last_turn(self, session: str) -> str:
+        """The id of the turn that `undo` takes back. Raises `Rejected` as it does."""
+        begun = last_begun(self._application.engine(), self.get(session).lineage).event
+        assert isinstance(begun, ContextPrefetched), begun
+        return begun.turn
+
+    def undo(self, session: str) -> Undone:
+        """Continue a session from before its last turn, in a copy; the original keeps its events.
+
+        Raises `Rejected` while a turn runs or waits in it, and where nothing was said.
+        """
+        new = self._application.ids.name("s")
+        text = undo(self._application.engine(), self.get(session).lineage, new)
+        return Undone(session=self.get(new), text=text)
 
     def end(self, session: str) -> SessionJson:
         """End a session: it takes no more turns; nothing is deleted."""

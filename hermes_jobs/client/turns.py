@@ -15,15 +15,15 @@ from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
-from hermes_jobs.kernel.engine.engine import Submitted
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mode
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.forms import filled_in
 from hermes_jobs.kernel.turns.inputs import waiting_request
 from hermes_jobs.kernel.turns.questions import Answer, Question, content_of, open_questions
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.titles import clean_title
 from hermes_jobs.kernel.views.models import SessionView, StatusFilter
 from hermes_jobs.kernel.views.turn_json import (
@@ -38,7 +38,7 @@ from hermes_jobs.system.struct_types import all_fields
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.settings.turn_settings import TurnSettings
 
 BY = "user"

@@ -7,15 +7,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from hermes_jobs.bootstrap.workers import cover_required_queues
-from hermes_jobs.kernel.engine.live import OnDelta
+from hermes_jobs.kernel.live import OnDelta
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.kernel.turns.waiting import last_turn, waits_for_person
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.kernel.engine.engine import Submitted
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 POLL_SECONDS = 1.0  # seconds between checks of live workers
 MAX_INLINE_WAIT = 120.0  # seconds that a process without workers waits for a quota or a server
@@ -160,7 +160,7 @@ class TurnWait:
             except NoLiveWorker:
                 seconds = None if until is None else max(0.0, until - clock.monotonic())
         self.runs_here = True
-        from hermes_jobs.kernel.engine.live import ignore_delta
+        from hermes_jobs.kernel.live import ignore_delta
         from hermes_jobs.runtime.inline_worker import InlineWorker
 
         on_delta = self._on_delta or ignore_delta

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.llm.dialect import OPENAI_URL
 from hermes_jobs.llm.price import LISTED_BELOW
 from hermes_jobs.llm.rehearsal import REHEARSAL
+from hermes_jobs.system.clock import Clock
 
 
 class PriceList:

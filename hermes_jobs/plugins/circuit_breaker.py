@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.system.clock import Clock
 
 logger = logging.getLogger(__name__)
 

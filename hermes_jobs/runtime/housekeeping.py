@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
 
 logger = logging.getLogger(__name__)
 

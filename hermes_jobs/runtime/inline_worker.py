@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
 from hermes_jobs.kernel.events import StepAbandoned
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import OnDelta, ignore_delta
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers

@@ -15,10 +15,10 @@ from datetime import datetime
 from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.kernel.engine.engine import Engine
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.events import ModelCallFailed, TurnPostponed
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log.leases import FailureDetector
-from hermes_jobs.kernel.log.log import RecordedEvent, WorkerRow
+from hermes_jobs.kernel.log.log import WorkerRow
 from hermes_jobs.kernel.log.outage import LogOutage
 from hermes_jobs.kernel.turns.commands import EndWait
 from hermes_jobs.kernel.turns.session import is_session
@@ -27,6 +27,7 @@ from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
 from hermes_jobs.runtime.relay import POLL_SECONDS, Relay, Sender, is_elected
 from hermes_jobs.runtime.worker_cpu import CpuPinning
 from hermes_jobs.runtime.worker_lease import WorkerLease
+from hermes_jobs.system.clock import Clock
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,8 @@ from typing import Protocol
 from hermes_jobs.errors import NewerSchema
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import TextsForgotten, TurnCancelRequested
-from hermes_jobs.kernel.log.log import RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import StepRow, WorkerRow
 from hermes_jobs.kernel.turns.session import is_session
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.engine.live import LocalChannel, OnDelta, TextDelta
+from hermes_jobs.kernel.live import LocalChannel, OnDelta, TextDelta
 from hermes_jobs.runtime.broker_address import LIVE_SCHEMES, broker_url
 from hermes_jobs.system.struct_types import described
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.log.log import EventLog, WorkerRow
 from hermes_jobs.kernel.turns.steps import Queue, Step
+from hermes_jobs.system.clock import Clock
 
 POLL_SECONDS = 0.25  # seconds between polls of all due steps, where they are short
 MAX_POLL_SHARE = 1 / 40  # of the time spent in polls: those of a long backlog are slow, and not urgent

@@ -18,7 +18,7 @@ from hermes_jobs.llm.providers import (
     provider_of_model,
 )
 from hermes_jobs.settings.secrets import MAIN_KEY, Secrets
-from hermes_jobs.settings.sections import DEFAULT_MODEL, REHEARSAL_MODEL, ModelSettings
+from hermes_jobs.settings.sections.models import DEFAULT_MODEL, REHEARSAL_MODEL, ModelSettings
 
 SETUP = "Run `hermes-jobs setup`, or write it to .env in the home (mode 600)."
 """The hint for a missing key."""

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import msgspec
 
-from hermes_jobs.settings.sections import Configuration, Section
+from hermes_jobs.settings.sections import Configuration
+from hermes_jobs.settings.sections.values import Section
 from hermes_jobs.system.struct_types import described
 
 

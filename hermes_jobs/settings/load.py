@@ -18,13 +18,9 @@ from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.removed_keys import removal_of, warning
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
-from hermes_jobs.settings.sections import (
-    REHEARSAL_MODEL,
-    AuxiliaryTask,
-    Configuration,
-    ModelsSettings,
-    Section,
-)
+from hermes_jobs.settings.sections import Configuration
+from hermes_jobs.settings.sections.models import REHEARSAL_MODEL, AuxiliaryTask, ModelsSettings
+from hermes_jobs.settings.sections.values import Section
 from hermes_jobs.settings.sources import (
     SHARED_URL,
     SettingValue,

@@ -23,10 +23,10 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext
 from hermes_jobs.system import process_identity
 from hermes_jobs.system.cpu_affinity import without_affinity
+from hermes_jobs.system.ids import RandomIds
 from hermes_jobs.text.last_reference import steps_back
 from hermes_jobs.tools.folder_guard import Guard
 from hermes_jobs.tools.guard_store import FOLDER, GuardStore

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.events import Event
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
+from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
     from hermes_jobs.tools.background import BackgroundProcesses

@@ -18,8 +18,9 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from hermes_jobs.kernel.events import ToolFinished
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.schema import SQLITE, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_TAIL
 from tests.benchmarks.lines import Line

@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.views.views import Views
 from tests.benchmarks.recall_projects import projects

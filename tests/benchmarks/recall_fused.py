@@ -35,17 +35,18 @@ from hermes_jobs.features.recall.tables.entities import select_names
 from hermes_jobs.features.recall.vector_index import VectorIndex
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.ports import Cancel, Embedder, Recalled, Vectors
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.streams.decision import LargeResult
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
-from hermes_jobs.settings.sections import EmbeddingsSettings
+from hermes_jobs.settings.sections.models import EmbeddingsSettings
+from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
 from tests.benchmarks.recall import day_of, mcnemar, signs, write

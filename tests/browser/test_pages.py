@@ -13,7 +13,7 @@ from hermes_jobs.features.memory.rules.memory import Limits
 from hermes_jobs.features.usage.pages import report_page
 from hermes_jobs.features.usage.tables.report import select_report
 from hermes_jobs.interfaces.html.turn_page import turn_page
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.timeline import timeline
 from hermes_jobs.kernel.views.turn_events import events_of
 from hermes_jobs.kernel.views.views import Views

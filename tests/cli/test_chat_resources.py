@@ -13,7 +13,7 @@ from hermes_jobs.features.mcp.reader import McpContent
 from hermes_jobs.features.mcp.resources import McpResource
 from hermes_jobs.interfaces.chat.attachments import ChatAttachments, Composed
 from hermes_jobs.interfaces.chat.completion import OfferedResources
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.system.clock import SystemClock
 from tests.cli.test_chat_parts import no_intake
 
 

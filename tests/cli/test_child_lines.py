@@ -7,7 +7,7 @@ import pytest
 from hermes_jobs.interfaces.cli.output import line_width
 from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 
 GOAL = "Read the changes of httpx since the last release and say which of them break our client"
 

@@ -8,7 +8,7 @@ import pytest
 
 from hermes_jobs.interfaces.cli.output import print_event
 from hermes_jobs.kernel.events import ModelReplied
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.streams.usage import Usage
 
 

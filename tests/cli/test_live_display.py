@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from hermes_jobs.interfaces.cli.markdown import blocks, render
 from hermes_jobs.interfaces.cli.turns.live_display import NEW_ANSWER_NOTICE, LiveDisplay, TerminalSurface
-from hermes_jobs.kernel.engine.live import DeltaStream, TextDelta
+from hermes_jobs.kernel.live import DeltaStream, TextDelta
 from hermes_jobs.kernel.turns.titles import printable
 from tests.examples import examples
 

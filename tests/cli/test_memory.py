@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hermes_jobs.features.memory import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from tests.written_home import WrittenHome
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.turns.attachments import Heard
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL
 

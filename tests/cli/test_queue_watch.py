@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age
+from hermes_jobs.client.queues import LiveWorker, QueueLoad, QueueStats, age
 from hermes_jobs.interfaces.cli.queue_watch import sparkline, summary_line
 from hermes_jobs.kernel.turns.titles import printable
 from tests.eventlog.changes import claim

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from tests.home import Ran
 from tests.written_home import WrittenHome
 

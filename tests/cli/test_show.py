@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.features.replay.events import ReplayPlanned, Variant
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from tests.written_home import WrittenHome
 
 

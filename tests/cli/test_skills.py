@@ -10,7 +10,8 @@ import pytest
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from tests.skills.hosts import skill_text
 from tests.written_home import WrittenHome
 

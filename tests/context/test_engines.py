@@ -19,7 +19,6 @@ from hermes_jobs.features.compression.engine_host import (
 from hermes_jobs.features.compression.isolated_engine import IsolatedEngine
 from hermes_jobs.features.compression.setup import CompressorOptions, EngineSetup
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import ListenerError, ToolSpec
 from hermes_jobs.kernel.engine.repository import ReplayedEvent
 from hermes_jobs.kernel.streams.usage import Usage
@@ -28,6 +27,7 @@ from hermes_jobs.kernel.turns.messages import Message
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
+from hermes_jobs.system.clock import SystemClock
 from tests.context.sliding import SlidingWindow
 from tests.tools.support import context_in
 

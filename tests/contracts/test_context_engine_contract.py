@@ -18,7 +18,6 @@ from hermes_jobs.features.compression.isolated_engine import IsolatedEngine
 from hermes_jobs.features.compression.message_groups import message_groups, newest_request
 from hermes_jobs.features.compression.setup import CompressorOptions, EngineSetup
 from hermes_jobs.features.compression.summary import without_notes
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import (
     AskSummariser,
     CompressedHistory,
@@ -30,6 +29,7 @@ from hermes_jobs.kernel.engine.ports import (
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from hermes_jobs.plugins.circuit_breaker import FAILURES, CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
+from hermes_jobs.system.clock import SystemClock
 from tests.context import sliding
 from tests.context.histories import histories, history_of
 

@@ -12,9 +12,10 @@ import pytest
 
 from hermes_jobs.errors import Conflict, Corrupt, KeyTaken, NewerSchema, StepLost
 from hermes_jobs.kernel.events import Event, ToolFinished
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.log.factory import open_log
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite, WorkerRow
+from hermes_jobs.kernel.log.log import Append, StreamWrite, WorkerRow
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.decision import LargeResult
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES, READS_UP_TO

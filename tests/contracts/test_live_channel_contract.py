@@ -13,7 +13,7 @@ from fakeredis import TcpFakeServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.kernel.engine.live import DeltaStream, LiveChannel, LiveTranscript, LocalChannel, TextDelta
+from hermes_jobs.kernel.live import DeltaStream, LiveChannel, LiveTranscript, LocalChannel, TextDelta
 from hermes_jobs.runtime.broker_address import find_server
 from hermes_jobs.runtime.redis_live import RedisLiveChannel
 from tests.faults.redis_server import RedisServer

@@ -30,7 +30,8 @@ from hermes_jobs.llm.providers import PROVIDERS
 from hermes_jobs.runtime.queues import QUEUES
 from hermes_jobs.settings import known_keys, load
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
-from hermes_jobs.settings.sections import Configuration, Toolsets
+from hermes_jobs.settings.sections import Configuration
+from hermes_jobs.settings.sections.tools import Toolsets
 from hermes_jobs.tools.command_line import OFFERED, SHARED
 from hermes_jobs.tools.command_rules.rules import rule_set
 from hermes_jobs.tools.sandbox_overview import BACKENDS, overview

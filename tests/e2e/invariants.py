@@ -10,7 +10,8 @@ from pathlib import Path
 from hermes_jobs.features.usage.tables.estimates import select_estimates
 from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.streams import child_slots

@@ -13,10 +13,10 @@ import pytest
 
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.log.export_log import export_log
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns.session import stream_of
+from hermes_jobs.text.moments import iso
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
 from tests.home import Home, endpoint
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script

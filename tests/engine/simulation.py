@@ -41,7 +41,8 @@ from hermes_jobs.kernel.engine.ports import (
 )
 from hermes_jobs.kernel.engine.step_parts import StepParts
 from hermes_jobs.kernel.events import Effect, PlannedCall, SessionStarted
-from hermes_jobs.kernel.log.log import Append, EventLog, RecordedEvent, WorkerRow
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import Append, EventLog, WorkerRow
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.commands import ChildPlan, StartChildren
 from hermes_jobs.kernel.turns.messages import ToolCall

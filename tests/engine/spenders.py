@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.claims import StepResult
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.handlers import (
     CallModel,
@@ -28,6 +27,7 @@ from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import ASK_AGAIN
 from hermes_jobs.llm.scripted_model import ScriptedModel
+from hermes_jobs.system.ids import RandomIds
 from hermes_jobs.tools.toolbox import Toolbox
 from tests.engine.simulation import PlainPrompt, ShiftedClock
 

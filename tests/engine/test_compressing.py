@@ -15,7 +15,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.ports import CompressedHistory, ContextEngine, History
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.compression import MAX_INEFFECTIVE
 from hermes_jobs.kernel.turns.evolve import fold

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import day_end, day_of
+from hermes_jobs.text.moments import day_end, day_of
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from hermes_jobs.features.schedules.rules.schedule import Schedule, stream_of
 from hermes_jobs.features.schedules.steps import FireSchedule
 from hermes_jobs.features.schedules.tables import select_runs, select_schedules
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.handlers import CallModel, Prefetch, RecordUsage, RunTool
 from hermes_jobs.kernel.engine.ports import Cancel, ConfiguredModel, same_for_all
@@ -29,6 +28,7 @@ from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.views.views import Views
+from hermes_jobs.system.ids import RandomIds
 from tests.engine.simulation import (
     LIMITS,
     Gates,

@@ -8,15 +8,16 @@ from typing import Any, cast
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.log.factory import open_log
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES, SINCE
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.recovery import LogFollower, reclaim_from_dead_workers
+from hermes_jobs.text.moments import iso
 from tests.engine.simulation import (
     CountedIds,
     GatedThread,

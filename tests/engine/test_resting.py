@@ -18,7 +18,6 @@ from hermes_jobs.features.deliveries.rules import Delivery
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules.schedule import Schedule
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.quiesce import quiesce, reconcile_children
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
@@ -30,6 +29,8 @@ from hermes_jobs.kernel.streams.child_slots import ChildSlots
 from hermes_jobs.kernel.streams.decision import DecisionResult, StreamEvents
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.system.clock import SystemClock
+from hermes_jobs.system.ids import RandomIds
 from tests.eventlog.moving import live
 from tests.examples import examples
 

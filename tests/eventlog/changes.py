@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_jobs.kernel.events import Event, SessionTitled
-from hermes_jobs.kernel.log.log import Append, EventMeta, StepGuard, StepRow, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StepGuard, StepRow, StreamWrite
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.turns.steps import Step
 

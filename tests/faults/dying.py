@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log.append import PreparedAppend
 from hermes_jobs.kernel.log.database import Connection
-from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load

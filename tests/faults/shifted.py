@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hermes_jobs.interfaces.cli import main
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.system.clock import SystemClock
 
 
 def shift_by(file: Path) -> None:

@@ -12,9 +12,9 @@ import sys
 import threading
 
 from hermes_jobs.interfaces.cli import main
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log.append import PreparedAppend
 from hermes_jobs.kernel.log.database import Connection
-from hermes_jobs.kernel.log.log import RecordedEvent
 from hermes_jobs.kernel.log.sql import SqlEventLog
 
 

@@ -10,7 +10,6 @@ from hermes_jobs.features.api import events as a
 from hermes_jobs.features.api import keys
 from hermes_jobs.features.reviews.begin_review import BeginReview
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.streams.budgets import Budgets, charges, limits_of
 from hermes_jobs.kernel.streams.streams import fold, initial_state, withheld_of
@@ -18,6 +17,7 @@ from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.settings import load
+from hermes_jobs.system.ids import RandomIds
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import msgspec
 from hermes_jobs.features.api.pieces import Ended, Reply, TextPiece, TurnReader
 from hermes_jobs.features.api.response_json import ResponseEvent, ResponseWriter, behind
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import TextDelta
+from hermes_jobs.kernel.live import TextDelta
 from hermes_jobs.kernel.turns.messages import ToolCall
 
 TEXT = "Let me see what is there."

@@ -12,7 +12,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.features.gateway.service import GatewayService
 from hermes_jobs.features.telegram.api import telegram_service
-from hermes_jobs.kernel.engine.live import LocalChannel
+from hermes_jobs.kernel.live import LocalChannel
 from hermes_jobs.settings import load
 from tests.gateway.bot_server import TOKEN, BotServer
 

@@ -21,7 +21,7 @@ from hermes_jobs.features.memory.rules.writes import Operation, Origin, Write
 from hermes_jobs.features.telegram.api import telegram_service, validate_users
 from hermes_jobs.interfaces.cli.doctor.gateway import telegram
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import LocalChannel
+from hermes_jobs.kernel.live import LocalChannel
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.settings import load

@@ -11,7 +11,8 @@ from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.streams.usage import Reservation, Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
 

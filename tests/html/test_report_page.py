@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from hermes_jobs.features.schedules import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.text import figures
 from tests.html.months import BEGAN, SCHEDULES, Months
 from tests.html.test_turn_page import Elements

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint
 from hermes_jobs.llm.price import OwnPrices
 from hermes_jobs.llm.price_list import PriceList
 from hermes_jobs.llm.transport import Address
+from hermes_jobs.system.clock import SystemClock
 from tests.home import Home
 from tests.model_script import Answer
 from tests.model_server import Handler, ModelServer

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.llm.price_list import PriceList
+from hermes_jobs.system.clock import SystemClock
 
 MILLION = Usage(input_tokens=1_000_000)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.llm.anthropic.abilities import abilities
@@ -20,6 +19,7 @@ from hermes_jobs.llm.price_list import PriceList
 from hermes_jobs.llm.providers import PROVIDERS, provider_of_model
 from hermes_jobs.llm.render import effort_fields
 from hermes_jobs.llm.usage import canonical_usage
+from hermes_jobs.system.clock import SystemClock
 from tests.llm.asking import ask, request
 from tests.model_script import Answer, Raw
 from tests.model_server import ModelServer

@@ -12,7 +12,6 @@ from hermes_jobs.features.memory.provider import MemoryProvider, ProviderSession
 from hermes_jobs.features.memory.provider_host import ProviderHost
 from hermes_jobs.features.memory.providers import Providers, switch
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import Recalled, ToolSpec
 from hermes_jobs.kernel.engine.repository import ReplayedEvent
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
@@ -20,6 +19,7 @@ from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn as SessionTurn
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
 from hermes_jobs.plugins.instances import TimeLimits
+from hermes_jobs.system.clock import SystemClock
 
 PATIENT = TimeLimits(ask=30.0, begin=30.0, tool=30.0, learn=30.0, end=30.0)
 REQUIRED = (

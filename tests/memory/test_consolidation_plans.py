@@ -15,8 +15,9 @@ from hermes_jobs.features.consolidation.plans import ConsolidationPlans, plans_o
 from hermes_jobs.features.consolidation.rules import Consolidation, stream_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.portion import CHARS, portion
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.helper_calls import fail, failure
-from hermes_jobs.kernel.log.log import Append, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.written_home import WrittenHome

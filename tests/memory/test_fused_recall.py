@@ -9,11 +9,11 @@ from hermes_jobs.features.memory.entry_recall import EntryRecall
 from hermes_jobs.features.recall.fused_recall import FusedRecall
 from hermes_jobs.features.recall.question_vector import QuestionVectors
 from hermes_jobs.features.recall.rules import digest_of
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import Cancel, ModelError, Recalled, Vectors
 from hermes_jobs.kernel.engine.ports.conversation_search import Passage
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.plugins.circuit_breaker import CircuitBreaker
+from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.text.tokens import tokens
 from hermes_jobs.text.vectors import packed
 from tests.memory.provider_support import session

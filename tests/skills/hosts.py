@@ -12,10 +12,11 @@ from hermes_jobs.features.skills.catalog import SkillCatalog
 from hermes_jobs.features.skills.skill_folder import SkillFolder
 from hermes_jobs.features.skills.write_request import SkillWriteRequest
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds, SystemClock
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.decision import DecisionResult
+from hermes_jobs.system.clock import SystemClock
+from hermes_jobs.system.ids import RandomIds
 
 
 class Host:

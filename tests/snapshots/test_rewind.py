@@ -18,7 +18,7 @@ from hermes_jobs.features.snapshots.rewind import REFUSED, Judged, Rewind
 from hermes_jobs.features.snapshots.store import SnapshotLimits, SnapshotStore
 from hermes_jobs.features.snapshots.turn_files import TurnFiles, files_of, last_rewind
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.files import Files
 from hermes_jobs.tools.path_policy import PathPolicy

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from hermes_jobs.features.delegation.roles import BUILT_IN, AgentRole
 from hermes_jobs.features.delegation.tools import DelegateTool, DelegationLimits
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import Payer
 from hermes_jobs.kernel.turns.commands import ChildPlan
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.system.ids import RandomIds
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.tool import Tool, tool
 from hermes_jobs.tools.toolbox import ALWAYS, TOOLSETS, Toolbox

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.events import TurnFailed
+from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.tools import guarded_files, sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import Guard

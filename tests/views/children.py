@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final
 
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.views import store
 from hermes_jobs.kernel.views import views as module

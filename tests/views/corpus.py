@@ -11,7 +11,8 @@ from itertools import accumulate, count, islice
 from random import Random
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import stream_of

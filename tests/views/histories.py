@@ -8,8 +8,9 @@ from random import Random
 from typing import cast, get_args
 
 from hermes_jobs.kernel import events as e
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams import child_slots
 from hermes_jobs.kernel.streams.child_slots import ChildSlots

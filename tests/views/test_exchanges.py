@@ -12,7 +12,8 @@ from hermes_jobs.features.recall.tables.embeddings import (
     select_missing,
 )
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import append, new_log

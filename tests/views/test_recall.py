@@ -10,7 +10,8 @@ import pytest
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search.question import as_question

@@ -20,7 +20,8 @@ from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.usage.tables.report import Report, periods, select_report
 from hermes_jobs.features.usage.tables.totals import runs_by_schedule, total_of, totals_by
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.views import store

@@ -15,7 +15,8 @@ from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.features.search.tables.candidates import alternatives
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope, SearchHit
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.decision import LargeResult
 from hermes_jobs.kernel.turns.messages import ToolCall

@@ -9,7 +9,8 @@ import pytest
 
 from hermes_jobs.features.search.conversations import Conversations
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.text.search import Matcher, Term, fold, parse
 from tests.views.corpus import Corpus

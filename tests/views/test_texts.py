@@ -9,7 +9,8 @@ import pytest
 
 from hermes_jobs.errors import Corrupt
 from hermes_jobs.kernel.events import ModelReplied, ToolInterrupted, TurnSubmitted
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.turns.synthetic_messages import INTERRUPTED
 from hermes_jobs.kernel.views.message_texts import texts_of

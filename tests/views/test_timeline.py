@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.views.timeline import Timeline, timeline, tracks

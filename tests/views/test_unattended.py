@@ -15,7 +15,8 @@ from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.events import RunStatus
 from hermes_jobs.interfaces.cli.notices import unattended_line
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.views.views import Views
 from tests.eventlog.schedule_examples import PLAN

@@ -17,9 +17,10 @@ import pytest
 
 from hermes_jobs.errors import NewerSchema
 from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, RecordedEvent, StreamWrite
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.views.sqlite import wording

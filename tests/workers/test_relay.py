@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.events import TurnSubmitted
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StreamWrite, WorkerRow
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite, WorkerRow
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.relay import (
@@ -22,6 +22,7 @@ from hermes_jobs.runtime.relay import (
     Relay,
     is_elected,
 )
+from hermes_jobs.text.moments import iso
 from tests.engine.simulation import (
     CountedIds,
     Gates,

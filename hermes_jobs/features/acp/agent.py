@@ -25,8 +25,8 @@ from hermes_jobs.features.acp.prompts import read_prompt
 from hermes_jobs.features.acp.updates import Updates
 from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.kernel.engine.engine import Submitted
-from hermes_jobs.kernel.engine.live import LocalChannel
+from hermes_jobs.kernel.live import LocalChannel
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.runtime.redis_live import channel_of
 
 if TYPE_CHECKING:

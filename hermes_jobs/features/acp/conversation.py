@@ -23,9 +23,9 @@ from hermes_jobs.kernel.turns.questions import Question, question_of
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.client.turns import Turns
-    from hermes_jobs.kernel.engine.engine import Submitted
-    from hermes_jobs.kernel.engine.live import LiveChannel, TextDelta
+    from hermes_jobs.kernel.live import LiveChannel, TextDelta
     from hermes_jobs.kernel.turns.session import EndedTurn
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 POLL_SECONDS = 1.0
 KINDS = {"y": "allow_once", "s": "allow_always", "a": "allow_always", "n": "reject_once"}

@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.output import cut, one_line
 from hermes_jobs.interfaces.cli.questions.edit_diff import arguments_of, command_of, edited_texts
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.messages import ToolCall
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from hermes_jobs.kernel.turns.waiting import last_turn
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.events import Event
     from hermes_jobs.kernel.turns.session import EndedTurn
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 
 class Seen(NamedTuple):

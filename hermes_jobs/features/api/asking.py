@@ -11,7 +11,7 @@ from hermes_jobs.features.api import keys
 from hermes_jobs.features.api.prompts import Prompt
 from hermes_jobs.features.api.wire import Call
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 
 if TYPE_CHECKING:
     from hermes_jobs.features.api.choosing import Chosen

@@ -35,7 +35,7 @@ from hermes_jobs.features.api.wire import Call, ErrorJson, Operation, json_answe
 from hermes_jobs.kernel.views.turn_json import ListedTurnJson, TurnJson
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.turns.submitted import Submitted
     from hermes_jobs.kernel.views.models import TurnFailure
 
 BETWEEN = "\n\n"

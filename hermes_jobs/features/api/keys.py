@@ -11,8 +11,8 @@ import msgspec
 
 from hermes_jobs.features.api import events as e
 from hermes_jobs.features.api.rules import AddKey, ApiKeys, ChangeBudget, RevokeKey, known
-from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
 from hermes_jobs.kernel.streams.accounts import NANO
+from hermes_jobs.text.moments import day_of, iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

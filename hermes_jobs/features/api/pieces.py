@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import stream_of
 
 if TYPE_CHECKING:
     from hermes_jobs.features.serve.api import Site
-    from hermes_jobs.kernel.engine.engine import Submitted
-    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
+    from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 
 class TextPiece(msgspec.Struct, frozen=True, kw_only=True):

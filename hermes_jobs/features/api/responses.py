@@ -40,7 +40,7 @@ from hermes_jobs.kernel.views.turn_json import ListedTurnJson, listed_turn_json
 from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 Key = Annotated[str, Meta(max_length=64)]
 Value = Annotated[str, Meta(max_length=512)]

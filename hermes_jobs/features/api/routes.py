@@ -8,6 +8,7 @@ import msgspec
 
 from hermes_jobs.client import Entry, Run, Schedule, Spending
 from hermes_jobs.client.home import spending
+from hermes_jobs.client.queues import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.api import asking
 from hermes_jobs.features.api.asking import WaitingCall
@@ -29,7 +30,6 @@ from hermes_jobs.features.api.prompts import Prompt
 from hermes_jobs.features.api.response_json import ResponseWriter
 from hermes_jobs.features.api.responses import write_backlog
 from hermes_jobs.features.api.wire import Call, Operation
-from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
 from hermes_jobs.kernel.views.models import MessageView
 from hermes_jobs.kernel.views.session_json import SessionJson

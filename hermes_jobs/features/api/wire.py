@@ -13,7 +13,7 @@ from starlette.responses import Response
 from hermes_jobs.errors import HermesJobsError, LogUnavailable, OutOfBudget, Rejected
 from hermes_jobs.features.api import keys
 from hermes_jobs.features.api.events import SOURCE, ApiKeyAdded, Scope
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.system.struct_types import described
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.turns.attachments import Attachment
     from hermes_jobs.kernel.views.views import Views
-    from hermes_jobs.settings.sections import SpeechTask
+    from hermes_jobs.settings.sections.models import SpeechTask
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from hermes_jobs.settings import REDACTED, Settings
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.log.log import EventLog
+    from hermes_jobs.system.clock import Clock
 
 
 def create_context_engines(

@@ -14,7 +14,7 @@ from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
+from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.system.isolation import LOOKS_FOR_CHANGES
 
 MAX_SHOWN = 200

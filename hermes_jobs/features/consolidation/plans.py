@@ -11,13 +11,13 @@ from hermes_jobs.features.consolidation.events import ConsolidationRequested
 from hermes_jobs.features.consolidation.rules import FAILURES, KEY_SCOPE, request, stream_of
 from hermes_jobs.features.consolidation.tables import select_finished_unread
 from hermes_jobs.features.memory.entry_recall import EntryIndex
-from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
 from hermes_jobs.kernel.engine.portion import fitting, portion
 from hermes_jobs.kernel.events import SessionEnded
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
 from hermes_jobs.kernel.turns.session import stream_of as session_stream_of
 from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.moments import day_of, iso
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from hermes_jobs.features.memory.places import MemoryPlaces
     from hermes_jobs.features.memory.rules.observations import PortionTurn
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Clock, Ids
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
+    from hermes_jobs.system.clock import Clock
+    from hermes_jobs.system.ids import Ids
 
 HOUR = 3_600.0
 IDLE_HOURS = 6  # without a message a conversation is finished: a day's next sitting is another one

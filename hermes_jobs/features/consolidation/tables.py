@@ -10,7 +10,7 @@ from hermes_jobs.features.consolidation import events as consolidation_events
 from hermes_jobs.features.consolidation.rules import NOT_COUNTED, PREFIX
 from hermes_jobs.features.consolidation.rules import lineage_of as consolidated_lineage
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import is_session, lineage_of
 from hermes_jobs.kernel.views.list_filters import LISTED_SESSIONS
 from hermes_jobs.kernel.views.projection import Projection, ViewSources

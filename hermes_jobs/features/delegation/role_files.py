@@ -22,7 +22,7 @@ from hermes_jobs.features.skills.front_matter import split_front_matter
 from hermes_jobs.prompt.project_files import LeftOutFile, cut, read_project_file, redact_findings_in
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings.sections import AgentRoleSettings
+    from hermes_jobs.settings.sections.tools import AgentRoleSettings
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.features.delegation.roles import SAME, AgentRole
-from hermes_jobs.kernel.engine.ports import Ids, ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.turns.commands import ChildPlan, StartChildren
+from hermes_jobs.system.ids import Ids
 from hermes_jobs.text.json_schema import has_patterns, schema_fault
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool

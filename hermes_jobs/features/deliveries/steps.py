@@ -33,9 +33,11 @@ from hermes_jobs.features.deliveries.rules import Delivery, failed, waiting_in_l
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.schedules.rules.commands import retargeted
 from hermes_jobs.kernel import feature
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, Ids, StepHandler, StepInterrupted
+from hermes_jobs.kernel.engine.ports import Cancel, StepHandler, StepInterrupted
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, append
 from hermes_jobs.kernel.turns.steps import Step, StepKind
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

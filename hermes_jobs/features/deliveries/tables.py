@@ -17,7 +17,7 @@ from hermes_jobs.features.deliveries.events import (
     DeliveryRevised,
     DeliverySent,
 )
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.id_lookup import find_by_prefix
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of

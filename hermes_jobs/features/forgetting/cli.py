@@ -27,9 +27,8 @@ from hermes_jobs.interfaces.cli.stdio import read_stdin
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.features.forgetting.erase import Forgetter
+    from hermes_jobs.features.forgetting.erase import Forgetter, Matches
     from hermes_jobs.kernel.events import ForgettingCause
-    from hermes_jobs.kernel.log.forget import Matches
     from hermes_jobs.kernel.streams.forgetting import Removal, SessionFamily
     from hermes_jobs.kernel.views.models import SessionView
 

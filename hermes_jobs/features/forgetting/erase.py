@@ -27,10 +27,10 @@ from hermes_jobs.features.memory.rules.provenance import Drop
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.blobs import named_everywhere
-from hermes_jobs.kernel.log.forget import Matches, erase_remains, events_of_type, find, forget
-from hermes_jobs.kernel.log.log import EventMeta, RecordedEvent
+from hermes_jobs.kernel.log.forget import Matches as Matches  # noqa: PLC0414 - for callers
+from hermes_jobs.kernel.log.forget import erase_remains, events_of_type, find, forget
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams import child_slots
 from hermes_jobs.kernel.streams.child_slots import ChildSlots
@@ -50,6 +50,7 @@ from hermes_jobs.kernel.turns.commands import EndSession
 from hermes_jobs.kernel.turns.session import is_session, lineage_of, require_no_children, stream_of
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.file_lock import FileLock
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

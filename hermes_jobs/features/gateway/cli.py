@@ -35,7 +35,7 @@ def listen_to_telegram(context: CliContext) -> None:
     from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
     from hermes_jobs.features.telegram.api import telegram_service
     from hermes_jobs.interfaces.cli.doctor.gateway import workers_lack_token
-    from hermes_jobs.kernel.engine.live import LocalChannel
+    from hermes_jobs.kernel.live import LocalChannel
 
     application = context.application
     application.check()

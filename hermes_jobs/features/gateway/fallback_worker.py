@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.engine.live import OnDelta, ignore_delta
+from hermes_jobs.kernel.live import OnDelta, ignore_delta
 from hermes_jobs.runtime.connector_preparation import connector_preparation
 from hermes_jobs.runtime.inline_worker import InlineWorker
 

@@ -12,12 +12,13 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.features.mcp.catalogue import clean
 from hermes_jobs.features.mcp.elicitation import MAX_STATE, Unanswerable, requests_of
 from hermes_jobs.features.mcp.messages import AskNow, Failed, InputRequired, decode_response
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, ToolContext
+from hermes_jobs.kernel.engine.ports import Cancel, ToolContext
 from hermes_jobs.kernel.events import InputRequest
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.inputs import MAX_ROUNDS, as_mcp
 from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.system.clock import Clock
 
 POLL_SECONDS = 0.2
 """Seconds between two polls for an answer to a live question."""

@@ -16,8 +16,8 @@ from hermes_jobs.features.mcp.sessions import McpSessions
 if TYPE_CHECKING:
     from hermes_jobs.features.mcp.servers import Servers
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.settings import Settings
+    from hermes_jobs.system.clock import Clock
 
 
 def create_mcp(

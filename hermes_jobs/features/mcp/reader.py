@@ -34,10 +34,10 @@ from hermes_jobs.features.mcp.prompts import MAX_LINE, line, text_of
 from hermes_jobs.features.mcp.resources import KnownResources, McpResource
 from hermes_jobs.features.mcp.servers import CANNOT_ASK, Servers
 from hermes_jobs.features.mcp.sessions import NeverCancelled
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.events import InputAnswered, InputRequest, InputRequested
 from hermes_jobs.kernel.turns.call import OpenInput
 from hermes_jobs.kernel.turns.inputs import MAX_ROUNDS, as_mcp
+from hermes_jobs.system.clock import Clock
 
 
 class McpContent(msgspec.Struct, frozen=True, kw_only=True):

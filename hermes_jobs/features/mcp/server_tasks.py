@@ -10,10 +10,11 @@ import msgspec
 from hermes_jobs.features.mcp.catalogue import clean
 from hermes_jobs.features.mcp.input_questions import InputQuestions
 from hermes_jobs.features.mcp.messages import Failed, InputRequired, Inquiry, Result, decode_response
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, ToolContext
+from hermes_jobs.kernel.engine.ports import Cancel, ToolContext
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.call import OpenTask
 from hermes_jobs.kernel.turns.inputs import as_mcp
+from hermes_jobs.system.clock import Clock
 
 LEAST, MOST = 0.5, 300.0
 """The least seconds between two polls, whatever a server suggests."""

@@ -41,11 +41,12 @@ from hermes_jobs.features.mcp.search import SearchableToolbox
 from hermes_jobs.features.mcp.server_tasks import ServerTasks, Waits
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.features.mcp.tools import group_of, make_tool, toolset_of
-from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, Clock, File, ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import CANCELLED, Cancel, File, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.attachments import can_be_shown
+from hermes_jobs.system.clock import Clock
 from hermes_jobs.text.scan.scanner import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 from hermes_jobs.tools.tool import Tool

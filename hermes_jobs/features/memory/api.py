@@ -13,7 +13,7 @@ from hermes_jobs.kernel.streams.streams import combine
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.memory.events import MemoryTarget
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
 
 
 def writes(application: Application, limit: int) -> tuple[Mapping[str, object], ...]:

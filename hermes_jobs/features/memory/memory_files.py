@@ -26,9 +26,9 @@ from hermes_jobs.folders.hand_edits import Content
 from hermes_jobs.folders.history import FileHistory, StoredText
 from hermes_jobs.folders.marks import Mark
 from hermes_jobs.folders.sync import HAND_EDIT, SyncedFolder
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
+from hermes_jobs.text.moments import iso
 
 EMPTY = "\n"  # reads of an empty file cannot be detected
 ROUNDS = 5  # attempts to read and write a file that another process writes to

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from hermes_jobs.features.memory.places import MemoryPlaces
-    from hermes_jobs.kernel.engine.ports import Clock, Embedder
+    from hermes_jobs.kernel.engine.ports import Embedder
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
+    from hermes_jobs.system.clock import Clock
 
 logger = logging.getLogger(__name__)
 

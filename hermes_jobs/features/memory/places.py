@@ -11,15 +11,15 @@ from hermes_jobs.features.memory.rules.entries import Placement, Since, placed, 
 from hermes_jobs.features.memory.rules.memory import TARGETS, chars
 from hermes_jobs.features.memory.tables import select_memory_uses
 from hermes_jobs.features.replay.tables import select_verifications
-from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.features.memory.memory_files import SyncedMemory
     from hermes_jobs.features.memory.rules.entries import Entry
     from hermes_jobs.features.memory.rules.memory import Limits, Memory
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.views.views import Views
-    from hermes_jobs.settings.sections import MemorySettings
+    from hermes_jobs.settings.sections.learning import MemorySettings
+    from hermes_jobs.system.clock import Clock
 
 DAY = 86_400.0
 EPISODIC_DAYS = 365  # a yearly matter comes up once more before its entry expires

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from hermes_jobs.features.memory.events import MemoryEvent
 from hermes_jobs.features.memory.rules import memory
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener, due_of
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, Ids, Listener, ListenerError, StepInterrupted
+from hermes_jobs.kernel.engine.ports import Cancel, Listener, ListenerError, StepInterrupted
 from hermes_jobs.kernel.engine.repository import StreamRepository
 from hermes_jobs.kernel.events import WritesTold
 from hermes_jobs.kernel.log.log import EventLog
@@ -18,6 +18,8 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, Stream
 from hermes_jobs.kernel.streams.subscriptions import MAX_ATTEMPTS, Subscription
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step, StepKind
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -10,7 +10,7 @@ from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.memory.rules.entries import Uses
 from hermes_jobs.features.memory.rules.memory import SEPARATOR
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 
 

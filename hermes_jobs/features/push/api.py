@@ -17,9 +17,9 @@ import msgspec
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.features.push import events as e
 from hermes_jobs.features.push.rules import Browsers, Subscribe, Unsubscribe
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.struct_types import described
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from pathlib import Path

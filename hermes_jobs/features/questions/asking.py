@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.features.questions import rules
-from hermes_jobs.kernel.engine.ports import Clock, ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import InputRequest
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.system.clock import Clock
 from hermes_jobs.tools.tool import ToolFailed
 
 MAX_CHOICES = 10

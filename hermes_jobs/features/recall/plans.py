@@ -17,16 +17,16 @@ from hermes_jobs.features.recall.tables.embeddings import (
     select_exchanges_without,
     select_missing,
 )
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.memory.memory_files import SyncedMemory
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
+    from hermes_jobs.system.clock import Clock
 
 TEXTS = 100  # of one call
 CHARS = 100_000  # of them together: OpenAI takes 300,000 tokens, and no script needs three for a character

@@ -17,7 +17,7 @@ from hermes_jobs.features.replay.saved_items import leave_out, put_in
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.engine.repository import StreamRepository
 from hermes_jobs.kernel.events import ModelCallStarted, ReferenceStarted
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.turn import Turn

@@ -14,7 +14,7 @@ from hermes_jobs.features.replay.rules.comparison import ComparedAnswer, Compari
 from hermes_jobs.features.replay.rules.replay import Outcome, Replay, ReplayCall, required_plan, step_id
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.repository import StreamRepository
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
 
 

@@ -11,7 +11,7 @@ import msgspec
 from hermes_jobs.features.replay import events as e
 from hermes_jobs.features.replay.rules.experiment import PREFIX
 from hermes_jobs.features.replay.rules.verification import UNDONE
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, value_of
 

@@ -24,7 +24,8 @@ from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.rules import skill as skills
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.repository import StreamRepository
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.kernel.turns.reviews import SKILL_TOOL
 from hermes_jobs.kernel.turns.session import stream_of

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hermes_jobs.features.reviews.cli.saved_names import saved_names
+from hermes_jobs.features.reviews.saved_names import saved_names
 from hermes_jobs.features.reviews.tables import ReviewView, select_review, select_reviews
 
 if TYPE_CHECKING:

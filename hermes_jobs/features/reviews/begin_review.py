@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.engine.ports import Cancel, Ids
+from hermes_jobs.kernel.engine.ports import Cancel
 from hermes_jobs.kernel.events import (
     ReviewCompleted,
     ReviewKind,
@@ -26,6 +26,7 @@ from hermes_jobs.kernel.turns.review_rules import to_begin
 from hermes_jobs.kernel.turns.reviews import CURATED, SOURCE
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import Step, StepKind
+from hermes_jobs.system.ids import Ids
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -15,7 +15,7 @@ from hermes_jobs.features.consolidation.rules import lineage_of as consolidated_
 from hermes_jobs.features.consolidation.rules import review_of
 from hermes_jobs.features.gateway.rules.news import stood_in
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.id_lookup import find_reference
 from hermes_jobs.kernel.views.projection import Projection, ViewSources

@@ -11,9 +11,11 @@ from hermes_jobs.features.conditions.api import ConditionCommand
 from hermes_jobs.features.schedules.rules.checks import Conclude, run
 from hermes_jobs.features.schedules.rules.runs import Fire, Run
 from hermes_jobs.features.schedules.rules.schedule import Schedule
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, Ids, StepHandler
+from hermes_jobs.kernel.engine.ports import Cancel, StepHandler
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.kernel.turns.steps import Step, StepKind
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

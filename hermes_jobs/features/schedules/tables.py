@@ -19,7 +19,7 @@ from hermes_jobs.features.schedules.rules.schedule import (
     start_of,
     stream_of,
 )
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.models import UsageTotals
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.queries import OF_SCHEDULE, TOTALS, totals_of

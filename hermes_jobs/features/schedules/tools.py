@@ -23,8 +23,10 @@ from hermes_jobs.features.schedules.rules.names import (
 from hermes_jobs.features.schedules.rules.schedule import PREFIX, SOURCE, Schedule, evolve
 from hermes_jobs.features.schedules.rules.timing import zone_of
 from hermes_jobs.features.triggers.events import SOURCE as TRIGGERED
-from hermes_jobs.kernel.engine.ports import Clock, Ids, ToolContext, ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 from hermes_jobs.tools.tool import Tool, ToolFailed, shared_resource, tool
 from schedules.timing import kind_of, written
 

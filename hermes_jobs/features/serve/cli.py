@@ -19,7 +19,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings.sections import ServeSettings
+    from hermes_jobs.settings.sections.processes import ServeSettings
 
 SECRET = "SERVE_HASHED_PASSWORD"
 GRACE = 3  # seconds that open answers may take when it stops

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
+    from hermes_jobs.kernel.log.log import EventLog
 
 WAIT_SECONDS = 1.0
 PING_SECONDS = 15

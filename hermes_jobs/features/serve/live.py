@@ -16,7 +16,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from hermes_jobs.features.serve.feed import PING_SECONDS, SEND_SECONDS
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 
 if TYPE_CHECKING:
     from starlette.requests import Request

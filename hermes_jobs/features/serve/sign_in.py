@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
 
     from hermes_jobs.settings import Paths
-    from hermes_jobs.settings.sections import ServeSettings
+    from hermes_jobs.settings.sections.processes import ServeSettings
 
 LINK_SECONDS = 300
 COOKIE_SECONDS = 30 * 86_400

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.serve.sign_in import Caller, SignIn
-    from hermes_jobs.settings.sections import ServeSettings
+    from hermes_jobs.settings.sections.processes import ServeSettings
 
 
 class Site:

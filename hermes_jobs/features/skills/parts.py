@@ -14,17 +14,17 @@ from hermes_jobs.features.skills.front_matter import Available
 from hermes_jobs.features.skills.rules.skill import stream_of
 from hermes_jobs.features.skills.skill_folder import SkillFolder
 from hermes_jobs.features.skills.tables import SkillUse, select_skill_uses
-from hermes_jobs.kernel.engine.clock_and_ids import day_of
+from hermes_jobs.text.moments import day_of
 
 if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.ports import Clock
     from hermes_jobs.kernel.log.log import EventLog
     from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.settings import Settings
+    from hermes_jobs.system.clock import Clock
 
 
 def machine_of(settings: Settings, environ: Mapping[str, str]) -> Available:

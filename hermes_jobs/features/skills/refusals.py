@@ -9,7 +9,8 @@ import msgspec
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.origins import Evidence
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.system.struct_types import described
 
 BATCH = 1_000  # events

@@ -10,7 +10,8 @@ import msgspec
 
 from hermes_jobs.features.snapshots.store import SnapshotStore
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 
 BATCH = 1000
 WRITING = frozenset({"write_file", "patch_file"})

@@ -16,7 +16,7 @@ from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.receiver import MessageReceiver
 from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
 from hermes_jobs.features.gateway.service import GatewayService, PlatformReach
-from hermes_jobs.kernel.engine.live import LiveChannel
+from hermes_jobs.kernel.live import LiveChannel
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.settings import Settings
 

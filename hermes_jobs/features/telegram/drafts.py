@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_jobs.features.telegram.markdown import blocks
 from hermes_jobs.features.telegram.messages import LIMIT, FilePart, TextPart, packed
-from hermes_jobs.kernel.engine.live import LiveChannel, LiveTranscript, TextDelta
+from hermes_jobs.kernel.live import LiveChannel, LiveTranscript, TextDelta
 
 
 class Draft(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ import msgspec
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.paid import CallOutcome
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.streams import SESSIONS
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.steps import Step

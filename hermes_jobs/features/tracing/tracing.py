@@ -57,7 +57,8 @@ from hermes_jobs.features.tracing.spans import (
 )
 from hermes_jobs.kernel.engine.ports import Cancel, StepHandler, StepOutcome
 from hermes_jobs.kernel.events import Event, TurnSubmitted
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step

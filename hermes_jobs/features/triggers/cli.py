@@ -32,7 +32,7 @@ from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets, warn_of_undeliverable
 from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
-from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -272,7 +272,7 @@ def trigger(
     fired = api.fire(context.application, name, payload, key=key or "", at_once=bool(waiting.wait))
     if context.application.clock.now() < fired.due:
         return _print_pending(context, fired, waiting)
-    from hermes_jobs.kernel.engine.engine import Submitted
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
     submitted = Submitted(turn=fired.turn, stream=fired.session)
     if not waiting.wait:

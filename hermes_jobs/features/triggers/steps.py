@@ -9,9 +9,10 @@ import msgspec
 
 from hermes_jobs.features.triggers.rules.commands import StartTrigger
 from hermes_jobs.features.triggers.rules.trigger import Trigger
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, StepHandler
+from hermes_jobs.kernel.engine.ports import Cancel, StepHandler
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.steps import Step, StepKind
+from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -11,7 +11,7 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.triggers import events as e
 from hermes_jobs.features.triggers.rules.trigger import TriggerStatus
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
 from hermes_jobs.system.struct_types import described

@@ -15,11 +15,11 @@ from msgspec import Meta
 
 from hermes_jobs.features.web.caution import CAUTION
 from hermes_jobs.features.web.search.tool import WebSearch
-from hermes_jobs.kernel.engine.clock_and_ids import day_of
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
 from hermes_jobs.system.struct_types import described
+from hermes_jobs.text.moments import day_of
 from hermes_jobs.tools.subprocess_call import request, responses
 from hermes_jobs.tools.text_pages import PAGE_CHARS
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, tool

@@ -63,8 +63,8 @@ from hermes_jobs.interfaces.cli.turns.options import (
     unheeded_environment,
 )
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import LiveChannel, LocalChannel
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import LiveChannel, LocalChannel
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.runtime.redis_live import channel_of
@@ -113,7 +113,7 @@ class Chat:
         self._output = create_output(sys.stdout)
         self._prompt = self._make_prompt()
         self._log_thread = LogThread(
-            application.log, self._on_events, self._on_error
+            application, self._on_events, self._on_error
         )  # before the session is read
         self.conversation = Conversation(application, self._display, self._channels, start)
         self._greet(start)

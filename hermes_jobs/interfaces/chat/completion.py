@@ -16,7 +16,7 @@ from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.interfaces.chat.attachments import PARTIAL_MENTION, paths_that_begin
 from hermes_jobs.interfaces.chat.commands import all_commands, by_name
 from hermes_jobs.interfaces.chat.slash import ChatContext, CompletionItems, Group, SlashCommand
-from hermes_jobs.kernel.engine.ports import Clock
+from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
     from hermes_jobs.features.mcp.resources import McpResource

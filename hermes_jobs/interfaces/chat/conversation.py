@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.submission import TurnRequest, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
@@ -25,15 +26,14 @@ from hermes_jobs.interfaces.cli.questions.input import (
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.engine import Submitted
-from hermes_jobs.kernel.engine.fork import last_begun, undo
-from hermes_jobs.kernel.engine.live import LiveChannel
 from hermes_jobs.kernel.events import Mode
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import LiveChannel
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.kernel.turns.session import OpenChild, Session, stream_of
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.synthetic_messages import is_nudge, without_notes
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.settings.turn_settings import TurnSettings
@@ -316,10 +316,7 @@ class Conversation:
 
     def rename(self, title: str) -> str:
         """Set the session's title; returns it in its stored form."""
-        from hermes_jobs.features.titles.session_titles import rename_session
-
-        session = self.require_session()
-        return rename_session(self._engine, session.lineage, title).title or ""
+        return Sessions(self._application).rename(self.require_session().lineage, title).title or ""
 
     def compress(self, focus: str) -> None:
         """Request a compression of the history, with the given focus."""
@@ -328,17 +325,13 @@ class Conversation:
 
     def last_turn(self) -> str:
         """The id of the turn for `undo`. Raises `Rejected` if there is none, or one is running."""
-        started = last_begun(self._engine, self.require_session().lineage).event
-        assert isinstance(started, e.ContextPrefetched), started
-        return started.turn
+        return Sessions(self._application).last_turn(self.require_session().lineage)
 
     def undo(self) -> str:
         """Switch to a copy of the session from before its last turn; returns that turn's text."""
-        session = self.require_session()
-        new = self._application.ids.name("s")
-        text = undo(self._engine, session.lineage, new)
-        self.open(new, quiet=True)
-        return text
+        undone = Sessions(self._application).undo(self.require_session().lineage)
+        self.open(undone.session.lineage, quiet=True)
+        return undone.text
 
     def continue_last_turn(self) -> str:
         """Continue the last turn if a limit stopped it; returns a note. Raises `Rejected` otherwise."""

@@ -14,14 +14,14 @@ from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import TextDelta
-from hermes_jobs.kernel.engine.ports import Clock
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import TextDelta
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.stops import stop_sentence
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.tree import Tree
 from hermes_jobs.kernel.views.turn_json import milliseconds
+from hermes_jobs.system.clock import Clock
 
 PROMPT = "› "
 TYPING_HINT = "one key answers; to write something else, start with a space"

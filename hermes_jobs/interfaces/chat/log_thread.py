@@ -6,8 +6,9 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
+from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 
 logger = logging.getLogger(__name__)
 
@@ -20,15 +21,15 @@ class LogThread:
 
     def __init__(
         self,
-        log: EventLog,
+        application: Application,
         news: Callable[[Sequence[RecordedEvent]], None],
         on_problem: Callable[[str], None],
     ) -> None:
-        self._log = log
+        self._log = application.log
         self._news = news
         self._trouble = on_problem
         self._stopping = threading.Event()
-        self._position = log.last_position()
+        self._position = self._log.last_position()
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
 
     def start(self) -> None:

@@ -15,9 +15,9 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 if TYPE_CHECKING:
     from hermes_jobs.features.conditions.events import Condition
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.events import CallPattern
     from hermes_jobs.kernel.turns.commands import SubmitTurn
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,8 +62,8 @@ def submitted_if(
     """
     from hermes_jobs.client.conditions import check
     from hermes_jobs.errors import Rejected
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.turns.session import stream_of
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
     if condition.asked and not _is_approved(condition):
         raise Rejected(

@@ -7,7 +7,7 @@ import click
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import note, print_event, print_json
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 
 
 def detach(context: CliContext, submitted: Submitted, options: OutputOptions) -> int:

@@ -19,8 +19,9 @@ from hermes_jobs.interfaces.cli.stdio import has_reader
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
-    from hermes_jobs.kernel.log.verify import VerifyReport
+    from hermes_jobs.client.transfer import VerifyReport
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
+    from hermes_jobs.kernel.log.log import EventLog
 
 BATCH = 1000
 WAIT_SECONDS = 1.0
@@ -155,12 +156,9 @@ def verify(context: CliContext, as_json: Json) -> None:
 
     It checks the hash chain of every stream, and recomputes the due steps from the events.
     """
-    from hermes_jobs.kernel.log.sql import SqlEventLog
-    from hermes_jobs.kernel.log.verify import verify as look
+    from hermes_jobs.client.transfer import verify_log
 
-    log = context.application.log
-    assert isinstance(log, SqlEventLog), "only logs in a database can be verified"
-    report = look(log, context.application.blobs)
+    report = verify_log(context.application)
     print_result(lambda: report, lambda: _print_problem(report), as_json=as_json)
     if report.unread:
         note(f"Not checked, because only a newer hermes-jobs can read them: {', '.join(report.unread)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +12,6 @@ from typing import IO, TYPE_CHECKING, cast
 
 import click
 
-from hermes_jobs import __version__
-from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
@@ -25,9 +23,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.text.figures import file_size, pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap import Application
-    from hermes_jobs.interfaces.cli.training import TrainingFormat
-    from hermes_jobs.kernel.log.sql import SqlEventLog
+    from hermes_jobs.client.training import TrainingFormat
 
 STDOUT = "-"
 
@@ -85,13 +81,15 @@ def export(
     """
     lineages = [context.find_session(name).lineage for name in sessions]
     if form != "events":
-        from hermes_jobs.interfaces.cli.training import Selection, training_lines
+        from hermes_jobs.client.training import Selection, training_lines
 
         selection = Selection(lineages=tuple(lineages), since=log_moment(since) or "", system=system)
         lines: Iterable[bytes] = training_lines(context.application, cast("TrainingFormat", form), selection)
     elif since is not None:
         raise click.UsageError("--since is for training data; an export of events is always complete.")
     else:
+        from hermes_jobs.client.transfer import exported_lines
+
         lines = exported_lines(context.application, lineages)
     num_lines = write_lines(file, lines, force=force)
     if file != STDOUT:
@@ -108,6 +106,7 @@ def backup(context: CliContext, file: str, force: bool) -> None:
     commands/, agents/ and plugins/. It does not contain .env: store your keys elsewhere. Restore it with
     `hermes-jobs import FILE`.
     """
+    from hermes_jobs.client.transfer import exported_lines
     from hermes_jobs.interfaces.cli.archive import pack
 
     application = context.application
@@ -120,30 +119,6 @@ def backup(context: CliContext, file: str, force: bool) -> None:
         note(f"{file}: {size}, all events and {pluralize(len(names), 'file')}.")
     if paths.env_file.exists():
         note(".env is not included, because it may contain keys. Store them elsewhere.")
-
-
-def exported_lines(application: Application, lineages: Sequence[str]) -> Iterator[bytes]:
-    """The portable lines of the whole log, or of those lineages and their predecessors."""
-    from hermes_jobs.kernel.engine.clock_and_ids import iso
-    from hermes_jobs.kernel.log.export_log import export_log
-
-    log = sql_log(application)
-    return export_log(
-        log,
-        version=__version__,
-        made_at=iso(application.clock.now()),
-        streams=_with_relatives(log, lineages) if lineages else None,
-        blobs=application.blobs,
-    )
-
-
-def sql_log(application: Application) -> SqlEventLog:
-    """The log as a SQL log, which it always is."""
-    from hermes_jobs.kernel.log.sql import SqlEventLog
-
-    log = application.log
-    assert isinstance(log, SqlEventLog), "only logs in a database can be moved"
-    return log
 
 
 def write_lines(file: str, lines: Iterable[bytes], *, force: bool) -> int:
@@ -174,27 +149,3 @@ def _compressed(target: IO[bytes], file: str) -> Iterator[IO[bytes]]:
         return
     with gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as compressed:
         yield compressed  # type: ignore[misc]  # it writes bytes, which is all that is asked of it
-
-
-def _with_relatives(log: SqlEventLog, lineages: Sequence[str]) -> set[str]:
-    """The streams of these lineages, of all that they were forked from, and of all their sub-agents that are
-    here."""
-    from hermes_jobs.kernel.events import ChildrenStarted, SessionStarted
-    from hermes_jobs.kernel.turns.session import stream_of
-
-    ids: set[str] = set()
-    waiting = [stream_of(lineage) for lineage in lineages]
-    while waiting:
-        stream = waiting.pop()
-        if stream in ids:
-            continue
-        if log.head(stream) is None:
-            raise Rejected(f"There is no stream {stream!r}.", kind="unknown_stream")
-        ids.add(stream)
-        first, *others = (recorded.event for recorded in log.read(stream))
-        if isinstance(first, SessionStarted) and first.parent is not None and first.at is not None:
-            waiting.append(stream_of(first.parent))
-        started = (event for event in others if isinstance(event, ChildrenStarted))
-        children = (stream_of(ref.session) for event in started for ref in event.children)
-        waiting.extend(child for child in children if log.head(child) is not None)
-    return ids

@@ -7,7 +7,6 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,11 +17,10 @@ import click
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.brought_along import Brought, is_accepted, of_events, of_files
+from hermes_jobs.interfaces.cli.brought_along import is_accepted
 from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
-from hermes_jobs.interfaces.cli.export import sql_log
 from hermes_jobs.interfaces.cli.options import Json, example, yes_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
@@ -30,14 +28,10 @@ from hermes_jobs.system.bounded_archive import CountedReader, Unpackable, bounde
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.kernel.engine.quiesce import QuiesceReport
-    from hermes_jobs.kernel.log.database import Connection
-    from hermes_jobs.kernel.log.import_log import ImportResult
+    from hermes_jobs.client.brought_along import Brought
+    from hermes_jobs.client.transfer import Imported
 
-BY = "import"
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
 NOTHING_IMPORTED = "Nothing was imported"
 MAX_IDS = 5  # ids in a note
@@ -84,6 +78,8 @@ def import_file(
     Existing sessions are kept, so importing a file twice adds nothing. Other processes can write meanwhile.
     An interrupted import has no visible effect; run it again to continue it.
     """
+    from hermes_jobs.client.transfer import NotWanted, import_lines
+
     is_included = _is_session if sessions_only else _is_any
     consent = partial(is_accepted, question="Import it?", undone=NOTHING_IMPORTED, yes=yes, anyway=anyway)
     try:
@@ -94,20 +90,21 @@ def import_file(
                     raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
                 if not opened.seekable():
                     raise click.UsageError("A backup is read from a file, not from a pipe.")
-                came, rested = _restore(context.application, file, consent, resume=resume)
+                imported = _restore(context.application, file, consent, resume=resume)
             else:
                 with _readable(file):
                     lines = _lines(opened, is_compressed=start.startswith(GZIP))
-                    came, rested = import_lines(
+                    imported = import_lines(
                         context.application, lines, is_included, resume=resume, consent=consent
                     )
     except NotWanted:
         note(f"{NOTHING_IMPORTED}.")
         return FAILED
+    came, rested = imported
     if came.streams:
         context.application.sync_files()
     fields = {"num_events": came.num_events, "streams": came.streams, "known": came.known, "rested": rested}
-    print_result(lambda: fields, lambda: _print_rested(came, rested), as_json=as_json)
+    print_result(lambda: fields, lambda: _print_rested(imported), as_json=as_json)
     return 0
 
 
@@ -132,10 +129,6 @@ restore_backup = click.command(
 restore_backup.params = [option for option in import_file.params if option.name != "sessions_only"]
 
 
-class NotWanted(Exception):
-    """The user did not confirm."""
-
-
 def _lines(file: IO[bytes], *, is_compressed: bool) -> Iterator[bytes]:
     if not is_compressed:
         return bounded_lines(file, None)
@@ -144,61 +137,16 @@ def _lines(file: IO[bytes], *, is_compressed: bool) -> Iterator[bytes]:
     return bounded_lines(cast("IO[bytes]", unpacked), lambda: packed.count)
 
 
-def import_lines(
-    application: Application,
-    lines: Iterable[bytes],
-    is_included: Callable[[str], bool],
-    *,
-    resume: bool,
-    consent: Callable[[Sequence[Brought]], bool],
-    brought: Sequence[Brought] = (),
-    then: Callable[[], object] = lambda: None,
-) -> tuple[ImportResult, QuiesceReport]:
-    """Import the lines after checking all of them. Imported work is paused unless `resume`.
-
-    `consent` is asked before anything is written, with what the lines bring along, besides `brought`; raises
-    `NotWanted` without it. `then` is called before the import becomes visible.
-    """
-    from hermes_jobs.kernel.engine.clock_and_ids import day_of
-    from hermes_jobs.kernel.engine.imported_rights import ImportedRights, withhold
-    from hermes_jobs.kernel.engine.quiesce import QuiesceReport, quiesce, reconcile_children
-    from hermes_jobs.kernel.log.copy_log import copy_log, temp_log
-    from hermes_jobs.kernel.log.import_log import import_log
-    from hermes_jobs.kernel.log.transaction import TransactionLog
-
-    log, zone = sql_log(application), application.settings.zone
-    rights = ImportedRights()
-
-    def day(moment: str) -> str:
-        return day_of(datetime.fromisoformat(moment).timestamp(), zone)
-
-    def look(connection: Connection) -> ImportResult:
-        looked_into = TransactionLog(connection, looked.log_id, log.codec)
-        return import_log(looked_into, lines, day, log, is_included, rights.see, application.blobs)
-
-    def rest(inner: TransactionLog) -> QuiesceReport:
-        engine, limits = application.engine_over(inner, BY), application.settings.delegation
-        reconcile_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
-        rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
-        withhold(engine, rights, came.streams, BY)
-        then()
-        return rested
-
-    with temp_log(application.settings.paths.run, log.codec) as looked:
-        came = looked.change_tables(look)
-        if not consent((*brought, *of_events(rights, looked, resume=resume))):
-            raise NotWanted
-        return came, copy_log(looked, log, rest)
-
-
 def _restore(
     application: Application, file: Path, consent: Callable[[Sequence[Brought]], bool], *, resume: bool
-) -> tuple[ImportResult, QuiesceReport]:
+) -> Imported:
     """Restore a backup into this home, which must be empty."""
+    from hermes_jobs.client.brought_along import of_files
+    from hermes_jobs.client.transfer import import_lines
     from hermes_jobs.interfaces.cli import archive as archives
 
     paths = application.settings.paths
-    if sql_log(application).streams():
+    if application.log.streams():
         raise Rejected(
             f"{file} is a backup, and the home {paths.home} is not empty: its log holds events.",
             kind="usage",
@@ -256,7 +204,8 @@ def _is_session(stream: str) -> bool:
     return stream.startswith(SESSIONS)
 
 
-def _print_rested(came: ImportResult, rested: QuiesceReport) -> None:
+def _print_rested(imported: Imported) -> None:
+    came, rested = imported
     if not came.streams:
         note("Nothing was added: everything is here already." if came.known else "The file holds no events.")
         return

@@ -21,6 +21,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from hermes_jobs import __version__
+from hermes_jobs.client.queues import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.errors import LogUnavailable, Misconfigured
 from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.interfaces.cli.command import command
@@ -28,7 +29,6 @@ from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
-from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, QueueStats, read_stats
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
 from hermes_jobs.kernel.views.counts import BOUNDS, ENDED, Counts, Durations
 

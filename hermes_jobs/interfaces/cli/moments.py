@@ -12,8 +12,8 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.text import figures
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from schedules.phrases import Moment

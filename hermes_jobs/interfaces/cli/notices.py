@@ -18,10 +18,10 @@ from hermes_jobs.features.memory.events import MemoryAdded, MemoryRemoved, Memor
 from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.turns.reviews import SKILL_TOOL
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.features.memory.memory_files import RecordedWrite

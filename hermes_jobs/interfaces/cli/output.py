@@ -17,7 +17,7 @@ from hermes_jobs.kernel.turns.titles import UNPRINTABLE, printable
 
 if TYPE_CHECKING:
     from hermes_jobs.features.usage.tables.usage import UnknownCost
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.kernel.views.tree import Tree
 
 GAP = "  "

@@ -142,7 +142,7 @@ def _text(data: bytes) -> str:
 
 
 def _json(process: BackgroundProcess) -> dict[str, Any]:
-    from hermes_jobs.kernel.engine.clock_and_ids import iso
+    from hermes_jobs.text.moments import iso
 
     record, status = process.record, process.status
     return {

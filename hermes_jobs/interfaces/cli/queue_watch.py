@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hermes_jobs.client.queues import LiveWorker, QueueLoad, QueueStats, age, queues_of
 from hermes_jobs.interfaces.cli.moments import to_local
-from hermes_jobs.interfaces.cli.queue_stats import LiveWorker, QueueLoad, QueueStats, age, queues_of
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.stdio import has_reader
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 import click
 from msgspec.structs import replace
 
-from hermes_jobs.interfaces.cli.command import command
-from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.options import Json, example, limit_option
-from hermes_jobs.interfaces.cli.output import note
-from hermes_jobs.interfaces.cli.queue_stats import (
+from hermes_jobs.client.queues import (
     HeartbeatTracker,
     QueueStats,
     age,
     queues_of,
     read_stats,
 )
+from hermes_jobs.interfaces.cli.command import command
+from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.interfaces.cli.options import Json, example, limit_option
+from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.interfaces.cli.table import print_table
 from hermes_jobs.runtime.queues import ALL_QUEUES

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
     from hermes_jobs.features.attachments.api import File
     from hermes_jobs.features.skills.cli.attached_skills import TextWithSkills
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.turns.attachments import Attachment
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 SOURCE = "cli"
 SCHEDULE = "schedule:"  # the source of the turns of scheduled runs

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from markupsafe import Markup
 
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.views.attached import attachments_of
 

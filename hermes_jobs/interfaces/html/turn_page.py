@@ -12,7 +12,7 @@ from hermes_jobs.features.usage.tables.usage import UnknownCost
 from hermes_jobs.interfaces.html.render import Frame, Redact, prose, render
 from hermes_jobs.interfaces.html.shown_files import ShownFile
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
 from hermes_jobs.kernel.views.models import StepView, TurnView
 from hermes_jobs.kernel.views.timeline import Timeline, Track, tracks

@@ -22,7 +22,8 @@ from hermes_jobs.kernel.events import (
     ToolStarted,
 )
 from hermes_jobs.kernel.events.paid import CallOutcome
-from hermes_jobs.kernel.log.log import RecordedEvent, StepRow
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import StepRow
 from hermes_jobs.kernel.streams.budgets import charged, reservation_for
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation
 from hermes_jobs.kernel.turns import commands as c

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import OutOfBudget, Rejected
-from hermes_jobs.kernel.engine.clock_and_ids import day_end, day_of
-from hermes_jobs.kernel.engine.ports import Clock, ModelRequest, Pricing, SpendingApproval
+from hermes_jobs.kernel.engine.ports import ModelRequest, Pricing, SpendingApproval
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.accounts import NANO, Amount, Limit, OverBudget, usd_limits
 from hermes_jobs.kernel.streams.budgets import (
@@ -39,7 +38,9 @@ from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import StepKind
 from hermes_jobs.kernel.turns.stops import BUDGET
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
 from hermes_jobs.text.figures import money
+from hermes_jobs.text.moments import day_end, day_of
 
 USUAL_ANSWER = 8192
 """Tokens reserved for an answer whose length is not limited."""

@@ -11,11 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Conflict, Rejected, StepLost
-from hermes_jobs.kernel.engine.clock_and_ids import day_of, iso
-from hermes_jobs.kernel.engine.ports import AppendHook, Clock, Dispatcher, FileSync
+from hermes_jobs.kernel.engine.ports import AppendHook, Dispatcher, FileSync
 from hermes_jobs.kernel.engine.repository import StreamRepository
 from hermes_jobs.kernel.events import Event, SessionEvent
-from hermes_jobs.kernel.log.log import Append, EventLog, EventMeta, StepGuard, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, EventLog, StepGuard, StreamWrite
 from hermes_jobs.kernel.streams import delegation
 from hermes_jobs.kernel.streams.accounts import Charge, Limit
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, LargeResult, StreamEvents, UniqueKey
@@ -27,6 +27,8 @@ from hermes_jobs.kernel.turns.decide import decide
 from hermes_jobs.kernel.turns.loop_guard import with_warning
 from hermes_jobs.kernel.turns.rounds import repeats_before
 from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.text.moments import day_of, iso
 
 CONFLICTS_OF_DOUBT = 3
 LOCKS = 64

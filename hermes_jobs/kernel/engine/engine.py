@@ -21,10 +21,8 @@ from hermes_jobs.kernel.engine.outcome_recorder import OutcomeRecorder
 from hermes_jobs.kernel.engine.ports import (
     AppendHook,
     Cancel,
-    Clock,
     Dispatcher,
     FileSync,
-    Ids,
     PaidStepHandler,
     StepHandler,
     StepInterrupted,
@@ -39,18 +37,14 @@ from hermes_jobs.kernel.streams.streams import due_steps, secret_of
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import Step, find_step
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 logger = logging.getLogger(__name__)
 
 NO_PARTS = StepParts()
-
-
-class Submitted(msgspec.Struct, frozen=True, kw_only=True):
-    """An accepted text: its turn, or the turn that used its key before."""
-
-    turn: str
-    stream: str
 
 
 class Engine:

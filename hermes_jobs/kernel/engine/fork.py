@@ -19,7 +19,7 @@ from hermes_jobs.kernel.events import (
     TurnMerged,
     TurnResumed,
 )
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session, lineage_of, not_ended, stream_of

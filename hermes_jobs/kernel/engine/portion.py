@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hermes_jobs.features.memory.rules.observations import PortionTurn
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 
 LONGEST = 4_000  # characters of the text, and of the answer, of a turn
 CHARS = 40_000  # of all turns that are read at once: about 10,000 tokens

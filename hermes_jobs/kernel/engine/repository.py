@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from hermes_jobs.errors import HermesJobsError
-from hermes_jobs.kernel.engine.ports import Clock
 from hermes_jobs.kernel.engine.state_cache import StateCache
 from hermes_jobs.kernel.events import Event, SessionEvent, SessionStarted
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.streams.streams import fold, initial_state
 from hermes_jobs.kernel.turns.session import Session, fork_of, stream_of
+from hermes_jobs.system.clock import Clock
 
 BATCH = 500  # events in memory at once
 PAST = 64  # earlier states of sessions in the cache

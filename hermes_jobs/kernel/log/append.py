@@ -8,11 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Conflict, KeyTaken, NewerSchema, Rejected, StepLost
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.budget_rows import charge
 from hermes_jobs.kernel.log.codec import Codec, EncodedEvent, escaped, to_json
 from hermes_jobs.kernel.log.database import Connection, Values
-from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, Append, Head, RecordedEvent, StepGuard, StreamWrite
+from hermes_jobs.kernel.log.log import IMPORTING, OPAQUE, Append, Head, StepGuard, StreamWrite
 from hermes_jobs.kernel.log.rows import row_hash, to_key_row, to_recorded_event
 from hermes_jobs.kernel.streams.decision import LargeResult, UniqueKey
 from hermes_jobs.kernel.turns.steps import Step

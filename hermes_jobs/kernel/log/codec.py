@@ -14,7 +14,7 @@ import msgspec
 
 from hermes_jobs.errors import Corrupt, NewerSchema
 from hermes_jobs.kernel.events import Event, OpaqueEvent
-from hermes_jobs.kernel.log.log import EventMeta
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES, SINCE
 from hermes_jobs.kernel.streams.streams import is_known
 from hermes_jobs.system.struct_types import described

@@ -19,13 +19,14 @@ from hermes_jobs.features.memory.rules.memory import STREAM as MEMORY
 from hermes_jobs.features.recall.events import EmbeddingPlanned
 from hermes_jobs.features.recall.rules import VECTORS, stream_of, vectors_of, without
 from hermes_jobs.kernel.events import Event, TextsForgotten, Tombstone, ToolFinished
+from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import PreparedAppend, result_values, still_importing
 from hermes_jobs.kernel.log.blobs import named_in
 from hermes_jobs.kernel.log.codec import Codec, escaped, unescaped
 from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.log.export_log import all_keys, pages
-from hermes_jobs.kernel.log.log import IMPORTING, Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.log.log import IMPORTING, Append, StreamWrite
 from hermes_jobs.kernel.log.opaque import opaque_events
 from hermes_jobs.kernel.log.portable import moved
 from hermes_jobs.kernel.log.rows import StoredEvent, row_hash, to_stored_event

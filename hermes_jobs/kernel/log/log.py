@@ -12,37 +12,10 @@ from typing import Literal, Protocol
 import msgspec
 
 from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.streams.accounts import Charge, Limit
 from hermes_jobs.kernel.streams.decision import LargeResult, UniqueKey
 from hermes_jobs.kernel.turns.steps import Queue, Step
-
-
-class EventMeta(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The author and cause of an event: `causation` and `correlation` are ids of steps, turns or commands.
-
-    `by`: the person who asked for it, such as `web:anna`, where the event itself does not say so; empty for
-    one at the command line.
-    """
-
-    worker: str
-    causation: str | None = None
-    correlation: str | None = None
-    by: str = ""
-
-
-class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An event as stored. `recorded_at` is ISO 8601, UTC, microseconds; `hash` chains the stream."""
-
-    position: int
-    stream: str
-    version: int
-    type: str
-    event: Event
-    meta: EventMeta
-    schema: int
-    recorded_at: str
-    hash: str
-
 
 IMPORTING = 2**31 - 1
 """The level of a partly imported stream. No build has it, so that no process reads the stream yet."""

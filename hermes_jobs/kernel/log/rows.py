@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.codec import Codec, chain_hash, escaped, to_meta, unescaped
-from hermes_jobs.kernel.log.log import EventMeta, Head, KeyRow, RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.kernel.log.log import Head, KeyRow, StepRow, WorkerRow
 from hermes_jobs.kernel.turns.steps import Step
 
 if TYPE_CHECKING:

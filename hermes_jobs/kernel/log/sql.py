@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, NewerSchema
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import PreparedAppend, needs_newer
 from hermes_jobs.kernel.log.budget_rows import to_charge
 from hermes_jobs.kernel.log.codec import Codec, escaped, to_json, unescaped
 from hermes_jobs.kernel.log.database import Connection, Database, Values
-from hermes_jobs.kernel.log.log import IMPORTING, Append, Head, KeyRow, RecordedEvent, StepRow, WorkerRow
+from hermes_jobs.kernel.log.log import IMPORTING, Append, Head, KeyRow, StepRow, WorkerRow
 from hermes_jobs.kernel.log.notifier import ProcessNotifier
 from hermes_jobs.kernel.log.rows import AnyRow, to_head, to_key_row, to_recorded, to_step_row, to_worker_row
 from hermes_jobs.kernel.log.write_queue import WriteQueue

@@ -11,12 +11,13 @@ from typing import Any
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, Rejected
 from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log import statements as sql
 from hermes_jobs.kernel.log.append import PreparedAppend, step_values
 from hermes_jobs.kernel.log.budget_rows import charge
 from hermes_jobs.kernel.log.codec import Codec, escaped
 from hermes_jobs.kernel.log.database import Begin, Connection
-from hermes_jobs.kernel.log.log import Append, RecordedEvent
+from hermes_jobs.kernel.log.log import Append
 from hermes_jobs.kernel.log.portable import StepLine
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.accounts import Charge

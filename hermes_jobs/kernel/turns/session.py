@@ -284,3 +284,8 @@ def usage_recorded(session: Session, turn: Turn) -> UsageRecorded:
         estimated=tally.estimated,
         estimated_cost_usd=tally.estimated_cost_usd,
     )
+
+
+def workdir_of(session: Session) -> str:
+    """The session's working folder; empty where it has none."""
+    return (session.started.workdir if session.started else None) or ""

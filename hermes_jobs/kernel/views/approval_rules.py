@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 
 

@@ -9,7 +9,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.turns.attachments import Attachment
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
 
 
 def attachments_of(turn: str, events: Iterable[RecordedEvent]) -> Iterator[tuple[str, Attachment]]:

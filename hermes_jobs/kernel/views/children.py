@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 
 COLUMNS: Final = ("parent", "parent_turn", "root", "root_turn", "depth", "role", "goal", "ended")

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
 from hermes_jobs.kernel.views.message_texts import Texts, text_of

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 from typing import NamedTuple, Protocol
 
 from hermes_jobs.kernel.events import Event
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.message_texts import DocumentTexts, LargeResults, Texts
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.queue_times import PARTS, DueTracker
 from hermes_jobs.system.struct_types import described
 

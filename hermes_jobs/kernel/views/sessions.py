@@ -7,7 +7,7 @@ from sqlite3 import Connection
 from typing import Final
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.turns.titles import given_title
 from hermes_jobs.kernel.views.rows import insert, update

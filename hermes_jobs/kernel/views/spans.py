@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.references import is_reference
 from hermes_jobs.kernel.views.models import ANSWERED, Outcome
 from hermes_jobs.kernel.views.queue_times import DueTracker, QueueWait

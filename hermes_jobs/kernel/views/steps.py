@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.models import ANSWERED, Outcome, StepKind
 from hermes_jobs.system.struct_types import described
 

@@ -27,7 +27,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, NewerSchema
 from hermes_jobs.kernel.events import TextsForgotten
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST
 from hermes_jobs.kernel.streams.streams import prefixes
 from hermes_jobs.kernel.views.generations import Generations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.views.models import TurnView
 
 BATCH = 1000

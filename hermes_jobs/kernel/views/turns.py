@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.streams import SESSIONS
 from hermes_jobs.kernel.turns.context_notices import turn_warnings

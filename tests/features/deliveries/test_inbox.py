@@ -17,7 +17,8 @@ from hermes_jobs.features.deliveries.events import (
     DeliverySent,
     stream_of,
 )
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from tests.processes import ROOT
 from tests.written_home import WrittenHome
 

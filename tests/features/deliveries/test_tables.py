@@ -17,7 +17,8 @@ from hermes_jobs.features.deliveries.events import (
     stream_of,
 )
 from hermes_jobs.features.deliveries.tables import count_unread, select_deliveries, select_delivery
-from hermes_jobs.kernel.log.log import Append, EventMeta, StreamWrite
+from hermes_jobs.kernel.events.recorded import EventMeta
+from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.views.views import Views
 from tests.views.histories import new_log

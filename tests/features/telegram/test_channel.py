@@ -19,10 +19,10 @@ from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.telegram.bot import bot_id_of
 from hermes_jobs.features.telegram.channel import TelegramChannel
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.clock_and_ids import RandomIds
 from hermes_jobs.kernel.engine.ports import StepInterrupted
 from hermes_jobs.kernel.streams.decision import StateLoader
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.system.ids import RandomIds
 from tests.features.deliveries.letters import NOON, asked_for
 from tests.gateway.bot_server import TOKEN, BotServer, Fault, quick_bot
 from tests.manual_clock import ManualClock

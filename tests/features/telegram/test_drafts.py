@@ -12,7 +12,7 @@ from hermes_jobs.features.telegram.drafts import AnswerDrafts, draft_part
 from hermes_jobs.features.telegram.messages import LIMIT
 from hermes_jobs.features.telegram.rich_text import Entity
 from hermes_jobs.features.telegram.splitting import units
-from hermes_jobs.kernel.engine.live import LocalChannel, TextDelta
+from hermes_jobs.kernel.live import LocalChannel, TextDelta
 from tests.gateway.bot_server import QUICK, BotServer, Fault, quick_bot
 from tests.gateway.serving import ANNA, environ_of, serving
 from tests.model_script import Answer, Hold, Rule, Script

@@ -19,7 +19,6 @@ from hermes_jobs.kernel.engine.ports import (
     ContextEngine,
     ContextEngines,
     History,
-    Ids,
     ModelError,
     PromptBuilder,
     StepInterrupted,
@@ -30,6 +29,7 @@ from hermes_jobs.kernel.turns.compression import Compression, is_ineffective
 from hermes_jobs.kernel.turns.session import Session, compression_of
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.titles import continued_title
+from hermes_jobs.system.ids import Ids
 
 PROMPT_NOTE = """\
 An earlier part of this conversation was replaced by a summary. What it calls done is done; check files and

@@ -11,11 +11,9 @@ from hermes_jobs.features.compression.steps.compression_policy import Compressio
 from hermes_jobs.features.compression.steps.idle import MARGIN
 from hermes_jobs.kernel.engine.budget_guard import FLUSH_ANSWER
 from hermes_jobs.kernel.engine.handlers.summariser import Summariser
-from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     Model,
     ModelError,
     Pricing,
@@ -29,8 +27,9 @@ from hermes_jobs.kernel.streams.streams import combine
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.compression import Compression
 from hermes_jobs.kernel.turns.messages import Message, ToolCall, UserMessage
-from hermes_jobs.kernel.turns.session import Session, compression_of
+from hermes_jobs.kernel.turns.session import Session, compression_of, workdir_of
 from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.system.clock import Clock
 
 FLUSH_TOOLSET = "memory"
 TOO_LITTLE = (

@@ -10,13 +10,14 @@ import msgspec
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
 from hermes_jobs.kernel.engine.budget_guard import FLUSH_ANSWER
 from hermes_jobs.kernel.engine.handlers.auxiliary_models import Helper
-from hermes_jobs.kernel.engine.ports import Clock, ConfiguredModel, ContextSize, Pricing
+from hermes_jobs.kernel.engine.ports import ConfiguredModel, ContextSize, Pricing
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.rhythm import SECONDS, CacheTtl, return_probability
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
 
 MARGIN = 60.0
 """Seconds before the end of the cache at which the compression begins; it is not worth it after that."""

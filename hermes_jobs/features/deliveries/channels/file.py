@@ -18,12 +18,13 @@ from threading import Event
 from hermes_jobs.features.deliveries.channel import ContentOf, Delivered, DeliveryError, nothing_of
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
-from hermes_jobs.kernel.engine.clock_and_ids import iso
-from hermes_jobs.kernel.engine.ports import Cancel, Clock, StepInterrupted
+from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.clock import Clock
 from hermes_jobs.text.figures import file_size
+from hermes_jobs.text.moments import iso
 
 LOCK_TRIES = 100  # of LOCK_PAUSE seconds each: the longest wait for other writers
 LOCK_PAUSE = 0.05

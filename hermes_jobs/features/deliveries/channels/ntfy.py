@@ -13,10 +13,11 @@ import msgspec
 from hermes_jobs.features.deliveries.channel import Delivered
 from hermes_jobs.features.deliveries.channels.webhook import post
 from hermes_jobs.features.deliveries.rules import Delivery
-from hermes_jobs.kernel.engine.ports import Cancel, Clock
+from hermes_jobs.kernel.engine.ports import Cancel
+from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
-    from hermes_jobs.settings.sections import ServeSettings
+    from hermes_jobs.settings.sections.processes import ServeSettings
 
 MAX_BYTES = 3_900
 

@@ -25,8 +25,9 @@ from hermes_jobs.features.deliveries.events import WEBHOOK_SECRET as SECRET
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.deliveries.rules import Delivery
 from hermes_jobs.kernel.engine.coroutine import waited_for
-from hermes_jobs.kernel.engine.ports import Cancel, Clock
+from hermes_jobs.kernel.engine.ports import Cancel
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.system.clock import Clock
 
 """The variable, of the environment or `.env`, with the secret that signs deliveries."""
 

@@ -25,10 +25,10 @@ from hermes_jobs.interfaces.cli.exit_codes import FAILED
 from hermes_jobs.interfaces.cli.output import note, one_line, print_fields
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.features.mcp.events import McpTool, McpToolsListed

@@ -28,10 +28,10 @@ from hermes_jobs.interfaces.cli.param_types import FolderParam
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.input import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
-from hermes_jobs.kernel.engine.engine import Submitted
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import Mode
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.views.models import TurnStatus, TurnView
 from hermes_jobs.kernel.views.turn_json import as_object, listed_turn_json, turn_json
 from hermes_jobs.runtime.recovery import reclaim_from_dead_workers

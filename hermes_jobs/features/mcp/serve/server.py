@@ -45,7 +45,7 @@ from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import INTERRUPTED
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.views.models import TurnStatus
 from hermes_jobs.tools.tool import ToolFailed
 

@@ -22,7 +22,7 @@ from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.features.mcp.serve import forms
 from hermes_jobs.features.mcp.serve.elicitations import elicitation, modes, result_of
 from hermes_jobs.features.mcp.serve.requests import Requests
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 
 ACTIVE_STATUSES = frozenset({"queued", "running", "waiting"})
 POLL_MS = 1_000  # between two polls of the client

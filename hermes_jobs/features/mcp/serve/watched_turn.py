@@ -10,7 +10,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.interfaces.cli.questions.children import questions_of
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines
-from hermes_jobs.kernel.engine.engine import Submitted
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.waiting import last_turn, waits_for_person
 
 

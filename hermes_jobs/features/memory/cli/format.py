@@ -33,12 +33,12 @@ from hermes_jobs.interfaces.cli.moments import format_time, read_moment
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.events import SessionStarted, TextsForgotten
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.moments import iso
 
 AUTHORS: dict[Author, str] = {
     "turn": "the agent, in a conversation",

@@ -13,7 +13,7 @@ from hermes_jobs.features.recall import events as recall_events
 from hermes_jobs.features.recall.rules import PREFIX, vectors_of
 from hermes_jobs.features.recall.tables.exchanges import LINEAGES, Exchange, positions_of
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.views.children import CHAIN
 from hermes_jobs.kernel.views.message_texts import LargeResults

@@ -12,7 +12,7 @@ from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.features.recall.rules import digest_of
 from hermes_jobs.features.recall.tables.exchanges import LINEAGES
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.text.entities import entities
 

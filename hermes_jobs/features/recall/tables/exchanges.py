@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from hermes_jobs.features.recall.rules import digest_of
 from hermes_jobs.features.search.tables.search_index import OF_THE_PAST
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
 from hermes_jobs.kernel.views.list_filters import OF_PEOPLE

@@ -22,10 +22,9 @@ from hermes_jobs.features.replay.rules.replay import (
 from hermes_jobs.features.replay.rules.verification import VERIFY, purpose_of
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, HelperCalls, Responses
 from hermes_jobs.kernel.engine.handlers.request_builder import OUTPUT_LIMIT, shorter_answer
-from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of, workdir_of
+from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.kernel.engine.ports import (
     Cancel,
-    Clock,
     ConfiguredModel,
     ModelError,
     ModelRequest,
@@ -39,9 +38,10 @@ from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.streams.decision import Decision, append
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import ToolCall
-from hermes_jobs.kernel.turns.session import Session, running_turn
+from hermes_jobs.kernel.turns.session import Session, running_turn, workdir_of
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.stops import BUDGET
+from hermes_jobs.system.clock import Clock
 from hermes_jobs.text.tokens import tokens
 
 

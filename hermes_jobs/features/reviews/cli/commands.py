@@ -51,7 +51,7 @@ def list_reviews(context: CliContext, limit: int, as_json: Json) -> None:
     if as_json:
         REVIEWS.print_list(rows, as_json=True)
         return
-    from hermes_jobs.features.reviews.cli.saved_names import saved_names
+    from hermes_jobs.features.reviews.saved_names import saved_names
 
     names = saved_names(context.application.log, {review.id for review in rows if review.saved})
     saved: Column[ReviewView] = Column(

@@ -51,8 +51,8 @@ def run_schedule(context: CliContext, schedule_id: ScheduleId, waiting: WaitOpti
     It is a normal run: the answer is delivered, the cost counts, and `history` lists it. A paused schedule
     can be run, too. The next due time does not change.
     """
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.turns.session import stream_of
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
     application = context.application
     name = application.ids.name

@@ -14,7 +14,6 @@ from hermes_jobs.features.schedules.cli.input import (
     plan_options,
     refusal,
 )
-from hermes_jobs.features.schedules.cli.model import interpret
 from hermes_jobs.features.schedules.events import Plan, ScheduleAdded, ScheduleEdited
 from hermes_jobs.features.schedules.rules.commands import Add, Edit
 from hermes_jobs.features.schedules.rules.names import name_from, unused
@@ -144,7 +143,13 @@ def _interpret(
     """The parsed timing. Raises `Rejected` if neither the rules nor a model understand it."""
     parsed = parse_timing(inputs, zone, now)
     if isinstance(parsed, Refused) and inputs.sentence is not None and not inputs.no_model:
-        parsed = interpret(context, inputs.sentence, parsed, schedule=schedule, zone=zone, now=now)
+        from hermes_jobs.features.schedules.wording import interpret
+
+        parsed, notes = interpret(
+            context.application, inputs.sentence, parsed, schedule=schedule, zone=zone, now=now
+        )
+        for line in notes:
+            note(line)
     if isinstance(parsed, Refused):
         raise refusal(parsed)
     return parsed

@@ -15,7 +15,7 @@ from hermes_jobs.interfaces.cli.exit_codes import USAGE, explain
 from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
 from hermes_jobs.interfaces.cli.moments import local_zone, read_moment
 from hermes_jobs.interfaces.cli.options import Json, example
-from hermes_jobs.interfaces.cli.output import print_fields
+from hermes_jobs.interfaces.cli.output import note, print_fields
 from hermes_jobs.interfaces.cli.param_types import IntParam, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 from hermes_jobs.kernel.feature import Command
@@ -113,7 +113,7 @@ def preview(
 
     TEXT is a timing, a sentence with a task and a timing, a cron expression or an ISO time.
     """
-    from hermes_jobs.features.schedules.cli.model import interpret
+    from hermes_jobs.features.schedules.wording import interpret
     from schedules.phrases import Refused, Understood, parse
 
     zone = _zone(tz or context.settings.schedules.timezone or local_zone().key)
@@ -123,7 +123,11 @@ def preview(
     now = begin.astimezone(UTC).replace(microsecond=0)
     parsed = parse(text, now, zone.key)
     if isinstance(parsed, Refused) and not no_model:
-        parsed = interpret(context, text, parsed, schedule="", zone=zone.key, now=now.timestamp())
+        parsed, notes = interpret(
+            context.application, text, parsed, schedule="", zone=zone.key, now=now.timestamp()
+        )
+        for line in notes:
+            note(line)
     if isinstance(parsed, Understood):
         _print_understood(parsed, now, count, as_json=as_json)
         return 0

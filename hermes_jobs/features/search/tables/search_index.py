@@ -18,7 +18,7 @@ from hermes_jobs.features.search.tables.searchable_text import searchable_text
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports.conversation_search import Role
 from hermes_jobs.kernel.events import SessionKind
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
 from hermes_jobs.kernel.views.message_texts import Texts, text_of, with_attached

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hermes_jobs.client.queues import HeartbeatTracker, age, queues_of, read_stats
 from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field, page, site_of
 from hermes_jobs.features.triggers import api as triggers
 from hermes_jobs.features.usage.tables.usage import SpendingKey, select_spending
-from hermes_jobs.interfaces.cli.queue_stats import HeartbeatTracker, age, queues_of, read_stats
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
 
 if TYPE_CHECKING:

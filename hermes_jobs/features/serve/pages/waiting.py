@@ -16,12 +16,12 @@ from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
-from hermes_jobs.kernel.engine.clock_and_ids import day_of
 from hermes_jobs.kernel.streams.accounts import NANO
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
 from hermes_jobs.kernel.turns.questions import Question, question_of
 from hermes_jobs.text.figures import money
+from hermes_jobs.text.moments import day_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -25,7 +25,7 @@ from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.kernel.events.origins import Author, Evidence
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.text.scan.scanner import scan
 
 Status = Literal["active", "hidden", "unreadable", "proposed"]

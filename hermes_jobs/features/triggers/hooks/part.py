@@ -20,7 +20,7 @@ from hermes_jobs.features.triggers.hooks.keys import home_key
 from hermes_jobs.features.triggers.hooks.payloads import Payload
 from hermes_jobs.features.triggers.hooks.signatures import delivery_id, derived_secret
 from hermes_jobs.features.triggers.tables import select_plan
-from hermes_jobs.kernel.engine.clock_and_ids import iso
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection, Request

@@ -14,7 +14,7 @@ import msgspec
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.paid import PaidOutcome
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.references import is_reference

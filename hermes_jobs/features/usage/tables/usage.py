@@ -16,7 +16,7 @@ from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules.schedule import stream_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.paid import PaidOutcome, billed_usd
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.streams import streams
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.session import lineage_of

@@ -133,9 +133,9 @@ def pauses(application: Application) -> Iterator[DoctorFinding]:
 
 def budgets(application: Application) -> Iterator[DoctorFinding]:
     """Whether the configured limits can be enforced, and the spent share of the day's budget."""
-    from hermes_jobs.kernel.engine.clock_and_ids import day_of
     from hermes_jobs.kernel.streams.accounts import NANO
     from hermes_jobs.kernel.streams.budgets import DAY
+    from hermes_jobs.text.moments import day_of
 
     settings = application.settings
     try:

@@ -9,8 +9,7 @@ import msgspec
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion, Asker
 from hermes_jobs.interfaces.cli.questions.input import InputQuestion, input_questions
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
-from hermes_jobs.kernel.turns.session import Session, stream_of
+from hermes_jobs.kernel.turns.session import Session, stream_of, workdir_of
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.kernel.turns.waiting import LoadSession
 

@@ -87,12 +87,10 @@ def show_session(context: CliContext, session_id: SessionId, limit: int | None, 
 @click.argument("title", type=TextParam())
 def rename_session(context: CliContext, session_id: SessionId, title: str, as_json: Json) -> None:
     """Change a session's title."""
-    from hermes_jobs.features.titles.session_titles import rename_session
+    from hermes_jobs.client.sessions import Sessions
 
-    application = context.application
-    session = context.find_session(session_id)
-    title = rename_session(application.engine(), session.lineage, title).title or ""
-    _print_outcome(context, session.id, f"is called {title!r}", as_json=as_json)
+    session = Sessions(context.application).rename(session_id, title)
+    _print_outcome(context, session.session, f"is called {session.title!r}", as_json=as_json)
 
 
 @sessions.command(
@@ -143,11 +141,10 @@ def end_session(context: CliContext, session_id: SessionId, as_json: Json) -> No
 
     Nothing is deleted.
     """
-    from hermes_jobs.kernel.turns.commands import EndSession
+    from hermes_jobs.client.sessions import Sessions
 
-    session = context.find_session(session_id)
-    context.application.engine().execute(session.stream, EndSession())
-    _print_outcome(context, session.id, "has ended", as_json=as_json)
+    session = Sessions(context.application).end(session_id)
+    _print_outcome(context, session.session, "has ended", as_json=as_json)
 
 
 sessions.add_command(compress_session)

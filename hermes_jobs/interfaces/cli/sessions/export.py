@@ -11,7 +11,7 @@ import click
 
 from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.export import STDOUT, exported_lines, force_option, write_lines
+from hermes_jobs.interfaces.cli.export import STDOUT, force_option, write_lines
 from hermes_jobs.interfaces.cli.moments import local_moment
 from hermes_jobs.interfaces.cli.options import SessionId, example
 from hermes_jobs.interfaces.cli.output import note, one_line
@@ -62,6 +62,8 @@ def export_session(
     form = form or form_of(output)
     lines: Iterable[bytes]
     if form == "jsonl":
+        from hermes_jobs.client.transfer import exported_lines
+
         lines = exported_lines(application, [session.lineage])
     else:
         messages = [

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.llm.catalogue import Offered, listing
 from hermes_jobs.llm.dialect import OPENAI_URL
@@ -17,6 +16,7 @@ from hermes_jobs.llm.price import FREE, Price
 from hermes_jobs.llm.price_list import PriceList
 from hermes_jobs.llm.providers import PROVIDERS, Provider, ProviderName
 from hermes_jobs.settings import Secrets, Settings
+from hermes_jobs.system.clock import SystemClock
 
 SECONDS = 1.0  # a slower server of this machine is busy
 

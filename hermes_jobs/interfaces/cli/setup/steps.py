@@ -247,10 +247,10 @@ class ModelDialog:
     def _try(self, setup: ModelSetup) -> None:
         """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
         from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
-        from hermes_jobs.kernel.engine.clock_and_ids import SystemClock
         from hermes_jobs.kernel.streams.context_windows import LearnedWindows
         from hermes_jobs.llm.price import OwnPrices
         from hermes_jobs.llm.trial import Trial
+        from hermes_jobs.system.clock import SystemClock
 
         settings = settings_with(self._context, setup)
         choice = settings.main_model

@@ -29,9 +29,9 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.events import ApprovalScope
     from hermes_jobs.kernel.turns.commands import ResumeTurn, SessionCommand
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 BY = "user"
 

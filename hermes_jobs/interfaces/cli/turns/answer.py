@@ -26,8 +26,8 @@ from hermes_jobs.interfaces.cli.turns.actions import (
 
 if TYPE_CHECKING:
     from hermes_jobs.interfaces.cli.questions.input import InputQuestion
-    from hermes_jobs.kernel.engine.engine import Submitted
     from hermes_jobs.kernel.turns.commands import AnswerInput
+    from hermes_jobs.kernel.turns.submitted import Submitted
 
 
 @command(

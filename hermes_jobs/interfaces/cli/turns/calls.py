@@ -14,7 +14,7 @@ from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.kernel.views.models import StepView
 
 HEAD, TAIL = 5, 3  # lines of a folded output

@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.interfaces.cli.output import cut, line_width, one_line
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.text.figures import duration, money, pluralize
 

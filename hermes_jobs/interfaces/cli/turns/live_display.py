@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from hermes_jobs.interfaces.cli.markdown import blocks, complete_blocks, render
 from hermes_jobs.interfaces.cli.output import cut, flowed
 from hermes_jobs.interfaces.cli.turns.output import TurnOutput
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.titles import printable
 
 REDRAW_SECONDS = 0.08  # the least seconds between two drawings

@@ -11,8 +11,8 @@ import msgspec
 
 from hermes_jobs.interfaces.cli.output import echo_json, flowed, print_event, terminal_width
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.live import LiveTranscript, TextDelta
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.turn_json import TurnJson
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,13 +19,16 @@ from hermes_jobs.interfaces.cli.turns.failed_calls import failure_notice, quota_
 from hermes_jobs.interfaces.cli.turns.output import PlainOutput, TurnLines, TurnOutput
 from hermes_jobs.interfaces.cli.turns.progress import ProgressLines, call_details, call_summary
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.engine import Submitted
-from hermes_jobs.kernel.engine.live import TextDelta
-from hermes_jobs.kernel.engine.ports import Clock
-from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.live import TextDelta
 from hermes_jobs.kernel.turns.context_notices import notices
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.turn_json import TurnJson
+from hermes_jobs.system.clock import Clock
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
 
 
 class TurnPrinter:
@@ -91,9 +95,9 @@ class TurnPrinter:
         self._has_begun = self._has_begun or is_own
         return is_own or (self._has_begun and isinstance(event, e.SessionStarted))
 
-    def catch_up(self, log: EventLog) -> None:
+    def catch_up(self, application: Application) -> None:
         """Print events without a notification: those before the wait, and the last ones."""
-        self.on_events(log.read(self._stream, after=self._version))
+        self.on_events(application.log.read(self._stream, after=self._version))
 
     def _handle(self, recorded: RecordedEvent) -> None:
         event = recorded.event

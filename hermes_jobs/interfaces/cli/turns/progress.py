@@ -17,7 +17,7 @@ from hermes_jobs.features.snapshots.cli.diff_format import counts, fold
 from hermes_jobs.interfaces.cli.output import cut, one_line, terminal_width
 from hermes_jobs.interfaces.cli.turns.child_lines import ChildLines
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.log.log import RecordedEvent
+from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.context_notices import notices
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL
 from hermes_jobs.kernel.turns.titles import printable

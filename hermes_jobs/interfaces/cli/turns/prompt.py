@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.replay.replayed_requests import SentRequest
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.kernel.views.models import TurnView
 
 

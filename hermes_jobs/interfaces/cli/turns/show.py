@@ -32,17 +32,17 @@ from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines, sa
 from hermes_jobs.interfaces.cli.turns.failed_calls import quota_commands, stop_lines, wait_commands
 from hermes_jobs.interfaces.cli.turns.marks import rating_label
 from hermes_jobs.interfaces.cli.turns.progress import call_summary
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.kernel.turns.stops import STOPPED
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.kernel.views.attached import attachments_json, attachments_of
 from hermes_jobs.kernel.views.models import StepView, TurnView
 from hermes_jobs.kernel.views.turn_json import as_object, detailed_turn_json, milliseconds, references_of
 from hermes_jobs.text.figures import duration, money, pluralize, unknown_costs
+from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.features.usage.tables.estimates import Estimate
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.kernel.views.timeline import Timeline
     from hermes_jobs.kernel.views.tree import Tree
 

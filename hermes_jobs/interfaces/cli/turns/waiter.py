@@ -31,18 +31,18 @@ from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
-from hermes_jobs.kernel.engine.engine import Engine, Submitted
-from hermes_jobs.kernel.engine.handlers.tool_context import workdir_of
+from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.session import lineage_of
+from hermes_jobs.kernel.turns.session import lineage_of, workdir_of
 from hermes_jobs.kernel.turns.stops import is_unanswered
+from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.kernel.turns.waiting import LoadSession, last_turn, waits_for_answer, waits_for_person
 from hermes_jobs.kernel.views.turn_json import TurnJson, turn_json
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.log.log import RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.runtime.inline_worker import InlineWorker
 
 CANCEL_WINDOW = 1.5  # seconds after a Ctrl-C within which another one cancels the turn
@@ -131,7 +131,7 @@ class TurnWaiter:
         application = self._application
         engine = application.engine()
         if self._is_done(engine.sessions.load):
-            self._printer.catch_up(application.log)
+            self._printer.catch_up(application)
             return self._end(engine, is_done=True)
         now = application.clock.monotonic
         until = None if timeout is None else now() + timeout
@@ -191,14 +191,14 @@ class TurnWaiter:
     def _wait_with(self, waiter: InlineWorker | LogWaiter, timeout: float | None) -> int:
         with waiter as worker:
             try:
-                self._printer.catch_up(self._application.log)
+                self._printer.catch_up(self._application)
                 self._note_turns_ahead(worker.engine)
                 is_done = self._work(worker, timeout)
             except KeyboardInterrupt:
                 self._printer.close()
                 self._offer_cancel(worker)
                 raise
-            self._printer.catch_up(self._application.log)
+            self._printer.catch_up(self._application)
             code = self._end(worker.engine, is_done=is_done)
             if is_done:
                 self._finish_other_jobs(worker)
@@ -222,7 +222,7 @@ class TurnWaiter:
             if question is None:
                 return ended
             self._ask(engine, question, until)
-            self._printer.catch_up(engine.log)
+            self._printer.catch_up(self._application)
 
     def _open_question(self, load: LoadSession) -> AnyQuestion | None:
         """The first open question for this terminal."""

@@ -22,15 +22,12 @@ from hermes_jobs.kernel.engine.handlers.request_builder import (
     TurnLimits,
     shorter_answer,
 )
-from hermes_jobs.kernel.engine.handlers.tool_context import call_purpose, tool_context, workdir_of
-from hermes_jobs.kernel.engine.live import DeltaStream, OnDelta
+from hermes_jobs.kernel.engine.handlers.tool_context import call_purpose, tool_context
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
-    Clock,
     ConfiguredModel,
     FailedCall,
-    Ids,
     ModelError,
     ModelRequest,
     Models,
@@ -49,14 +46,17 @@ from hermes_jobs.kernel.events import (
     ModelReplied,
     ResponseBooked,
 )
+from hermes_jobs.kernel.live import DeltaStream, OnDelta
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.evolve import fold
 from hermes_jobs.kernel.turns.loop_guard import is_blocked
 from hermes_jobs.kernel.turns.repetition import is_stalled
-from hermes_jobs.kernel.turns.session import Session, running_turn
+from hermes_jobs.kernel.turns.session import Session, running_turn, workdir_of
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 from hermes_jobs.text.json_schema import has_patterns
 
 OVERFLOW = "context_overflow"

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_jobs.kernel.engine.handlers.request_builder import TurnLimits
-from hermes_jobs.kernel.engine.ports import Clock, Ids, ModelError, RetryPlan
+from hermes_jobs.kernel.engine.ports import ModelError, RetryPlan
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 QUOTA_SECONDS = 60.0
 """A rate limit that lasts longer is treated as a quota: the turn waits on a timer, and users are notified."""

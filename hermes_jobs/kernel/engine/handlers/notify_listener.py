@@ -7,18 +7,14 @@ import logging
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.engine.ports import (
-    Cancel,
-    Clock,
-    Ids,
-    Listener,
-    ListenerError,
-)
+from hermes_jobs.kernel.engine.ports import Cancel, Listener, ListenerError
 from hermes_jobs.kernel.events import ListenerTold
 from hermes_jobs.kernel.streams.decision import Decision, append
 from hermes_jobs.kernel.streams.subscriptions import Subscription, notification_failed
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 
 logger = logging.getLogger(__name__)
 

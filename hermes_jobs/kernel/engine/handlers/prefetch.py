@@ -12,12 +12,10 @@ from hermes_jobs.kernel.engine.handlers.request_builder import TurnLimits
 from hermes_jobs.kernel.engine.handlers.tool_context import mode_of
 from hermes_jobs.kernel.engine.ports import (
     Cancel,
-    Clock,
     Describe,
     Ensemble,
     Hear,
     HeardSound,
-    Ids,
     NotYet,
     PaidCall,
     PromptBuilder,
@@ -34,6 +32,8 @@ from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.synthetic_messages import mode_note
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED, result_budget
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.system.clock import Clock
+from hermes_jobs.system.ids import Ids
 from hermes_jobs.text.figures import duration
 
 FIRST_PAUSE = 2.0

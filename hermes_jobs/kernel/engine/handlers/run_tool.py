@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from hermes_jobs.kernel.engine.handlers.prefetch import usage_event
 from hermes_jobs.kernel.engine.handlers.tool_context import tool_context, toolsets_of
 from hermes_jobs.kernel.engine.in_flight import CancelToken
-from hermes_jobs.kernel.engine.live import DeltaStream, OnDelta, ignore_delta
 from hermes_jobs.kernel.engine.ports import (
     CANCELLED,
     Cancel,
@@ -23,6 +22,7 @@ from hermes_jobs.kernel.engine.ports import (
     ToolOutcome,
 )
 from hermes_jobs.kernel.events import ResponseBooked, ToolFinished, ToolInterrupted
+from hermes_jobs.kernel.live import DeltaStream, OnDelta, ignore_delta
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment, with_seen

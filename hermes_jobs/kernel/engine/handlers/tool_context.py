@@ -8,7 +8,7 @@ from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import Mode
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule, permissions
 from hermes_jobs.kernel.streams.delegation import payers_of
-from hermes_jobs.kernel.turns.session import Session
+from hermes_jobs.kernel.turns.session import Session, workdir_of
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED
 from hermes_jobs.kernel.turns.turn import Turn
 
@@ -67,8 +67,3 @@ def call_purpose(session: Session) -> Literal["turn", "review"]:
 def toolsets_of(session: Session, turn: Turn) -> tuple[str, ...] | None:
     """The turn's own toolsets, else the session's, else None for the configured ones."""
     return turn.toolsets or (session.started.toolsets if session.started else None)
-
-
-def workdir_of(session: Session) -> str:
-    """The session's working folder; empty where it has none."""
-    return (session.started.workdir if session.started else None) or ""

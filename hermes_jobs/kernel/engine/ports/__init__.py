@@ -8,7 +8,7 @@ from hermes_jobs.kernel.engine.ports.context import (
     ContextSize,
     History,
 )
-from hermes_jobs.kernel.engine.ports.host import CANCELLED, Cancel, Clock, Dispatcher, Ids
+from hermes_jobs.kernel.engine.ports.host import CANCELLED, Cancel, Dispatcher
 from hermes_jobs.kernel.engine.ports.listener import (
     AppendHook,
     FileSync,

@@ -15,8 +15,8 @@ from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.output import cut, note, one_line, print_fields, print_heading
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, print_table
-from hermes_jobs.kernel.engine.clock_and_ids import iso
 from hermes_jobs.text.figures import duration, money, pluralize
+from hermes_jobs.text.moments import iso
 from hermes_jobs.text.paired_statistics import Difference
 
 MEASURES = {"cost_usd": "cost in USD", "output_tokens": "tokens of answers", "seconds": "seconds"}

@@ -1,4 +1,4 @@
-"""Statistics of queues and workers at one point in time."""
+"""Queues and workers at one point in time, read from the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hermes-jobs export --format sharegpt`, `openai` and `preferences`: conversations as training data."""
+"""Conversations as training data: ShareGPT's form, OpenAI's, and rated pairs of answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from hermes_jobs.text.scan.credentials import redact_credentials
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.kernel.engine.ports import ToolSpec
-    from hermes_jobs.kernel.log.log import EventLog, RecordedEvent
+    from hermes_jobs.kernel.events.recorded import RecordedEvent
+    from hermes_jobs.kernel.log.log import EventLog
 
 TrainingFormat = Literal["sharegpt", "openai", "preferences"]
 KINDS = ("conversation", "scheduled")
