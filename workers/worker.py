@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import logging
 import os
-import resource
 import signal
 import socket
 import threading
@@ -32,6 +31,7 @@ from hermes_jobs.runtime.queues import ALL_QUEUES
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.runtime.worker_cpu import CpuPinning, Linux
 from hermes_jobs.runtime.worker_lease import WorkerLease
+from hermes_jobs.system.open_files import allow_open_files
 from workers import transport
 from workers.app import make_app
 from workers.description import from_state, root_of
@@ -47,20 +47,6 @@ MAPPED = 512 * 1024
 glibc raises that number with what is freed, up to 32 MB, unless it is set."""
 MALLOC_ARENAS = 2  # of the allocator: the interpreter runs one thread at a time, so they seldom wait for it
 OTHER_FILES = 128  # open files of the log, the views, the broker, and libraries
-
-
-def allow_open_files(threads: int) -> None:
-    """Raise this process's limit of open files if it is too low for so many threads, as far as permitted.
-
-    Many systems have a default of 256 or 1,024, too low for the default of 256 threads.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = threads * FILES_A_THREAD + OTHER_FILES
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    if soft != resource.RLIM_INFINITY and soft < limit:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def limit_arenas(maximum: int) -> None:
@@ -90,7 +76,11 @@ def run(
 ) -> int:
     """Consume the queues until a stop signal; returns the exit code. Call it from the main thread."""
     threads = concurrency or application.settings.workers.concurrency
-    allow_open_files(threads)
+    files = threads * FILES_A_THREAD + OTHER_FILES
+    if (allowed := allow_open_files(files)) < files:
+        logging.getLogger(__name__).warning(
+            "at most %d files may be open (ulimit -n); %d threads may need %d", allowed, threads, files
+        )
     limit_arenas(MALLOC_ARENAS)
     transport.use()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")

@@ -57,6 +57,21 @@ def test_from_a_closed_input_nothing_can_be_sent(home: WrittenHome) -> None:
     assert b"Nothing to send" in done.stderr
 
 
+def test_with_too_few_open_files_nothing_is_sent(home: WrittenHome) -> None:
+    done = run(home, "ulimit -n 16; $HJ send --no-wait Hi")
+
+    assert done.returncode == 1
+    assert b"16 files open" in done.stderr
+    assert b"ulimit -n 512" in done.stderr
+    assert home.run("turns", "list", "--json").json == []
+
+
+def test_a_low_limit_of_open_files_is_raised_where_that_is_permitted(home: WrittenHome) -> None:
+    done = run(home, "ulimit -S -n 32; $HJ send --no-wait Hi")
+
+    assert done.returncode == 0, done
+
+
 @pytest.fixture(params=["a pipe", "a socket"])
 def idle(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
     """Both ends of an open input that nobody writes to, the reading one first."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from hermes_jobs import __version__
+from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli import stdio
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.lazy_group import LazyGroup
@@ -23,6 +24,7 @@ from hermes_jobs.interfaces.cli.options import example
 from hermes_jobs.kernel.feature import Command
 from hermes_jobs.kernel.feature import commands as feature_commands
 from hermes_jobs.system.isolation import LOOKS_FOR_CHANGES, refuse_inside_tool
+from hermes_jobs.system.open_files import allow_open_files
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 LOADED, GARBAGE = 250_000, 50_000
 """New objects after which the collector looks for cycles, at first and later; Python's own figure is 700."""
+OPEN_FILES = 512  # that a command may open, where the system permits it
+FEWEST_OPEN_FILES = 64  # with which a turn ends; each tool that runs takes some
 
 OF_FEATURES = feature_commands()
 COMMANDS = {
@@ -159,6 +163,15 @@ def _collected(_phase: str, _info: Mapping[str, int]) -> None:
     gc.set_threshold(GARBAGE)
 
 
+def _allow_open_files() -> None:
+    """Raises `Rejected` where a turn would fail in its middle for want of them."""
+    if (allowed := allow_open_files(OPEN_FILES)) < FEWEST_OPEN_FILES:
+        raise Rejected(
+            f"This process may have {allowed} files open at a time, which is too few.",
+            hint=f"Allow more: ulimit -n {OPEN_FILES}.",
+        )
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code (see `hermes_jobs.interfaces.cli.exit_codes`)."""
     # Importing creates many long-lived objects. Collecting garbage among them costs a sixth of a command.
@@ -172,6 +185,7 @@ def run(arguments: Sequence[str]) -> int:
         use_bash_words()
     stdout = sys.stdout
     try:
+        _allow_open_files()
         code = hermes_jobs.main(
             list(arguments),
             prog_name="hermes-jobs",

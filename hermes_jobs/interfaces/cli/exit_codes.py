@@ -77,6 +77,9 @@ def report(error: Exception, context: CliContext) -> int:
             where = f" ({error.filename})" if error.filename else ""
             explain(f"The disk is full{where}.", "Free some space, then try again.", context)
             return LOG
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            explain("Too many files are open.", "Raise the limit: ulimit -n 1024.", context)
+            return FAILED
         case PermissionError(filename=str(path), strerror=reason):
             hint = "Correct its permissions; after a `sudo` it may belong to root."
             explain(f"{path} cannot be used: {reason}.", hint, context)

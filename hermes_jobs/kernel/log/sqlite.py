@@ -269,7 +269,8 @@ _FAILURES: tuple[tuple[str, type[HermesJobsError], str], ...] = (
     (
         "SQLITE_CANTOPEN",
         LogUnavailable,
-        "cannot be opened: the file or its folder is missing, or not yours to read and write.",
+        "cannot be opened: the file or its folder is missing or not yours to read and write, or this process "
+        "has too many files open (ulimit -n).",
     ),
     ("SQLITE_NOTADB", Corrupt, "is not a SQLite database. Restore it from a backup, or move it away."),
     ("SQLITE_CORRUPT", Corrupt, "is damaged. Restore it from a backup."),
