@@ -17,7 +17,7 @@ from typing import NamedTuple
 from hermes_jobs.text.patterns import compile_later
 
 DEPTH = 8
-_MARKS = compile_later(r"[\\%&]")
+MARKS = frozenset("\\%&")
 
 # One code point each. A byte that is no UTF-8 is read as Latin-1: JavaScript's `escape` writes those.
 _HEX = "[0-9a-fA-F]"
@@ -108,7 +108,7 @@ def readings(text: str) -> Iterator[Reading]:
     """
     written = Reading(text)
     yield written
-    if _MARKS.search(text) is None:
+    if MARKS.isdisjoint(text):
         return
     levels = [written, *_levels(written, _ALL)]
     yield from levels[1:]
@@ -117,6 +117,15 @@ def readings(text: str) -> Iterator[Reading]:
     first = next((level for level in levels if _BYTES.search(level.text)), None)
     if first is not None:
         yield from _levels(first, _ALL_BYTES)
+
+
+def characters_at(text: str, at: int) -> Iterator[tuple[int, str]]:
+    """What each escape that begins at that index stands for, and where it ends."""
+    for escapes in (_ALL, _ALL_BYTES):
+        match = escapes.match(text, at)
+        character = _character(match[0]) if match is not None else None
+        if match is not None and character is not None:
+            yield match.end(), character
 
 
 def _levels(reading: Reading, escapes: re.Pattern[str]) -> Iterator[Reading]:

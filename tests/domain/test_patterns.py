@@ -125,6 +125,20 @@ def test_a_text_that_holds_escapes_itself_is_found(wanted: str, write: Write) ->
     assert Pattern(literal(wanted)).found(f"<{write(wanted)}>")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "stored"),
+    [
+        ("00\\\x1f", r"00\\u001f"),
+        ("C:\\über", r"C:\\u00fcber"),
+        ("5% für 3%41", r"5% f%C3%BCr 3%2541"),
+        ("R&D <a>", "R&D &lt;a&gt;"),
+        ("a\\b\\ü", r"a\\b\\\u00fc"),
+    ],
+)
+def test_a_mark_that_was_left_as_it_is_beside_what_is_escaped_is_found(wanted: str, stored: str) -> None:
+    assert Pattern(literal(wanted))(f"<{stored}>") == "<[redacted]>"
+
+
 def test_what_a_text_with_escapes_would_be_read_as_stays() -> None:
     assert Pattern(literal("%41"))("An Apple, 100%") == "An Apple, 100%"
     assert Pattern(literal(r"\n"))("two\nlines") == "two\nlines"
@@ -153,8 +167,9 @@ def test_whole_texts_are_found_in_escaped_text_and_not_within_a_word() -> None:
     "piece",
     ["%25", "plain ", *slow("\\\\", "&amp;", "\\u005c", "\\xc3\\xbc", '\\"', "%c3", "&")],
 )
-def test_the_time_grows_with_the_length(piece: str) -> None:
-    pattern = Pattern(literal("zanzibar"))
+@pytest.mark.parametrize("wanted", ["zanzibar", r"\\\\zan%&"])
+def test_the_time_grows_with_the_length(wanted: str, piece: str) -> None:
+    pattern = Pattern(literal(wanted))
 
     def seconds(length: int) -> float:
         text = piece * (length // len(piece))

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.streams.forgetting import in_json
-from hermes_jobs.text.escapes import readings
+from hermes_jobs.text.escapes import MARKS, readings
+from hermes_jobs.text.spelling import Spelling
 
 REDACTED = "[redacted]"
 ROUNDS = 8  # a mark may complete another match with the text around it
 
 
 class Wanted(NamedTuple):
-    """The pattern of a text, for every reading of what is stored.
-
-    A text may itself hold what looks like an escape. `read` is the pattern of what it would be read as; a
-    match of it counts if that is written with at least `shortest` characters, the length of the text.
-    """
+    """What is looked for in every reading of what is stored, and the texts that hold marks of escapes."""
 
     plain: re.Pattern[str]
-    read: re.Pattern[str] | None = None
-    shortest: int = 0
+    spellings: Sequence[Spelling] = ()
 
 
 class Pattern:
@@ -69,10 +65,9 @@ class Pattern:
         for reading in readings(text):
             for match in self._wanted.plain.finditer(reading.text):
                 yield reading.written(*match.span())
-            for match in self._wanted.read.finditer(reading.text) if self._wanted.read else ():
-                start, end = reading.written(*match.span())
-                if end - start >= self._wanted.shortest:
-                    yield start, end
+            for spelling in self._wanted.spellings:
+                for span in spelling.spans(reading.text):
+                    yield reading.written(*span)
 
     def _in_text(self, text: str) -> str:
         for _ in range(ROUNDS):
@@ -103,11 +98,13 @@ def exact_texts(texts: Collection[str]) -> Wanted:
 
 
 def _wanted(texts: Collection[str], *, whole: bool, flags: int = 0) -> Wanted:
-    plain = {form for text in texts for form in _composed_or_not(text)}
-    read = {reading.text for form in plain for reading in readings(form)} - plain
-    pattern = re.compile(_any_of(plain, whole=whole), flags)
-    shortest = min(map(len, plain), default=0)
-    return Wanted(pattern, re.compile(_any_of(read, whole=whole), flags) if read else None, shortest)
+    forms = {form for text in texts for form in _composed_or_not(text)}
+    spellings = [
+        Spelling(form, whole=whole, ignore_case=bool(flags & re.IGNORECASE))
+        for form in forms
+        if not MARKS.isdisjoint(form)
+    ]
+    return Wanted(re.compile(_any_of(forms, whole=whole), flags), spellings)
 
 
 def _composed_or_not(text: str) -> set[str]:
