@@ -13,7 +13,9 @@ EXAMPLES: tuple[e.Event, ...] = (
         checks=(replay_events.Check(kind="pattern", name="number", rule="[0-9]"),),
         judge=replay_events.Judge(model="m", rubric="Kürzer ist besser."),
     ),
-    replay_events.CellChecked(step="brief-v1t1s1c1", kept=(replay_events.CheckResult(False, "no number"),)),
+    replay_events.CellChecked(
+        step="brief-v1t1s1c1", results=(replay_events.CheckResult(False, "no number"),)
+    ),
     replay_events.VerificationRequested(
         experiment="verify-v1", review="v1", session="s1", at=12, mode="full"
     ),

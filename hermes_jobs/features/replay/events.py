@@ -146,7 +146,7 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether a check has passed, and its message if not."""
 
     ok: bool
-    told: str = ""
+    message: str = ""
 
 
 class ExperimentDefined(Event, frozen=True, kw_only=True):
@@ -165,7 +165,7 @@ class CellChecked(Event, frozen=True, kw_only=True):
     """The answer of that call was checked; the results are parallel to the checks."""
 
     step: str
-    kept: tuple[CheckResult, ...]
+    results: tuple[CheckResult, ...]
 
 
 class CellsJudged(Event, frozen=True, kw_only=True):

@@ -42,12 +42,12 @@ class PageVariant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of a cell; `told` are the results of checks and judges."""
+    """An answer of a cell; `findings` are the results of checks and judges."""
 
     variant: str
     sample: int
     content: str
-    told: str
+    findings: str
 
 
 def experiment_page(
@@ -121,7 +121,7 @@ def _answers(experiment: Experiment, turn: int) -> list[PageAnswer]:
             variant=plan.variants[cell.variant].name,
             sample=cell.sample + 1,
             content=shown(experiment.answers[cell]),
-            told=", ".join(_findings(experiment, cell)),
+            findings=", ".join(_findings(experiment, cell)),
         )
         for cell in sorted(experiment.answers)
         if cell.turn == turn
@@ -133,7 +133,7 @@ def _findings(experiment: Experiment, cell: Cell) -> Sequence[str]:
     checked = experiment.checked.get(experiment.answers[cell].step)
     findings = []
     if checked is not None and definition is not None:
-        for check, result in zip(definition.checks, checked.kept, strict=True):
+        for check, result in zip(definition.checks, checked.results, strict=True):
             findings.append(f"{check.name}: {'kept' if result.ok else 'not kept'}")
     has_judged, verdict = judged_by_model(experiment, cell)
     return [*findings, f"judge: {verdict or 'not readable'}"] if has_judged else findings

@@ -23,7 +23,13 @@ Fields = dict[str, Any]
 Upcast = Callable[[Fields], Fields]
 UpcastTable = Mapping[tuple[str, int], Upcast]
 
-UPCASTS: UpcastTable = {}
+
+def _results_of_checks(fields: Fields) -> Fields:
+    renamed = [{"ok": each["ok"], "message": each.get("told", "")} for each in fields["kept"]]
+    return {"step": fields["step"], "results": renamed}
+
+
+UPCASTS: UpcastTable = {("CellChecked", 1): _results_of_checks}
 """Converters of the stored form of old events: (type, schema) → a function from that schema's fields to the
 next schema's, so that each knows two neighbouring forms only. Fields added with a default need no entry."""
 

@@ -64,7 +64,13 @@ NAMES = frozenset({
 # fmt: on
 """Fields that hold names in every type."""
 _TEXTS = frozenset(
-    {("Plan", "name"), ("ToolFinished", "source"), ("TurnSubmitted", "key"), ("FileChange", "path")}
+    {
+        ("Plan", "name"),
+        ("ToolFinished", "source"),
+        ("TurnSubmitted", "key"),
+        ("FileChange", "path"),
+        ("CellChecked", "results"),
+    }
 )
 """Fields that hold texts although they are called like names."""
 _MORE_NAMES = frozenset(

@@ -35,7 +35,7 @@ class VariantResult(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     unreadable: int
     checks: dict[str, float | None]
-    told: dict[str, str]
+    messages: dict[str, str]
     output_tokens: float | None
     cost_usd: float | None
     seconds: float | None
@@ -88,7 +88,7 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
         checks={
             check.name: _mean(experiment, there, _check(at)) for at, check in enumerate(definition.checks)
         },
-        told={
+        messages={
             check.name: text
             for at, check in enumerate(definition.checks)
             if (text := _first_failure(experiment, there, at))
@@ -102,7 +102,9 @@ def _variant(experiment: Experiment, number: int) -> VariantResult:
 def _first_failure(experiment: Experiment, cells: Sequence[Cell], at: int) -> str:
     """The check's message for the first of these answers that fails it; empty for none."""
     checked = (experiment.checked.get(experiment.answers[cell].step) for cell in cells)
-    failed = (event.kept[at].told for event in checked if event is not None and not event.kept[at].ok)
+    failed = (
+        event.results[at].message for event in checked if event is not None and not event.results[at].ok
+    )
     return next(failed, "")
 
 
@@ -165,7 +167,7 @@ def _check(at: int) -> Measure:
     def measure(experiment: Experiment, cell: Cell) -> float | None:
         answer = experiment.answers.get(cell)
         checked = experiment.checked.get(answer.step) if answer is not None else None
-        return None if checked is None else float(checked.kept[at].ok)
+        return None if checked is None else float(checked.results[at].ok)
 
     return measure
 

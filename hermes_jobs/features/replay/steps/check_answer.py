@@ -31,7 +31,7 @@ class CheckAnswer:
         assert definition is not None, f"{state.stream} is not defined"
         assert isinstance(outcome, e.ReplayCallEnded), f"{call} has no answer"
         results = tuple(self._result(check, outcome.content, cancel) for check in definition.checks)
-        event = e.CellChecked(step=call, kept=results)
+        event = e.CellChecked(step=call, results=results)
         return append(state.stream, event)
 
     def _result(self, check: e.Check, answer: str, cancel: Cancel) -> e.CheckResult:

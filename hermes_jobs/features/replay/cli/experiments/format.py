@@ -129,7 +129,7 @@ def remarks(results: Results) -> Iterator[str]:
             text = [pluralize(result.missing, "answer") + " missing"] if result.missing else []
             text += [f"{result.failed} failed"] if result.failed else []
             yield f"{result.name}: {', '.join(text)}."
-        for check, why in result.told.items():
+        for check, why in result.messages.items():
             reason = cut(one_line(why), MAX_RESULT_COLUMNS)
             yield f"{result.name}: not all answers keep {check}, the first one: {reason}"
         if result.unreadable:
