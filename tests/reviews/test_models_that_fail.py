@@ -14,7 +14,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.context_notices import notices
+from hermes_jobs.kernel.turns.context_notices import notices, turn_warnings
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Action, Answer, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer
@@ -125,7 +125,11 @@ def test_the_sessions_own_model_summarises_where_the_one_for_summaries_fails(
     assert {seen.body["model"] for seen in model_server.requests if is_summary(seen)} == {"mine"}
     facts = [each.event for each in application.log.read(SESSION)]
     first, second = [fact for fact in facts if isinstance(fact, e.ContextCompressed)][:2]
-    assert notices(first)[0].startswith("another model summarised: small: ")
+    (failed,) = turn_warnings(first)
+    assert failed.startswith("another model summarised: small: ")
+    assert notices(first)[1] == failed
+    (doubt,) = turn_warnings(second)
+    assert doubt.startswith("this was compression 2 of the session: details may be lost")
     assert (bool(first.summary), bool(second.summary), second.failures) == (True, True, "")
     assert lasted(application, "compression") == lasts
 

@@ -36,10 +36,12 @@ def notices(event: Event) -> tuple[str, ...]:
 
 def turn_warnings(event: Event) -> tuple[str, ...]:
     """What the event adds to the warnings of its turn, without a full stop: a limit nearly used up, a context
-    nearly full, a wait for a quota."""
+    nearly full, what a compression may have lost, a wait for a quota."""
     match event:
         case ContextPressure(high=True) | BudgetWarned() | ModelReplied():
             return notices(event)
+        case ContextCompressed():
+            return _doubts(event)
         case ModelCallFailed(quota_until=float(until)):
             model = event.back_to or event.model or "the model"
             resets_at = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"
@@ -102,15 +104,20 @@ def _lines(event: Event) -> tuple[str, ...]:  # noqa: PLR0911, PLR0912 - one an 
 
 
 def _compressed(event: ContextCompressed) -> tuple[str, ...]:
-    text = []
-    if event.failures:
-        others = "another model summarised" if event.summary else "no model could summarise"
-        text.append(f"{others}: {event.failures}")
     how = "gave way to a summary" if event.summary else "were set aside without a summary"
-    text.append(
+    shrinks = (
         f"{event.removed} messages {how}: a request shrinks from about {event.tokens_before:,} to "
         f"{event.tokens_after:,} tokens; every message stays in the log"
     )
+    return (shrinks, *_doubts(event))
+
+
+def _doubts(event: ContextCompressed) -> tuple[str, ...]:
+    """What may have been lost, or won nothing, by that compression."""
+    text = []
+    if event.failures:
+        others = "another model summarised" if event.summary else "no model could summarise"
+        text.append(f"{others}: {event.failures.rstrip('.')}")
     if event.number > 1:
         text.append(
             f"this was compression {event.number} of the session: details may be lost and answers less "

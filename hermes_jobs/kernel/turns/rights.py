@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.turns.layered import Layered
 from hermes_jobs.kernel.turns.session import EndedTurn, Session
 from hermes_jobs.kernel.turns.turn import Turn
 
@@ -46,7 +47,7 @@ def withdrawn(session: Session) -> Session:
         approved=(),
         current=_of_nobody(session.current) if session.current else None,
         waiting=tuple(map(_of_nobody, session.waiting)),
-        ended={name: _ended(ended) for name, ended in session.ended.items()},
+        ended=Layered({name: _ended(ended) for name, ended in session.ended.items()}),
         children=tuple(
             replace(child, parent_turn=_of_nobody(child.parent_turn)) for child in session.children
         ),

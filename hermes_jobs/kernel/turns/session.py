@@ -23,6 +23,7 @@ from hermes_jobs.kernel.events import (
 from hermes_jobs.kernel.helper_calls import HelperCall
 from hermes_jobs.kernel.streams.subscriptions import Subscription
 from hermes_jobs.kernel.turns.compression import Compression
+from hermes_jobs.kernel.turns.layered import Layered
 from hermes_jobs.kernel.turns.messages import Message
 from hermes_jobs.kernel.turns.reviews import Review, ReviewCounters
 from hermes_jobs.kernel.turns.turn import Turn
@@ -103,7 +104,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     current: Turn | None = None
     waiting: tuple[Turn, ...] = ()
-    ended: Mapping[str, EndedTurn] = {}
+    ended: Layered[EndedTurn] = Layered()
     last_ended: str | None = None
     todos: tuple[Todo, ...] = ()
     compression: Compression | None = None

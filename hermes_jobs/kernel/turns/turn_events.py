@@ -136,7 +136,7 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     session = replace(
         session,
         waiting=tuple(other for other in session.waiting if other.id != merged.id),
-        ended={**session.ended, merged.id: EndedTurn(status="merged", into=into.id)},
+        ended=session.ended.having(merged.id, EndedTurn(status="merged", into=into.id)),
     )
     into = replace(into, deliver=tuple(dict.fromkeys((*into.deliver, *merged.deliver))))
     session = replace(session, current=into)
@@ -164,8 +164,7 @@ def _resumed(session: Session, event: e.TurnResumed) -> Session:
         settings={**_carried_settings(past, event), **event.settings},
         requires=event.requires if event.settings or event.requires else past.requires,
     )
-    rest = {turn: ended for turn, ended in session.ended.items() if turn != event.turn}
-    session = replace(session, ended=rest)
+    session = replace(session, ended=session.ended.without(event.turn))
     if ended.status == "completed":
         last = session.current is None and session.last_ended == past.id
         go_on = GO_ON if last else GO_ON_WITH.format(text="\n\n".join(past.texts))
@@ -212,7 +211,7 @@ def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None =
         session = _without_open_calls(session, turn)
         turn = running_turn(session)
     resumable = turn if stop is not None or status in {"failed", "cancelled"} else None
-    ended = {**session.ended, turn_id: EndedTurn(status=status, turn=resumable, stopped_by=stop)}
+    ended = session.ended.having(turn_id, EndedTurn(status=status, turn=resumable, stopped_by=stop))
     if not is_current:
         waiting = tuple(other for other in session.waiting if other.id != turn_id)
         return replace(session, waiting=waiting, ended=ended)
@@ -223,7 +222,7 @@ def _ended(session: Session, turn_id: str, status: EndStatus, stop: str | None =
 
 def _rated(session: Session, event: e.TurnRated) -> Session:
     rated = replace(session.ended[event.turn], rated=event)
-    return replace(session, ended={**session.ended, event.turn: rated})
+    return replace(session, ended=session.ended.having(event.turn, rated))
 
 
 def _speaks_last(session: Session, role: type[AssistantMessage] | type[UserMessage]) -> bool:

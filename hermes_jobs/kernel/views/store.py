@@ -52,7 +52,7 @@ from hermes_jobs.system.file_lock import described, sqlite_writer
 
 logger = logging.getLogger(__name__)
 
-CONTENTS: Final = 1  # raise it when the same events give other rows in the same tables; a test says when
+CONTENTS: Final = 2  # raise it when the same events give other rows in the same tables; a test says when
 BATCH = 1000  # events a transaction
 BULK = 20_000  # events that a rebuild takes at once: the search index likes them in one piece
 ATTEMPTS = 6  # builds and switches that one answer may meet
