@@ -38,7 +38,7 @@ def turn_warnings(event: Event) -> tuple[str, ...]:
     """What the event adds to the warnings of its turn, without a full stop: a limit nearly used up, a context
     nearly full, what a compression may have lost, a wait for a quota."""
     match event:
-        case ContextPressure(high=True) | BudgetWarned() | ModelReplied():
+        case ContextPressure(high=True) | BudgetWarned() | ModelReplied() | CompressionFailed(retry_at=None):
             return notices(event)
         case ContextCompressed():
             return _doubts(event)
