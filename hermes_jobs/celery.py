@@ -13,6 +13,7 @@ hermes-jobs; its steps never use the user's broker. ADR 145 has the reasons.
 from __future__ import annotations
 
 import os
+import random
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ NAME = "hermes_jobs.turn"
 FIRST_POLL = 0.05  # seconds
 GROWTH = 1.3  # of each wait: a turn is noticed after about an eighth of its own duration
 LONGEST_POLL = 10.0  # seconds; far below the visibility timeout of Redis, which repeats longer countdowns
+SPREAD = 0.8  # of each wait at least: the looks of a message that was doubled drift apart
 LOG_AGAIN = 5.0  # seconds until a log that cannot be reached is tried again
 
 Result = Literal["answer", "turn"]
@@ -52,7 +54,15 @@ class TurnFailed(HermesJobsError):
 
 
 class TurnRuns(HermesJobsError):
-    """The reason of the task's retries: its turn has not ended yet."""
+    """The reason of the task's retries: its turn has not ended yet, as this look of the task has found."""
+
+    def __init__(self, message: str, look: int) -> None:
+        super().__init__(message, look)
+        self.message = message
+        self.look = look
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def register(
@@ -135,11 +145,15 @@ class _TurnTask:
             raise _retry(bound, unavailable, LOG_AGAIN) from unavailable
         except Rejected as rejected:
             raise TurnFailed(f"{rejected.message} {rejected.hint}".rstrip(), rejected.kind) from rejected
+        if _was_performed(bound):
+            raise Ignore  # a message that was doubled: the next look, or the result, was handed on
         if turn.status in {"queued", "running", "waiting"}:
             countdown = min(FIRST_POLL * GROWTH ** min(request.retries, 99), self._longest_poll)
-            raise _retry(bound, TurnRuns(f"turn {turn.turn} is {turn.status}"), countdown)
-        if _is_stored(bound):
-            raise Ignore  # the same message has come before, and the result was handed on
+            raise _retry(
+                bound,
+                TurnRuns(f"turn {turn.turn} is {turn.status}", request.retries),
+                countdown * random.uniform(SPREAD, 1),
+            )
         return _result(turn, result)
 
     def cancel(self, task: str) -> None:
@@ -179,14 +193,19 @@ def _retry(bound: Any, reason: Exception, countdown: float) -> BaseException:
         return cast("BaseException", Reject(rejected.reason, requeue=True))
 
 
-def _is_stored(bound: Any) -> bool:
-    """Whether the application's result backend, where it has one, has the result of this task."""
+def _was_performed(bound: Any) -> bool:
+    """Whether the application's result backend, where it has one, knows that the task has a result, or that
+    this look of it or a later one was taken. A first look that comes again is taken: somebody may have sent
+    the task again, because its messages were lost."""
     from celery.backends.base import DisabledBackend
     from celery.backends.rpc import RPCBackend
 
     if isinstance(bound.backend, DisabledBackend | RPCBackend):  # one knows nothing, the other only its own
         return False
-    return bool(bound.backend.get_task_meta(bound.request.id)["status"] in {"SUCCESS", "FAILURE"})
+    stored = bound.backend.get_task_meta(bound.request.id)
+    if isinstance(stored["result"], TurnRuns):
+        return 0 < bound.request.retries <= stored["result"].look
+    return bool(stored["status"] in {"SUCCESS", "FAILURE"})
 
 
 def _result(turn: Turn, result: Result) -> Any:

@@ -23,8 +23,9 @@ SECONDS = 900
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A copy of the project, of whose processes nothing is left."""
+    """A copy of the project in a folder with other tests, as in a checkout; of its processes nothing is left."""
     folder = tmp_path / "own_project"
+    (tmp_path / "conftest.py").write_text("import no_such_module\n")
     shutil.copytree(PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__"))
     yield folder
     for process in processes_with(f"HERMES_JOBS_HOME={folder}/home"):

@@ -71,7 +71,8 @@ def app(home: Home) -> Iterator[Celery]:
 def worker(home: Home) -> Iterator[Running]:
     """A worker of the application."""
     arguments = ("-A", "tests.own_app.project", "worker", "--pool", "threads", "--concurrency", "2")
-    with home.launch("celery", *arguments, "--loglevel", "INFO", "--without-mingle") as running:
+    name = f"own-{uuid.uuid4().hex}@%h"  # RabbitMQ has one at a time under a name
+    with home.launch("celery", *arguments, "-n", name, "--loglevel", "INFO", "--without-mingle") as running:
         running.wait_for(" ready.")
         yield running
 
@@ -141,6 +142,22 @@ def test_a_message_that_comes_again_hands_nothing_on(home: Home, app: Celery) ->
         assert result.get(timeout=PATIENCE) == "You said: Hello."
         wait_until(lambda: bool(published(home)), "it is published")
     assert published(home) == ["You said: Hello."]
+
+
+def test_of_messages_that_were_doubled_while_the_turn_runs_one_goes_on(
+    home: Home, app: Celery, model_server: ModelServer
+) -> None:
+    model_server.follow([Hold(answer=Answer(text="A summary."))])
+    turn = app.signature(NAME, ("Summarise",), task_id=uuid.uuid4().hex)
+    turn.link(app.signature("tests.own_app.project.publish"))
+    with worker(home) as running:
+        result = [turn.apply_async() for _ in range(3)][0]
+        for _ in range(2):
+            running.wait_for(f"{NAME}[{result.id}] ignored")
+        model_server.release()
+        assert result.get(timeout=PATIENCE) == "A summary."
+        wait_until(lambda: bool(published(home)), "it is published")
+    assert published(home) == ["A summary."]
 
 
 def test_revoking_the_task_cancels_its_turn(home: Home, app: Celery, model_server: ModelServer) -> None:
