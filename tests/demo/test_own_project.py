@@ -23,7 +23,7 @@ SECONDS = 900
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A copy of the project in a folder with other tests, as in a checkout; of its processes nothing is left."""
+    """A copy of the project in a folder with tests, as in a checkout; nothing is left of its processes."""
     folder = tmp_path / "own_project"
     (tmp_path / "conftest.py").write_text("import no_such_module\n")
     shutil.copytree(PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__"))

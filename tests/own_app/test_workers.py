@@ -151,7 +151,7 @@ def test_of_messages_that_were_doubled_while_the_turn_runs_one_goes_on(
     turn = app.signature(NAME, ("Summarise",), task_id=uuid.uuid4().hex)
     turn.link(app.signature("tests.own_app.project.publish"))
     with worker(home) as running:
-        result = [turn.apply_async() for _ in range(3)][0]
+        result, *_ = (turn.apply_async() for _ in range(3))
         for _ in range(2):
             running.wait_for(f"{NAME}[{result.id}] ignored")
         model_server.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,18 @@ def celery(home: Home, *words: str) -> Ran:
         return running.end()
 
 
-def inspected(home: Home, what: str) -> dict[str, Any]:
-    """What the workers answered, by the id under which `queues` lists them."""
-    ran = celery(home, "inspect", what, "--timeout", "10", "--json")
+def inspected(home: Home, what: str, *workers: str) -> dict[str, Any]:
+    """What these workers answered, by the id under which `queues` lists them; asked by name, none is waited
+    for once all have answered."""
+    names = ",".join(f"{worker}@{socket.gethostname()}" for worker in workers)
+    ran = celery(home, "inspect", what, "--timeout", "10", "--json", "--destination", names)
     return {name.partition("@")[0]: answer for name, answer in ran.json.items()}
+
+
+def heard(home: Home) -> set[str]:
+    """Who answers a call to everybody within a second."""
+    ran = celery(home, "inspect", "ping", "--json")
+    return set() if ran.code else {name.partition("@")[0] for name in ran.json}
 
 
 @pytest.fixture(params=["embedded", "redis"])
@@ -48,20 +57,21 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, model_server: ModelServ
 
 def test_inspect_and_control_reach_the_workers_and_lose_nothing(home: Home) -> None:
     (worker,) = live_workers(home)
-    assert inspected(home, "ping") == {worker: {"ok": "pong"}}
-    assert inspected(home, "active") == {worker: []}
-    assert "turn.call_model" in inspected(home, "registered")[worker]
-    assert inspected(home, "stats")[worker]["pool"]["max-concurrency"] == 256
+    wait_until(lambda: heard(home) == {worker}, "its answer")
+    assert inspected(home, "active", worker) == {worker: []}
+    assert "turn.call_model" in inspected(home, "registered", worker)[worker]
+    assert inspected(home, "stats", worker)[worker]["pool"]["max-concurrency"] == 256
+    assert "no attribute 'grow'" in celery(home, "control", "pool_grow").out
 
     with home.start("run", "worker", "-Q", "turns,tools", "-c", "2"):
         wait_until(lambda: len(live_workers(home)) == 2, "the second worker")
-        wait_until(lambda: len(inspected(home, "ping")) == 2, "its answer")
+        (second,) = live_workers(home) - {worker}
+        wait_until(lambda: heard(home) == {worker, second}, "its answer")
         queues = {
             name: {queue["name"] for queue in consumed}
-            for name, consumed in inspected(home, "active_queues").items()
+            for name, consumed in inspected(home, "active_queues", worker, second).items()
         }
-        assert queues.pop(worker) == set(ALL_QUEUES)
-        assert list(queues.values()) == [{"turns", "tools"}]
+        assert queues == {worker: set(ALL_QUEUES), second: {"turns", "tools"}}
 
         assert celery(home, "control", "cancel_consumer", "turns").code == 0
         turn = home.send("hello", "--no-wait")["turn"]
@@ -75,8 +85,8 @@ def test_inspect_and_control_reach_the_workers_and_lose_nothing(home: Home) -> N
     assert home.send("and again")["status"] == "completed"
 
 
-def test_what_celery_cannot_do_here_says_so(home: Home) -> None:
-    assert "no attribute 'grow'" in celery(home, "control", "pool_grow").out
+def test_workers_and_schedulers_are_started_otherwise(tmp_path: Path) -> None:
+    home = Home(tmp_path, {"HERMES_JOBS_BROKER_URL": "redis://127.0.0.1:1"})
     assert "Start it with `hermes-jobs run worker`" in celery(home, "worker").err
     assert "Start it with `hermes-jobs run beat`" in celery(home, "beat").err
 

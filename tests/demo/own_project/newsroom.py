@@ -13,7 +13,8 @@ REDIS = os.environ.get("NEWSROOM_REDIS", "redis://127.0.0.1:6379/0")
 
 app = Celery("newsroom", broker=os.environ.get("NEWSROOM_BROKER", REDIS), backend=REDIS)
 app.conf.task_default_queue = "newsroom"
-app.conf.broker_transport_options = {"visibility_timeout": 60}  # seconds; Redis: what a killed worker held comes back
+# Seconds after which Redis gives on what a killed worker held; an hour unless it is set.
+app.conf.broker_transport_options = {"visibility_timeout": 60}
 turn = register(app)
 
 

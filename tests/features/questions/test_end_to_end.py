@@ -80,6 +80,7 @@ def test_it_is_answered_on_the_spot_and_asked_again_with_the_reason(
         screen.shows("your answer: a number ›")
         screen.type("MySQL\r")
         screen.shows("The answer has to be one of SQLite, PostgreSQL, not 'MySQL'.")
+        screen.shows("your answer: a number ›", 2)
         screen.type("2\r")
         screen.shows("Answered.")
         screen.shows("Done.")
@@ -253,6 +254,7 @@ def test_the_agent_enters_plan_mode_where_the_person_agrees(home: Home, model_se
     with chatting(home) as screen:
         say(screen, "Please refactor")
         screen.shows("Shall I plan first")
+        screen.shows("It waits for you")
         say(screen, "yes")
         screen.shows("Done.")
         screen.shows("plan")

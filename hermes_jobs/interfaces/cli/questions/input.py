@@ -197,10 +197,10 @@ def _answered(
     """The line that answers the agent; None where it is too late. An invalid one is read again."""
     width = terminal_width(sys.stderr)
     show([*question.lines(width), click.style(flowed(f"  {question.notes()}", width), dim=True)])
+    prompt = f"{flowed(f'  {question.legend()} ›', width)} "
     while True:
-        print_open(f"{flowed(f'  {question.legend()} ›', width)} ")
         try:
-            text = read_answer(is_open, drop=True)
+            text = read_answer(is_open, show=lambda: print_open(prompt))
         except (EOFError, KeyboardInterrupt):
             click.echo("", err=True)
             raise

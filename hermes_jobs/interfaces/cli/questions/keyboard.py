@@ -49,14 +49,16 @@ def read_key(
     return None
 
 
-def read_answer(is_open: Callable[[], bool], *, drop: bool = False) -> str | None:
-    """Read a line; None if no answer is needed any more. `drop`: what was typed before is no part of it.
+def read_answer(is_open: Callable[[], bool], *, show: Callable[[], object] | None = None) -> str | None:
+    """Read a line; None if no answer is needed any more. `show` prints the prompt: what was typed before it is
+    dropped, and nothing after it.
 
     Raises `EOFError`.
     """
     with _terminal() as descriptor:
-        if drop:
+        if show is not None:
             termios.tcflush(descriptor, termios.TCIFLUSH)
+            show()
         while is_open():
             if select.select([descriptor], [], [], POLL_SECONDS)[0]:
                 return _read(descriptor).strip()
