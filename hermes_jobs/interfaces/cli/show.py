@@ -65,7 +65,7 @@ def find(application: Application, text: str) -> tuple[str, str]:
         raise Rejected(f"{text!r} fits several: {several}.", kind="ambiguous", hint="Give more of the id.")
     for id_, words in found.items():
         return words, id_
-    hint = "See `hermes-jobs turns list`, `sessions list`, `reviews list`, `inbox list --all`; of workers `queues`."
+    hint = "See `hermes-jobs turns list`, `sessions list`, `reviews list`, `inbox list --all` or `queues`."
     raise Rejected(f"Nothing has the id {text!r}.", kind="unknown_id", hint=hint)
 
 

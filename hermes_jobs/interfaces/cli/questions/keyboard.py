@@ -50,8 +50,8 @@ def read_key(
 
 
 def read_answer(is_open: Callable[[], bool], *, show: Callable[[], object] | None = None) -> str | None:
-    """Read a line; None if no answer is needed any more. `show` prints the prompt: what was typed before it is
-    dropped, and nothing after it.
+    """Read a line; None if no answer is needed any more. `show` prints the prompt: what was typed before it
+    is dropped, and nothing after it.
 
     Raises `EOFError`.
     """
