@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,7 +43,8 @@ def main(scenarios: Sequence[str]) -> int:
     except CannotInstall as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    return max(code for code, _ in play(scenarios or (*CORE, *TIMED), server=not scenarios))
+    servers = () if scenarios else (over_stdio, over_http)
+    return max(code for code, _ in play(scenarios or (*CORE, *TIMED), servers))
 
 
 def install() -> None:
@@ -61,10 +62,10 @@ def install() -> None:
         raise CannotInstall(f"npm cannot install the conformance suite: {error}.") from error
 
 
-def play(scenarios: Sequence[str], *, server: bool) -> list[tuple[int, str]]:
-    """Play the clients' scenarios, and the server's over stdio and HTTP; the exit codes and outputs."""
+def play(scenarios: Sequence[str], servers: Sequence[Callable[[], tuple[int, str]]]) -> list[tuple[int, str]]:
+    """Play the clients' scenarios, and all of the suite's with these servers; the exit codes and outputs."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = [pool.submit(_server), pool.submit(_served)] if server else []
+        runs = [pool.submit(server) for server in servers]
         runs += [pool.submit(_client, scenario) for scenario in scenarios]
         return [run.result() for run in runs]
 
@@ -74,7 +75,7 @@ def _client(scenario: str) -> tuple[int, str]:
     return _suite("client", *words, environ=dict(os.environ))
 
 
-def _server() -> tuple[int, str]:
+def over_stdio() -> tuple[int, str]:
     """Our server over stdio, with a home of its own and no model."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         environ = {**os.environ, "HERMES_JOBS_HOME": home, "HERMES_JOBS_MODEL": "rehearsal"}
@@ -86,7 +87,7 @@ def _server() -> tuple[int, str]:
             bridge.server_close()
 
 
-def _served() -> tuple[int, str]:
+def over_http() -> tuple[int, str]:
     """The same server at `/mcp` of `hermes-jobs serve`."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.home import PATIENCE
 from tests.processes import ROOT, fork
 
 COMMAND = ("hermes_jobs", "mcp", "serve", "--allow", "send")
@@ -45,7 +46,7 @@ class Session:
             self._requests.flush()
             if "id" not in message or "method" not in message:
                 return None
-            self._changed.wait_for(lambda: message["id"] in self._answers, 30)
+            self._changed.wait_for(lambda: message["id"] in self._answers, PATIENCE)
             return self._answers.pop(message["id"])
 
     def close(self) -> None:

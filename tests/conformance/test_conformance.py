@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.__main__ import CORE, CannotInstall, install, play
+from tests.conformance.__main__ import CORE, CannotInstall, install, over_http, over_stdio, play
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of which npm takes most, if it loads the suite
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)  # of which npm takes most, where it has to load the suite
-def test_client_and_server_pass_the_scenarios_that_are_not_expected_to_fail() -> None:
+@pytest.fixture
+def _suite() -> None:
     try:
         install()
     except CannotInstall as reason:
         pytest.skip(str(reason))
-    for code, printed in play(CORE, server=True):
+
+
+@pytest.mark.usefixtures("_suite")
+def test_client_and_server_pass_the_scenarios_that_are_not_expected_to_fail() -> None:
+    for code, printed in play(CORE, [over_http]):
         assert code == 0, printed
+
+
+@pytest.mark.nightly  # the same server, with a process for each of the suite's sessions
+@pytest.mark.usefixtures("_suite")
+def test_the_server_passes_them_over_stdio() -> None:
+    ((code, printed),) = play((), [over_stdio])
+    assert code == 0, printed
