@@ -48,7 +48,7 @@ def play(home: ProcessHome, url: str, scenario: str, given: dict[str, Any]) -> i
     if scenario.startswith("auth/"):
         commands.append(["mcp", "login", NAME, "--browser", "--timeout", "10"])
     for command in commands:
-        ran = home.run(*command)
+        ran = home.run_in_new_interpreter(*command)  # one or two: a server to fork them from costs more
         sys.stderr.write(f"{' '.join(command)}: {ran.code}\n{ran.out}{ran.err}")
     with Home(home.path, environ=home.environ) as opened:
         turn = None
