@@ -202,7 +202,10 @@ def _was_performed(bound: Any) -> bool:
 
     if isinstance(bound.backend, DisabledBackend | RPCBackend):  # one knows nothing, the other only its own
         return False
-    stored = bound.backend.get_task_meta(bound.request.id)
+    try:
+        stored = bound.backend.get_task_meta(bound.request.id)
+    except Exception:  # noqa: BLE001 - backends' errors have no common class; storing the result tries again
+        return False
     if isinstance(stored["result"], TurnRuns):
         return 0 < bound.request.retries <= stored["result"].look
     return bool(stored["status"] in {"SUCCESS", "FAILURE"})
