@@ -26,18 +26,23 @@ def celery(home: Home, *words: str) -> Ran:
         return running.end()
 
 
-def inspected(home: Home, what: str, *workers: str) -> dict[str, Any]:
-    """What these workers answered, by the id under which `queues` lists them; asked by name, none is waited
-    for once all have answered."""
+def asked(home: Home, workers: set[str], *words: str) -> Ran:
+    """Ask these workers by name: the command ends as soon as all have answered."""
     names = ",".join(f"{worker}@{socket.gethostname()}" for worker in workers)
-    ran = celery(home, "inspect", what, "--timeout", "10", "--json", "--destination", names)
-    return {name.partition("@")[0]: answer for name, answer in ran.json.items()}
+    return celery(home, *words, "--timeout", "10", "--destination", names)
 
 
-def heard(home: Home) -> set[str]:
-    """Who answers a call to everybody within a second."""
-    ran = celery(home, "inspect", "ping", "--json")
-    return set() if ran.code else {name.partition("@")[0] for name in ran.json}
+def inspected(home: Home, workers: set[str], what: str) -> dict[str, Any]:
+    """What they answered, by the id under which `queues` lists them; empty where nobody did."""
+    ran = asked(home, workers, "inspect", what, "--json")
+    return {} if ran.code else {name.partition("@")[0]: answer for name, answer in ran.json.items()}
+
+
+def hears_all(home: Home) -> bool:
+    """Whether a call to nobody by name comes back from everybody in time."""
+    return all(
+        worker in celery(home, "inspect", "ping", "--timeout", "2").out for worker in live_workers(home)
+    )
 
 
 @pytest.fixture(params=["embedded", "redis"])
@@ -56,39 +61,42 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, model_server: ModelServ
 
 
 def test_inspect_and_control_reach_the_workers_and_lose_nothing(home: Home) -> None:
-    (worker,) = live_workers(home)
-    wait_until(lambda: heard(home) == {worker}, "its answer")
-    assert inspected(home, "active", worker) == {worker: []}
-    assert "turn.call_model" in inspected(home, "registered", worker)[worker]
-    assert inspected(home, "stats", worker)[worker]["pool"]["max-concurrency"] == 256
-    assert "no attribute 'grow'" in celery(home, "control", "pool_grow").out
+    first = live_workers(home)
+    (worker,) = first
+    wait_until(lambda: hears_all(home), "the answer to `ping`")
+    assert inspected(home, first, "active") == {worker: []}
+    assert "turn.call_model" in inspected(home, first, "registered")[worker]
+    assert inspected(home, first, "stats")[worker]["pool"]["max-concurrency"] == 256
 
     with home.start("run", "worker", "-Q", "turns,tools", "-c", "2"):
         wait_until(lambda: len(live_workers(home)) == 2, "the second worker")
-        (second,) = live_workers(home) - {worker}
-        wait_until(lambda: heard(home) == {worker, second}, "its answer")
+        both = live_workers(home)
+        (second,) = both - first
+        wait_until(lambda: set(inspected(home, both, "ping")) == both, "its answer")
         queues = {
             name: {queue["name"] for queue in consumed}
-            for name, consumed in inspected(home, "active_queues", worker, second).items()
+            for name, consumed in inspected(home, both, "active_queues").items()
         }
         assert queues == {worker: set(ALL_QUEUES), second: {"turns", "tools"}}
 
-        assert celery(home, "control", "cancel_consumer", "turns").code == 0
+        assert asked(home, both, "control", "cancel_consumer", "turns").code == 0
         turn = home.send("hello", "--no-wait")["turn"]
-        assert celery(home, "control", "revoke", f"{turn}-prefetch").code == 0
-        assert celery(home, "control", "rate_limit", "turn.call_model", "100/m").code == 0
-        assert celery(home, "control", "add_consumer", "turns").code == 0
+        assert asked(home, both, "control", "revoke", f"{turn}-prefetch").code == 0
+        assert asked(home, both, "control", "rate_limit", "turn.call_model", "100/m").code == 0
+        assert asked(home, both, "control", "add_consumer", "turns").code == 0
         assert home.run("turns", "wait", turn).code == 0, "a revoked message is sent again"
 
     celery(home, "control", "shutdown")
-    wait_until(lambda: live_workers(home).isdisjoint({worker}), "the end of the worker")
+    wait_until(lambda: live_workers(home).isdisjoint(first), "the end of the worker")
     assert home.send("and again")["status"] == "completed"
 
 
-def test_workers_and_schedulers_are_started_otherwise(tmp_path: Path) -> None:
-    home = Home(tmp_path, {"HERMES_JOBS_BROKER_URL": "redis://127.0.0.1:1"})
-    assert "Start it with `hermes-jobs run worker`" in celery(home, "worker").err
-    assert "Start it with `hermes-jobs run beat`" in celery(home, "beat").err
+def test_what_celery_cannot_do_here_says_so(tmp_path: Path, model_server: ModelServer) -> None:
+    home = Home(tmp_path, endpoint(model_server.base_url))
+    with up(home, "--no-flower"):
+        assert "no attribute 'grow'" in asked(home, live_workers(home), "control", "pool_grow").out
+        assert "Start it with `hermes-jobs run worker`" in celery(home, "worker").err
+        assert "Start it with `hermes-jobs run beat`" in celery(home, "beat").err
 
 
 def test_without_a_broker_the_hint_says_how_to_start_one(tmp_path: Path) -> None:
