@@ -207,7 +207,7 @@ def _was_performed(bound: Any) -> bool:
     except Exception:  # noqa: BLE001 - backends' errors have no common class; storing the result tries again
         return False
     if isinstance(stored["result"], TurnRuns):
-        return 0 < bound.request.retries <= stored["result"].look
+        return bool(0 < bound.request.retries <= stored["result"].look)
     return bool(stored["status"] in {"SUCCESS", "FAILURE"})
 
 
