@@ -55,7 +55,7 @@ class WrittenHome(Home):
         self.log.append(Append(meta=EventMeta(worker="w1"), recorded_at=self.recorded_at, writes=(write,)))
 
     def submit(self, name: str, turn: str, text: str = "hello") -> None:
-        self.do(name, c.SubmitTurn(turn=turn, session=name, text=text, source="cli"))
+        self.do(name, c.SubmitTurn(e.TurnSubmitted(turn=turn, session=name, text=text, source="cli")))
 
     def prefetch(self, name: str, started: e.SessionStarted | None = None) -> None:
         """The due prefetch is done; `started` begins the session for those who need its prompt."""

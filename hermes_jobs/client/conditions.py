@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hermes_jobs.client.waiting import LogWaiter, NoLiveWorker, ignore_events
-from hermes_jobs.features.conditions.api import Condition, ConditionEnded, asked_for, stream_of
+from hermes_jobs.features.conditions.api import Condition, ConditionAsked, ConditionEnded, stream_of
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.streams.decision import append
-from hermes_jobs.kernel.turns.commands import SubmitTurn
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-def check(application: Application, command: SubmitTurn, condition: Condition) -> ConditionEnded:
+def check(application: Application, turn: TurnSubmitted, condition: Condition) -> ConditionEnded:
     """Record the turn with its condition, and wait until it is submitted, or not.
 
     Where no worker is alive, the condition is checked in this process. On Ctrl-C the turn is withdrawn.
@@ -22,17 +22,17 @@ def check(application: Application, command: SubmitTurn, condition: Condition) -
     """
     engine, stream = application.engine(), stream_of(condition)
     before = engine.state(stream).version
-    engine.change(append(stream, asked_for(command, condition)), "send")
+    engine.change(append(stream, ConditionAsked(condition=condition, turn=turn)), "send")
 
     def ended() -> ConditionEnded | None:
         events = (recorded.event for recorded in application.log.read(stream, after=before))
         ends = (event for event in events if isinstance(event, ConditionEnded))
-        return next((event for event in ends if event.turn == command.turn), None)
+        return next((event for event in ends if event.turn == turn.turn), None)
 
     try:
         _wait(application, stream, lambda: ended() is not None)
     except KeyboardInterrupt:
-        withdrawn = ConditionEnded(turn=command.turn, ruling="failed", message="withdrawn by its sender")
+        withdrawn = ConditionEnded(turn=turn.turn, ruling="failed", message="withdrawn by its sender")
         if ended() is None:
             engine.change(append(stream, withdrawn), "send")
         raise

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening
+from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening, TurnSubmitted
 from hermes_jobs.kernel.turns.attachments import Attachment
-from hermes_jobs.kernel.turns.commands import SubmitTurn
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -49,10 +48,10 @@ class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
     client_data: str = ""
 
 
-def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> SubmitTurn:
-    """The command that submits the request as a new turn under those settings."""
+def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> TurnSubmitted:
+    """The event that submits the request as a new turn under those settings."""
     name, continues = application.ids.name, request.session is not None
-    return SubmitTurn(
+    return TurnSubmitted(
         turn=name("t"),
         session=request.session or request.begins or name("s"),
         text=request.text,

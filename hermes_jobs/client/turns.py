@@ -15,7 +15,7 @@ from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
-from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mode
+from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mode, TurnResumed
 from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 from hermes_jobs.kernel.turns import commands as c
@@ -265,7 +265,7 @@ class Turns:
         submitted = self.find(turn)
         open_turn = self._engine.sessions.load(submitted.stream).find(submitted.turn)
         command: c.SessionCommand = c.ResumeTurn(
-            turn=submitted.turn, by=by, model=model or "", budget_usd=budget_usd
+            TurnResumed(turn=submitted.turn, by=by, model=model or "", budget_usd=budget_usd)
         )
         if open_turn is not None and open_turn.waits_until:
             command = c.EndWait(turn=submitted.turn, by=by, model=model or "")

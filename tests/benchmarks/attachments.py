@@ -15,8 +15,7 @@ from pathlib import Path
 from PIL import Image
 
 from hermes_jobs.features.attachments.api import File
-from hermes_jobs.kernel.events import Opening
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.runtime.broker_address import find_server
 from tests.benchmarks.many_turns import crew_on
 from tests.benchmarks.turns import model_server
@@ -46,7 +45,7 @@ def show_some(crew: Crew, folder: Path, first: int, until: int) -> None:
     for _ in range(first, until):
         attached = crew.application.intake.attach([File("noise.png", noise())])
         engine.submit(
-            c.SubmitTurn(
+            TurnSubmitted(
                 turn=name("t"),
                 session=name("s"),
                 text="hello",

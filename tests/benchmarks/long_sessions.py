@@ -15,8 +15,7 @@ from statistics import median
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.ports import ModelRequest
-from hermes_jobs.kernel.events import Opening
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.benchmarks.turns import installation_of, model_server
@@ -56,7 +55,7 @@ def turn(worker: InlineWorker, session: str, number: int) -> float:
     stream = stream_of(session)
     begun = time.process_time()
     worker.engine.submit(
-        c.SubmitTurn(
+        TurnSubmitted(
             turn=name, session=session, text=f"hello {number}", source="bench", opening=Opening(workdir="/")
         )
     )

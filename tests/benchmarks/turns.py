@@ -26,8 +26,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.ports import ModelRequest
-from hermes_jobs.kernel.events import Opening, TurnCompleted
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.events import Opening, TurnCompleted, TurnSubmitted
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -168,7 +167,7 @@ def _print_fsyncs(folder: Path, base_url: str) -> None:
 def _submit(engine: Engine, text: str) -> tuple[str, str]:
     session, turn = engine.ids.name("s"), engine.ids.name("t")
     opening = Opening(workdir="/")
-    engine.submit(c.SubmitTurn(turn=turn, session=session, text=text, source="bench", opening=opening))
+    engine.submit(TurnSubmitted(turn=turn, session=session, text=text, source="bench", opening=opening))
     return stream_of(session), turn
 
 

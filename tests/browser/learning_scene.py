@@ -63,7 +63,7 @@ def _talk(application: Application, mood: str, count: int) -> None:
     engine = application.engine()
     for number in range(count):
         turn = f"t{mood}{number}"
-        engine.submit(c.SubmitTurn(turn=turn, session=mood, text=f"I feel {mood}, {number}", source="cli"))
+        engine.submit(e.TurnSubmitted(turn=turn, session=mood, text=f"I feel {mood}, {number}", source="cli"))
         wait_until(lambda turn=turn: turn in engine.sessions.load(stream_of(mood)).ended, turn)  # type: ignore[misc]
 
 

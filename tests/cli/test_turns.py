@@ -103,11 +103,13 @@ def test_turns_of_reviews_are_listed_with_all_and_last_is_a_turn_of_the_list(wor
     worked.do(
         "rr",
         c.SubmitTurn(
-            turn="rev1",
-            session="rr",
-            text="Review it.",
-            source="review:memory",
-            opening=e.Opening(kind="review"),
+            e.TurnSubmitted(
+                turn="rev1",
+                session="rr",
+                text="Review it.",
+                source="review:memory",
+                opening=e.Opening(kind="review"),
+            )
         ),
     )
     assert [turn["turn"] for turn in worked.run("turns", "list", "--json").json] == ["abc1"]

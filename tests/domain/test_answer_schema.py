@@ -18,10 +18,10 @@ GOOD, BAD, PROSE = '{"age": 36}', '{"age": "36"}', "She is 36."
 
 def asked(schema: str = SCHEMA, *, max_iterations: int = 15) -> World:
     world = World(max_iterations=max_iterations)
-    command = c.SubmitTurn(
+    submitted = e.TurnSubmitted(
         turn="t1", session="s1", text="How old is Ada?", source="cli", answer_schema=schema
     )
-    world.do(command)
+    world.do(c.SubmitTurn(submitted))
     world.prefetch()
     return world
 
@@ -146,7 +146,7 @@ def test_a_failed_turn_is_continued_with_its_schema_and_another_correction() -> 
     world = asked()
     world.reply(PROSE)
     world.reply(PROSE)
-    world.do(c.ResumeTurn(turn="t1", only_stopped=True))
+    world.do(c.ResumeTurn(e.TurnResumed(turn="t1"), only_stopped=True))
     world.prefetch()
     last = world.session.messages[-1]
     assert isinstance(last, UserMessage)
@@ -164,7 +164,11 @@ def test_a_text_with_a_schema_gets_an_answer_of_its_own(
     world = asked("")
     world.begin()
     world.do(
-        c.SubmitTurn(turn="t2", session="s1", text="And?", source="cli", if_busy=policy, answer_schema=schema)
+        c.SubmitTurn(
+            e.TurnSubmitted(
+                turn="t2", session="s1", text="And?", source="cli", if_busy=policy, answer_schema=schema
+            )
+        )
     )
     world.finish_call(world.due[0], "", [("look", "read")])
     world.finish_tool(world.begin())
@@ -176,7 +180,7 @@ def test_each_request_begins_with_the_one_before_it() -> None:
     world = asked()
     world.reply(PROSE)
     world.reply(BAD)
-    world.do(c.ResumeTurn(turn="t1"))
+    world.do(c.ResumeTurn(e.TurnResumed(turn="t1")))
     world.prefetch()
     world.reply(GOOD)
     for before, after in zip(world.requests, world.requests[1:], strict=False):

@@ -185,7 +185,11 @@ def test_a_call_that_was_approved_beforehand_is_due_at_once() -> None:
 
 def test_the_mode_is_the_openings_until_it_is_changed() -> None:
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="x", source="cli", opening=e.Opening(mode="plan")))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t1", session="s1", text="x", source="cli", opening=e.Opening(mode="plan"))
+        )
+    )
     modes = [world.session.mode]
     world.do(c.ChangeMode(mode="plan", by="user"))
     world.do(c.ChangeMode(mode="full", by="user"))
@@ -205,14 +209,16 @@ def test_a_text_with_permissions_of_its_own_does_not_join_another_turn(
     world.submit("first", if_busy="collect", turn="t1")
     world.do(
         c.SubmitTurn(
-            turn="t2",
-            session="s1",
-            text="second",
-            source="cli",
-            if_busy=policy,
-            mode=mode,
-            approve=approve,
-            unattended=unattended,
+            e.TurnSubmitted(
+                turn="t2",
+                session="s1",
+                text="second",
+                source="cli",
+                if_busy=policy,
+                mode=mode,
+                approve=approve,
+                unattended=unattended,
+            )
         )
     )
     world.prefetch()

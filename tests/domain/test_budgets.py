@@ -29,7 +29,7 @@ class World:
         self.session = Session(stream="session-s1")
         self.accounts: dict[str, Charge] = {}
         self.facts: list[e.Event] = []
-        self.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli"))
+        self.do(c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli")))
         started = e.SessionStarted(
             session="s1", kind="conversation", source="cli", model="m", system_prompt="Help."
         )
@@ -265,17 +265,17 @@ def test_each_limit_that_is_set_holds_for_its_account() -> None:
 
 def test_a_turn_may_have_its_own_budget_and_get_another_by_a_retry() -> None:
     session = Session(stream="session-s1")
-    submit = c.SubmitTurn(turn="t1", session="s1", text="hello", source="schedule:x", budget_usd=0.25)
-    session = fold(session, decide(submit, session))
+    submit = e.TurnSubmitted(turn="t1", session="s1", text="hello", source="schedule:x", budget_usd=0.25)
+    session = fold(session, decide(c.SubmitTurn(submit), session))
     assert session.current is not None
     (limit,) = limits_of(Budgets(), session, session.current, TODAY)
     assert (limit.setting, limit.value) == ("the turn's own budget", 0.25)
     end = c.FailTurn(step="t1-prefetch", kind="budget", message="It is used up.")
     session = fold(session, decide(end, session))
-    session = fold(session, decide(c.ResumeTurn(turn="t1"), session))
+    session = fold(session, decide(c.ResumeTurn(e.TurnResumed(turn="t1")), session))
     assert session.current is not None
     assert session.current.budget_usd == 0.25
     session = fold(session, decide(c.FailTurn(step="t1-prefetch", kind="budget", message="Again."), session))
-    session = fold(session, decide(c.ResumeTurn(turn="t1", budget_usd=0.5), session))
+    session = fold(session, decide(c.ResumeTurn(e.TurnResumed(turn="t1", budget_usd=0.5)), session))
     assert session.current is not None
     assert session.current.budget_usd == 0.5

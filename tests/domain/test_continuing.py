@@ -11,7 +11,7 @@ from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import GO_ON, GO_ON_WITH
 from tests.domain.world import World, complaints
 
-CONTINUE = c.ResumeTurn(turn="t1", only_stopped=True)
+CONTINUE = c.ResumeTurn(e.TurnResumed(turn="t1"), only_stopped=True)
 
 
 def stopped(text: str = "Tidy up.") -> World:

@@ -70,7 +70,9 @@ class Family:
         self.do(
             name,
             c.SubmitTurn(
-                turn=turn or f"t-{name}", session=name, text="do it", source="cli", budget_usd=budget
+                e.TurnSubmitted(
+                    turn=turn or f"t-{name}", session=name, text="do it", source="cli", budget_usd=budget
+                )
             ),
         )
 
@@ -206,8 +208,8 @@ def test_a_cancel_reaches_every_descendant_once_in_the_same_append() -> None:
 
 def steer(family: Family, name: str, policy: e.BusyPolicy = "steer") -> None:
     """Send a child a second text while it works."""
-    text = c.SubmitTurn(turn=f"t2-{name}", session=name, text="hurry", source="cli", if_busy=policy)
-    family.do(name, text)
+    text = e.TurnSubmitted(turn=f"t2-{name}", session=name, text="hurry", source="cli", if_busy=policy)
+    family.do(name, c.SubmitTurn(text))
 
 
 @pytest.mark.parametrize("cancelled", [ROOT, "a"])
@@ -270,7 +272,7 @@ def test_a_child_retried_after_its_end_is_not_reported_again() -> None:
     family = Family()
     family.delegate(ROOT, "a")
     family.end("a", e.TurnFailed(turn="t-a", kind="auth", message="no key"))
-    family.do("a", c.ResumeTurn(turn="t-a"))
+    family.do("a", c.ResumeTurn(e.TurnResumed(turn="t-a")))
     family.end("a")
     assert len(family.of(e.ChildEnded)) == 1
 

@@ -22,7 +22,11 @@ def asked(
 ) -> tuple[World, str, str]:
     """A turn whose only call asks for these; the turn and the call."""
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", unattended=unattended))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", unattended=unattended)
+        )
+    )
     world.prefetch()
     world.reply("", [("notes__book", effect)])
     step = world.begin()

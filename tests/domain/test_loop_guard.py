@@ -122,7 +122,7 @@ def test_a_turn_that_the_guard_stopped_may_try_again_when_it_is_continued(guarde
     rounds(guarded, *["same"] * (4 + MAX_REFUSALS))
     guarded.reply("So far.")
     guarded.record()
-    guarded.do(c.ResumeTurn(turn="t1", only_stopped=True))
+    guarded.do(c.ResumeTurn(e.TurnResumed(turn="t1"), only_stopped=True))
     guarded.prefetch()
     assert rounds(guarded, "same") == ["same"]
 
@@ -189,7 +189,7 @@ def test_a_result_that_was_kept_apart_is_the_same_under_its_own_name():
 def test_a_turn_that_is_retried_may_try_again(world):
     rounds(world, *["same"] * 4)
     world.do(c.CancelTurn(turn="t1", by="user"))
-    world.do(c.ResumeTurn(turn="t1"))
+    world.do(c.ResumeTurn(e.TurnResumed(turn="t1")))
     assert rounds(world, "same") == ["same"]
 
 

@@ -76,7 +76,7 @@ def test_where_it_has_failed_and_is_resumed_its_wait_begins_anew() -> None:
     turn = world.submit()
     postpone(world, 102.0)
     world.do(c.FailTurn(step=world.due[0].id, kind="mcp", message=REASON))
-    world.do(c.ResumeTurn(turn=turn))
+    world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
     (step,) = world.due
     assert step.not_before == 0.0
     postpone(world, 202.0, since=200.0)

@@ -121,10 +121,10 @@ def test_where_all_members_fail_the_aggregator_answers_alone_and_is_to_say_so() 
 
 def test_chats_get_a_notice_of_a_failed_member_at_once() -> None:
     world = World()
-    submitted = c.SubmitTurn(
+    submitted = e.TurnSubmitted(
         turn="t1", session="s1", text="which one?", source="telegram", deliver=("telegram:7",)
     )
-    world.do(submitted)
+    world.do(c.SubmitTurn(submitted))
     world.prefetch("a", "b")
     step = world.begin(world.due[0])
     before = world.session
@@ -167,7 +167,7 @@ def test_a_cancel_waits_for_running_members_and_a_retry_asks_those_without_an_an
     assert "t1" not in world.session.ended
     world.finish_reference(second, kind="cancelled")
     assert world.session.ended["t1"].status == "cancelled"
-    world.do(c.ResumeTurn(turn="t1"))
+    world.do(c.ResumeTurn(e.TurnResumed(turn="t1")))
     assert [step.id for step in world.due] == ["t1-1-r1", "t1-1-r2"]
     for step in world.due:
         world.finish_reference(world.begin(step), f"answer of {step.id}")
@@ -180,7 +180,7 @@ def test_a_retry_with_an_ensemble_asks_its_members_first() -> None:
     world = asked()
     step = world.begin()
     world.fail_call(step)
-    world.do(c.ResumeTurn(turn="t1", model="m", ensemble="panel", members=("a",)))
+    world.do(c.ResumeTurn(e.TurnResumed(turn="t1", model="m", ensemble="panel", members=("a",))))
     assert [step.id for step in world.due] == ["t1-2-r0"]
     world.finish_reference(world.begin(), "A says so")
     world.answer()

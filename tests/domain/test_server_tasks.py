@@ -17,7 +17,11 @@ def begun() -> tuple[World, str]:
     world.prefetch()
     world.reply("", [("notes__index", "write")])
     step = world.begin()
-    world.do(c.BeginServerTask(step=step.id, server="notes", task="task-7", at=10.0, poll_at=12.0))
+    world.do(
+        c.FollowServerTask(
+            e.ServerTaskBegun(turn="t1", call=step.id, server="notes", task="task-7", at=10.0, poll_at=12.0)
+        )
+    )
     return world, step.id
 
 
@@ -29,7 +33,9 @@ def look(world: World) -> Step:
 
 
 def polled(world: World, call: str, *, reached: bool = True) -> None:
-    world.do(c.PollServerTask(step=call, at=12.5, poll_at=15.0, reached=reached))
+    world.do(
+        c.FollowServerTask(e.ServerTaskPolled(turn="t1", call=call, at=12.5, poll_at=15.0, reached=reached))
+    )
 
 
 def call_of(world: World, call: str) -> Call:
@@ -80,7 +86,11 @@ def test_a_call_that_becomes_a_task_of_a_cancelled_turn_is_ended_too() -> None:
     world.reply("", [("notes__index", "write")])
     step = world.begin()
     world.do(c.CancelTurn(turn="t1", by="user"))
-    world.do(c.BeginServerTask(step=step.id, server="notes", task="task-7", at=10.0, poll_at=12.0))
+    world.do(
+        c.FollowServerTask(
+            e.ServerTaskBegun(turn="t1", call=step.id, server="notes", task="task-7", at=10.0, poll_at=12.0)
+        )
+    )
     assert [(each.id, each.not_before) for each in world.due] == [(step.id, 0.0)]
 
 

@@ -168,7 +168,9 @@ class AnyHistory(RuleBasedStateMachine):
             members = data.draw(MEMBERS)
             turn, model = data.draw(st.sampled_from(ended)), "m" if members else ""
             ensemble = "panel" if members else ""
-            self.world.do(c.ResumeTurn(turn=turn, model=model, ensemble=ensemble, members=members))
+            self.world.do(
+                c.ResumeTurn(e.TurnResumed(turn=turn, model=model, ensemble=ensemble, members=members))
+            )
 
     @rule(model=st.sampled_from(["", "m3"]), session_wide=st.booleans())
     def move(self, model: str, session_wide: bool) -> None:

@@ -246,7 +246,7 @@ def test_a_failed_turn_is_resumed_after_its_last_outcome_under_its_own_id() -> N
     world.reply("", [("a", "read")])
     world.finish_tool(world.begin())
     world.fail_call(world.begin(), kind="auth")
-    world.do(c.ResumeTurn(turn=turn))
+    world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
     (step,) = world.due
     assert step.kind == "turn.call_model"
     world.reply("done")
@@ -262,7 +262,7 @@ def test_a_turn_resumed_after_others_is_repeated_at_the_end() -> None:
     world.fail_call(world.begin(), kind="auth")
     world.submit("two")
     world.answer()
-    world.do(c.ResumeTurn(turn=turn))
+    world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
     world.answer("late")
     assert [m.content for m in world.session.messages][-2:] == ["one", "late"]
     assert complaints(world.requests[-1]) == []
@@ -276,7 +276,7 @@ def test_a_resumed_turn_is_begun_again_as_often_as_a_new_one() -> None:
             assert turn not in world.session.ended
             world.do(c.AbandonStep(step=f"{turn}-prefetch", worker="w1", reason="died"))
         assert world.session.ended[turn].status == "failed"
-        world.do(c.ResumeTurn(turn=turn))
+        world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
     world.answer()
     assert world.session.ended[turn].status == "completed"
 
@@ -298,10 +298,10 @@ def test_only_failed_and_cancelled_turns_can_be_resumed() -> None:
     world = World()
     turn = world.submit()
     with pytest.raises(Rejected, match="not ended"):
-        world.do(c.ResumeTurn(turn=turn))
+        world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
     world.answer()
     with pytest.raises(Rejected, match="only failed, cancelled"):
-        world.do(c.ResumeTurn(turn=turn))
+        world.do(c.ResumeTurn(e.TurnResumed(turn=turn)))
 
 
 def test_at_the_iteration_limit_one_more_call_asks_for_a_closing_answer() -> None:
@@ -510,18 +510,18 @@ def test_a_turn_that_has_ended_is_rated_and_the_last_rating_counts() -> None:
     world = World()
     turn = world.submit("hello")
     with pytest.raises(Rejected, match="has not ended"):
-        world.do(c.RateTurn(turn=turn, rating="up"))
+        world.do(c.RateTurn(e.TurnRated(turn=turn, rating="up", by="user")))
     world.prefetch()
     world.reply("hi")
     world.record()
     for rating, note in (("none", ""), ("up", ""), ("up", ""), ("down", "Wrong."), ("none", "")):
-        world.do(c.RateTurn(turn=turn, rating=rating, note=note))  # type: ignore[arg-type]
+        world.do(c.RateTurn(e.TurnRated(turn=turn, rating=rating, by="user", note=note)))  # type: ignore[arg-type]
     rated = [each for each in world.facts if isinstance(each, e.TurnRated)]
     assert [(each.rating, each.note) for each in rated] == [("up", ""), ("down", "Wrong."), ("none", "")]
     assert world.session.ended[turn].rated == rated[-1]
     assert world.due == ()
     with pytest.raises(Rejected, match="no turn"):
-        world.do(c.RateTurn(turn="t99", rating="up"))
+        world.do(c.RateTurn(e.TurnRated(turn="t99", rating="up", by="user")))
 
 
 def test_a_merged_turn_is_rated_as_the_one_it_went_into() -> None:
@@ -532,4 +532,4 @@ def test_a_merged_turn_is_rated_as_the_one_it_went_into() -> None:
     world.reply("both")
     world.record()
     with pytest.raises(Rejected, match="went into turn"):
-        world.do(c.RateTurn(turn=other, rating="up"))
+        world.do(c.RateTurn(e.TurnRated(turn=other, rating="up", by="user")))

@@ -41,7 +41,11 @@ def given(world: World, title: str = "Tea", cost: Sequence[e.ResponseBooked] = (
 
 def answered(*, wants_title: bool = True) -> World:
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", wants_title=wants_title))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", wants_title=wants_title)
+        )
+    )
     world.answer()
     return world
 
@@ -57,7 +61,9 @@ def test_a_title_is_due_once_the_first_answer_is_there_and_given_once() -> None:
     begun(world)
     assert given(world) == ["ResponseBooked", "SessionTitled", "HelperCallEnded"]
     assert (world.session.title, world.session.named, world.due) == ("Tea", "Tea", ())
-    world.do(c.SubmitTurn(turn="t2", session="s1", text="more", source="cli", wants_title=True))
+    world.do(
+        c.SubmitTurn(e.TurnSubmitted(turn="t2", session="s1", text="more", source="cli", wants_title=True))
+    )
     world.answer()
     assert world.due == ()
 
@@ -65,7 +71,9 @@ def test_a_title_is_due_once_the_first_answer_is_there_and_given_once() -> None:
 @pytest.mark.parametrize("kind", ["review", "scheduled", "subagent"])
 def test_only_conversations_get_one(kind: e.SessionKind) -> None:
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", wants_title=True))
+    world.do(
+        c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", wants_title=True))
+    )
     started = e.SessionStarted(
         session="s1", kind=kind, source="review:memory", model="m", system_prompt="You help."
     )
@@ -79,7 +87,9 @@ def test_only_conversations_get_one(kind: e.SessionKind) -> None:
 def test_a_turn_that_wants_none_and_a_session_with_a_title_get_none() -> None:
     assert answered(wants_title=False).due == ()
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", wants_title=True))
+    world.do(
+        c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", wants_title=True))
+    )
     world.do(c.RenameSession(title="Mine"))
     world.answer()
     assert world.due == ()
@@ -134,7 +144,9 @@ def test_a_failed_attempt_is_tried_again_and_given_up_in_the_end() -> None:
         failed = failure(required(world.session, STEP), "server", "Busy.", retry_at=retry_at)
         applied(world, fail("session-s1", failed))
     assert (world.due, world.session.title_given_up) == ((), True)
-    world.do(c.SubmitTurn(turn="t2", session="s1", text="more", source="cli", wants_title=True))
+    world.do(
+        c.SubmitTurn(e.TurnSubmitted(turn="t2", session="s1", text="more", source="cli", wants_title=True))
+    )
     world.answer()
     assert world.due == ()
 

@@ -46,7 +46,9 @@ class World:
     def submit(self, text: str = "hello", *, if_busy: e.BusyPolicy = "queue", turn: str | None = None) -> str:
         """A new text; its turn's id."""
         turn = turn or f"t{next(self._numbers)}"
-        self.do(c.SubmitTurn(turn=turn, session="s1", text=text, source="cli", if_busy=if_busy))
+        self.do(
+            c.SubmitTurn(e.TurnSubmitted(turn=turn, session="s1", text=text, source="cli", if_busy=if_busy))
+        )
         return turn
 
     @property

@@ -147,7 +147,7 @@ def installed(folder: Path, server: ModelServer, **environ: str) -> Iterator[App
 
 
 def submit(application: Application, turn: str, text: str) -> None:
-    application.engine().submit(c.SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+    application.engine().submit(e.TurnSubmitted(turn=turn, session="s1", text=text, source="cli"))
 
 
 def work(application: Application, done: Callable[[], bool] | None = None) -> None:

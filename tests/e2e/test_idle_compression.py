@@ -9,7 +9,6 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import facts_of
@@ -52,7 +51,7 @@ def test_a_session_that_people_return_to_is_compressed_while_it_rests_and_goes_o
 
         def ask(number: int) -> None:
             text = f"question {number} " + "word " * 900
-            worker.engine.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
+            worker.engine.submit(e.TurnSubmitted(turn=f"t{number}", session="s1", text=text, source="cli"))
             assert worker.work(
                 lambda: f"t{number}" in worker.engine.sessions.load("session-s1").ended, seconds=PATIENCE
             )

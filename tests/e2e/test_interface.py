@@ -15,7 +15,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.transfer import sql_log
 from hermes_jobs.features.titles.session_titles import rename_session
 from hermes_jobs.interfaces.cli import hermes_jobs
-from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.log.export_log import export_log
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -439,7 +439,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Home, dict
     application = Application(load(home.environ), home.environ)
     with closing(application), InlineWorker(application) as worker:
         for turn, text in (("tlooked", "Look"), ("tbroken", "Break"), ("trated", "Hi"), ("tended", "Hi")):
-            command = c.SubmitTurn(
+            command = TurnSubmitted(
                 turn=turn,
                 session=f"s{turn}",
                 text=text,

@@ -19,11 +19,11 @@ from hermes_jobs.kernel.engine.handlers import (
 )
 from hermes_jobs.kernel.engine.ports import ConfiguredModel, Model, ModelRequest, Reply, same_for_all
 from hermes_jobs.kernel.engine.step_parts import StepParts
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.log.factory import open_log
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.streams.budgets import Budgets
 from hermes_jobs.kernel.streams.usage import Usage
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.kernel.turns.synthetic_messages import ASK_AGAIN
 from hermes_jobs.llm.scripted_model import ScriptedModel
@@ -103,7 +103,7 @@ def submit(engine: Engine, turns: int, *, budget_usd: float | None = None) -> No
     """So many turns, each in a session of its own."""
     for number in range(turns):
         engine.submit(
-            c.SubmitTurn(
+            TurnSubmitted(
                 turn=f"t{number}", session=f"s{number}", text="hello", source="test", budget_usd=budget_usd
             )
         )

@@ -103,7 +103,7 @@ def test_a_turn_over_its_budget_fails_and_continues_when_it_is_raised(log: SqlEv
     assert failed.kind == "budget"
     assert f"{SENT + SAID:,} spent so far" in failed.message
     raised = spending_engine(log, "w1", Budgets(turn_tokens=4 * SENT), model)
-    raised.execute("session-s0", c.ResumeTurn(turn="t0"))
+    raised.execute("session-s0", c.ResumeTurn(e.TurnResumed(turn="t0")))
     work(raised)
     facts = facts_of(log)
     assert isinstance(facts[-1], e.TurnCompleted)
@@ -115,7 +115,7 @@ def test_a_turn_over_its_budget_fails_and_continues_when_it_is_raised(log: SqlEv
 def test_each_turn_has_its_own_budget_beside_the_sessions(log: SqlEventLog) -> None:
     engine = spending_engine(log, "w1", Budgets(session_usd=2.9 * COST), ScriptedModel(two_calls))
     for number in range(2):
-        command = c.SubmitTurn(
+        command = e.TurnSubmitted(
             turn=f"t{number}", session="s0", text="hello", source="test", budget_usd=2.5 * COST
         )
         engine.submit(command)

@@ -8,7 +8,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.features.titles.session_titles import next_title, rename_session
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.fork import fork, undo
-from hermes_jobs.kernel.events import ModelReplied, PlannedCall, SessionUndone
+from hermes_jobs.kernel.events import ModelReplied, PlannedCall, SessionUndone, TurnSubmitted
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, UserMessage
@@ -32,7 +32,7 @@ def engine(log: EventLog) -> Engine:
 
 
 def converse(engine: Engine, session: str, turn: str, text: str) -> None:
-    engine.submit(c.SubmitTurn(turn=turn, session=session, text=text, source="cli"))
+    engine.submit(TurnSubmitted(turn=turn, session=session, text=text, source="cli"))
     while steps := engine.log.steps(stream_of(session)):
         engine.run(stream_of(session), steps[0].step.id)
 
@@ -60,7 +60,7 @@ def test_a_fork_at_any_event_holds_a_history_that_a_provider_takes(engine: Engin
 
 
 def test_a_fork_amid_tool_calls_leaves_the_open_ones_out(engine: Engine) -> None:
-    engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
+    engine.submit(TurnSubmitted(turn="t1", session="s1", text="one", source="cli"))
     engine.run("session-s1", "t1-prefetch")
     engine.execute("session-s1", c.BeginStep(step="t1-1"))
     asked = ModelReplied(
@@ -158,7 +158,7 @@ def test_undoing_again_reaches_back_into_the_session_it_came_from(engine: Engine
 
 
 def test_a_text_that_waited_is_undone_without_the_turn_before_it(engine: Engine) -> None:
-    engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
+    engine.submit(TurnSubmitted(turn="t1", session="s1", text="one", source="cli"))
     engine.run("session-s1", "t1-prefetch")
     converse(engine, "s1", "t2", "two")
     assert undo(engine, "s1", "s2") == "two"
@@ -166,7 +166,7 @@ def test_a_text_that_waited_is_undone_without_the_turn_before_it(engine: Engine)
 
 
 def test_nothing_is_undone_while_a_turn_runs(engine: Engine) -> None:
-    engine.submit(c.SubmitTurn(turn="t1", session="s1", text="one", source="cli"))
+    engine.submit(TurnSubmitted(turn="t1", session="s1", text="one", source="cli"))
     with pytest.raises(Rejected, match="t1 has not ended: it is still running"):
         undo(engine, "s1", "s2")
 

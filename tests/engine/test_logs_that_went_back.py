@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.kernel.engine.engine import Engine
-from hermes_jobs.kernel.events import SessionTitled
+from hermes_jobs.kernel.events import SessionTitled, TurnSubmitted
 from hermes_jobs.kernel.log.database import Connection
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.turns import commands as c
@@ -41,7 +41,7 @@ def lose_the_last(log: SqlEventLog) -> None:
 
 
 def submit(engine: Engine, turn: str) -> None:
-    engine.submit(c.SubmitTurn(turn=turn, session="s1", text="hello", source="cli"))
+    engine.submit(TurnSubmitted(turn=turn, session="s1", text="hello", source="cli"))
 
 
 def titles(log: SqlEventLog) -> list[str]:

@@ -16,7 +16,6 @@ from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.ports import Cancel
 from hermes_jobs.kernel.engine.step_parts import StepParts
 from hermes_jobs.kernel.log.log import EventLog
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.kernel.turns.steps import Step
 from tests.engine.simulation import (
@@ -56,7 +55,7 @@ class Desk:
         self.engine: Engine = simulated_engine(
             outage, "w", clock, ids, Wakes(), script, self.tools, [], **more
         )
-        turn = c.SubmitTurn(turn=f"t-{session}", session=session, text="do it", source="cli")
+        turn = e.TurnSubmitted(turn=f"t-{session}", session=session, text="do it", source="cli")
         Engine(log=log, worker="cli", clock=clock, ids=ids, dispatcher=Wakes()).submit(turn)
 
     def work(self) -> Sequence[e.Event]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from hermes_jobs.kernel.engine.engine import Engine
-from hermes_jobs.kernel.events import Event
+from hermes_jobs.kernel.events import Event, TurnSubmitted
 from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.log.factory import open_log
@@ -45,7 +45,7 @@ def engine_of(log: EventLog, gates: Gates, worker: str = "w") -> Engine:
 
 
 def submit(log: EventLog, gates: Gates, turn: str, session: str) -> None:
-    command = c.SubmitTurn(turn=turn, session=session, text="hello", source="cli")
+    command = TurnSubmitted(turn=turn, session=session, text="hello", source="cli")
     engine_of(log, gates, "client").submit(command)
 
 

@@ -73,7 +73,7 @@ def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
             session = engine.sessions.load(stream)
             assert (session.current, session.waiting) == (None, ())
             for turn in [turn for turn in rested.turns if turn in session.ended]:
-                assert engine.execute(stream, c.ResumeTurn(turn=turn)).find(turn) is not None
+                assert engine.execute(stream, c.ResumeTurn(e.TurnResumed(turn=turn))).find(turn) is not None
         log.close()
 
 
@@ -172,7 +172,7 @@ def held_child(name: str) -> e.TurnSubmitted:
 
 def test_other_streams_are_left_alone(engine: Engine) -> None:
     for name in ("s1", "s2"):
-        engine.submit(c.SubmitTurn(turn=f"t{name}", session=name, text="hi", source="cli"))
+        engine.submit(e.TurnSubmitted(turn=f"t{name}", session=name, text="hi", source="cli"))
     quiesce(engine, ["session-s1"], BY)
     assert [row.step.stream for row in engine.log.steps()] == ["session-s2"]
 

@@ -118,7 +118,7 @@ def state_machine(
         @rule(policy=POLICIES, keyed=st.booleans(), panel=st.booleans())
         def submit(self, policy: e.BusyPolicy, keyed: bool, panel: bool = False) -> None:
             turn = ids.name("t")
-            command = c.SubmitTurn(
+            command = e.TurnSubmitted(
                 turn=turn,
                 session=self.session,
                 text="do it",
@@ -142,7 +142,7 @@ def state_machine(
             turn = data.draw(st.sampled_from(self.accepted))
             commands: list[c.SessionCommand] = [
                 c.CancelTurn(turn=turn, by="user"),
-                c.ResumeTurn(turn=turn),
+                c.ResumeTurn(e.TurnResumed(turn=turn)),
                 c.ApproveCall(turn=turn, call=None, by="user"),
                 c.DenyCall(turn=turn, call=None, by="user"),
             ]

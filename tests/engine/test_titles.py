@@ -9,7 +9,7 @@ import pytest
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.titles.session_titles import next_title, rename_session
 from hermes_jobs.kernel.engine.engine import Engine
-from hermes_jobs.kernel.events import SessionTitled
+from hermes_jobs.kernel.events import SessionTitled, TurnSubmitted
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.turns import commands as c
 from tests.engine.simulation import CountedIds, Gates, ShiftedClock, SimulatedToolbox, Wakes, simulated_engine
@@ -21,7 +21,7 @@ def engine(log: EventLog) -> Engine:
     clock = ShiftedClock(lambda: 1_000.0)
     engine = simulated_engine(log, "w", clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), [])
     for number in range(8):
-        engine.submit(c.SubmitTurn(turn=f"t{number}", session=f"s{number}", text="one", source="cli"))
+        engine.submit(TurnSubmitted(turn=f"t{number}", session=f"s{number}", text="one", source="cli"))
     return engine
 
 

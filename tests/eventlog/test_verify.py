@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.kernel.events import TurnCompleted
+from hermes_jobs.kernel.events import TurnCompleted, TurnSubmitted
 from hermes_jobs.kernel.log.log import StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns.commands import SubmitTurn
 from hermes_jobs.kernel.turns.decide import decide
 from hermes_jobs.kernel.turns.evolve import fold
 from hermes_jobs.kernel.turns.session import Session
@@ -21,8 +21,8 @@ def sound(log: SqlEventLog) -> SqlEventLog:
     """A session with a turn that is due and one that waits, a key, and a stream of another kind."""
     session = Session(stream="session-s1")
     for turn in ("t1", "t2"):
-        command = c.SubmitTurn(turn=turn, session="s1", text="hello", source="cli")
-        events = decide(command, session)
+        submitted = TurnSubmitted(turn=turn, session="s1", text="hello", source="cli")
+        events = decide(SubmitTurn(submitted), session)
         after = fold(session, events)
         before = {step.id for step in next_steps(session)}
         due = tuple(step for step in next_steps(after) if step.id not in before)

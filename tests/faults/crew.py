@@ -12,9 +12,8 @@ from threading import Event
 import psutil
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.log.log import EventLog
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.home import Home, Running
 
@@ -96,7 +95,7 @@ class Crew:
     def submit(self, text: str, session: str | None = None) -> str:
         """Have a text accepted, in a session of its own or an old one; the turn's id."""
         name = self.application.ids.name
-        command = c.SubmitTurn(
+        command = TurnSubmitted(
             turn=name("t"),
             session=session or name("s"),
             text=text,

@@ -14,7 +14,6 @@ from hermes_jobs.features.memory import events as memory_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.fork import fork
 from hermes_jobs.kernel.log.verify import verify
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree
@@ -72,7 +71,9 @@ def _talk(home: Home) -> None:
     with InlineWorker(application) as worker:
         for number in range(ROUNDS):
             turn = f"t{number}"
-            worker.engine.submit(c.SubmitTurn(turn=turn, session=TALK, text=question(number), source="cli"))
+            worker.engine.submit(
+                e.TurnSubmitted(turn=turn, session=TALK, text=question(number), source="cli")
+            )
             worker.work(partial(has_ended, worker, stream, turn), stream=stream)
     application.close()
 

@@ -10,7 +10,6 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.context import minding
@@ -93,7 +92,7 @@ def talk(home: Home, *texts: str) -> list[e.Event]:
     application = Application(load(home.environ), home.environ)
     with InlineWorker(application) as worker:
         for number, text in enumerate(texts):
-            worker.engine.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
+            worker.engine.submit(e.TurnSubmitted(turn=f"t{number}", session="s1", text=text, source="cli"))
         assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)
     facts = facts_of(application.log)
     application.close()

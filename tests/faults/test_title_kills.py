@@ -6,7 +6,6 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, assert_views_agree, facts_of
 from tests.faults.dying import KILLED, MOMENTS, Moment, Sends, finish
@@ -41,7 +40,7 @@ def test_a_session_gets_its_title_whatever_append_is_the_last_of_its_worker(
 def submitted(application: Application, number: int) -> str:
     """A turn that wants a title for its session; its id."""
     turn = application.ids.name("t")
-    command = c.SubmitTurn(
+    command = e.TurnSubmitted(
         turn=turn,
         session=application.ids.name("s"),
         text=f"Text {number}",

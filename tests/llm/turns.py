@@ -11,7 +11,7 @@ from hermes_jobs.kernel.engine.handlers import CallModel, Prefetch, RecordUsage,
 from hermes_jobs.kernel.engine.ports import ConfiguredModel, Model, same_for_all
 from hermes_jobs.kernel.engine.step_parts import StepParts
 from hermes_jobs.kernel.log.factory import open_log, sqlite_url
-from hermes_jobs.kernel.turns.commands import SessionCommand, SubmitTurn
+from hermes_jobs.kernel.turns.commands import SessionCommand
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.kernel.turns.steps import next_steps
 from hermes_jobs.llm.price_list import PriceList
@@ -91,7 +91,7 @@ class OneSession:
         """Have a text accepted; its turn."""
         self._turns += 1
         turn = f"t{self._turns}"
-        self.engine.submit(SubmitTurn(turn=turn, session="s1", text=text, source="cli"))
+        self.engine.submit(e.TurnSubmitted(turn=turn, session="s1", text=text, source="cli"))
         return turn
 
     def decide(self, command: SessionCommand) -> None:

@@ -39,7 +39,7 @@ class Visit:
         turn = self.application.ids.name("t")
         opening = e.Opening(workdir=str(self._work))
         self.worker.engine.submit(
-            c.SubmitTurn(turn=turn, session=session, text=text, source="test", opening=opening, **more)
+            e.TurnSubmitted(turn=turn, session=session, text=text, source="test", opening=opening, **more)
         )
         return turn
 

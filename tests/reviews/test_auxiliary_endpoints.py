@@ -11,6 +11,7 @@ import pytest
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.features.usage.tables.usage import select_spending
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.turns import commands as c
@@ -38,7 +39,7 @@ def talk(application: Application, count: int, *, compress: bool = False) -> Non
         for number in range(count):
             turn = f"t{number}"
             worker.engine.submit(
-                c.SubmitTurn(turn=turn, session="s1", text=long_question(number), source="cli")
+                TurnSubmitted(turn=turn, session="s1", text=long_question(number), source="cli")
             )
             worker.work(partial(has_ended, worker, STREAM, turn), stream=STREAM)
         if compress:

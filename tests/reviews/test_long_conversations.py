@@ -38,7 +38,7 @@ def talk(worker: InlineWorker, numbers: Sequence[int]) -> Session:
     """Ask those questions one after the other; the session after them."""
     for number in numbers:
         turn = f"t{number}"
-        worker.engine.submit(c.SubmitTurn(turn=turn, session="s1", text=question(number), source="cli"))
+        worker.engine.submit(e.TurnSubmitted(turn=turn, session="s1", text=question(number), source="cli"))
         worker.work(partial(has_ended, worker, STREAM, turn), stream=STREAM)
     return worker.engine.sessions.load(STREAM)
 
@@ -235,7 +235,7 @@ def test_a_worker_that_remembers_the_long_history_does_not_compress_it_once_more
 
     for number in range(24):
         text = question(number) + "word " * 200
-        first.submit(c.SubmitTurn(turn=f"t{number}", session="s1", text=text, source="cli"))
+        first.submit(e.TurnSubmitted(turn=f"t{number}", session="s1", text=text, source="cli"))
     perform_until(lambda session, step: session.compression is not None)
     other.sessions.put(first.sessions.load_at(STREAM, first.sessions.load(STREAM).version - 1))
     step = perform_until(lambda session, step: session.num_compressed == 1)
@@ -274,13 +274,13 @@ def test_the_words_behind_the_summary_are_found_again(
     application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
     with InlineWorker(application) as worker:
         talk(worker, range(2))
-        worker.engine.submit(c.SubmitTurn(turn="tword", session="s1", text="Open sesame!", source="cli"))
+        worker.engine.submit(e.TurnSubmitted(turn="tword", session="s1", text="Open sesame!", source="cli"))
         worker.work(partial(has_ended, worker, STREAM, "tword"), stream=STREAM)
         talk(worker, range(2, 8))
         worker.engine.execute(STREAM, c.RequestCompression(reason="manual"))
         worker.work(lambda: worker.engine.sessions.load(STREAM).compression is None, stream=STREAM)
         assert "sesame" not in str(worker.engine.sessions.load(STREAM).messages)
-        worker.engine.submit(c.SubmitTurn(turn="tlast", session="s1", text="what was it?", source="cli"))
+        worker.engine.submit(e.TurnSubmitted(turn="tlast", session="s1", text="what was it?", source="cli"))
         worker.work(partial(has_ended, worker, STREAM, "tlast"), stream=STREAM)
     [recalled] = [fact for fact in facts_of(application, e.ToolFinished) if "sesame" in fact.content]
     assert "[user] Open sesame!" in recalled.content
@@ -304,12 +304,12 @@ def test_a_turn_that_is_cancelled_while_it_is_compressed_ends_and_the_next_one_r
         number, turn = 0, ""
         while not held[0]:
             worker.engine.submit(
-                c.SubmitTurn(turn=f"t{number}", session="s1", text=question(number), source="cli")
+                e.TurnSubmitted(turn=f"t{number}", session="s1", text=question(number), source="cli")
             )
             turn = f"t{number}"
             worker.work(partial(_held_or_ended, held, worker, turn), stream=STREAM)
             number += 1
-        worker.engine.submit(c.SubmitTurn(turn="tnext", session="s1", text="and now?", source="cli"))
+        worker.engine.submit(e.TurnSubmitted(turn="tnext", session="s1", text="and now?", source="cli"))
         worker.engine.execute(STREAM, c.CancelTurn(turn=turn, by="user"))
         worker.work(lambda: "tnext" in worker.engine.sessions.load(STREAM).ended, stream=STREAM)
         session = worker.engine.sessions.load(STREAM)

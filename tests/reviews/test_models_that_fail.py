@@ -64,7 +64,7 @@ def talk(worker: InlineWorker, *numbers: int) -> None:
         turn = f"t{number}"
         opening = None if number else e.Opening(model="mine")
         worker.engine.submit(
-            c.SubmitTurn(
+            e.TurnSubmitted(
                 turn=turn,
                 session="s1",
                 text=long_question(number),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.home import PATIENCE, Home, endpoint
@@ -72,6 +72,6 @@ def talk(application: Application, numbers: range | list[int]) -> None:
         for number in numbers:
             turn = f"t{number}"
             worker.engine.submit(
-                c.SubmitTurn(turn=turn, session="s1", text=long_question(number), source="cli")
+                TurnSubmitted(turn=turn, session="s1", text=long_question(number), source="cli")
             )
         assert worker.work(lambda: not application.log.steps(), seconds=PATIENCE)

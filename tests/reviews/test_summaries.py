@@ -33,7 +33,9 @@ def compress(make_installation: Make, model_server: ModelServer, answer: Callabl
     application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
     with InlineWorker(application) as worker:
         for number in range(6):
-            command = c.SubmitTurn(turn=f"t{number}", session="s1", text=long_question(number), source="cli")
+            command = e.TurnSubmitted(
+                turn=f"t{number}", session="s1", text=long_question(number), source="cli"
+            )
             worker.engine.submit(command)
         worker.work(lambda: "t5" in worker.engine.sessions.load(STREAM).ended, stream=STREAM)
         worker.engine.execute(STREAM, c.RequestCompression(reason="manual"))
@@ -77,7 +79,9 @@ def test_a_summary_that_was_cancelled_is_booked_as_estimated(
     application = make_installation(COMPRESSION__PROTECT_LAST_N=2, MODEL__CONTEXT_LENGTH=8_000)
     with InlineWorker(application) as worker:
         for number in range(60):
-            command = c.SubmitTurn(turn=f"t{number}", session="s1", text=long_question(number), source="cli")
+            command = e.TurnSubmitted(
+                turn=f"t{number}", session="s1", text=long_question(number), source="cli"
+            )
             worker.engine.submit(command)
         worker.work(lambda: any(map(is_summary, model_server.requests)), stream=STREAM)
         turn = worker.engine.sessions.load(STREAM).current

@@ -76,7 +76,7 @@ class History:
 
     def submit(self, name: str) -> None:
         number = sum(isinstance(fact, e.TurnSubmitted) for _, fact in self.facts)
-        command = c.SubmitTurn(
+        submitted = e.TurnSubmitted(
             turn=f"{name}n{number}".replace("-", ""),
             session=name,
             text=f"text {number}",
@@ -84,7 +84,7 @@ class History:
             if_busy=self.random.choice([policy for policy in get_args(e.BusyPolicy) if policy != "reject"]),
             opening=e.Opening(kind=self.random.choice(get_args(e.SessionKind))),
         )
-        self.do(name, command)
+        self.do(name, c.SubmitTurn(submitted))
 
     def work(self, name: str) -> None:
         due = next_steps(self.sessions[name])
@@ -191,13 +191,16 @@ class History:
             self.do(name, self.random.choice(answers))
             return
         if call.has_task and not turn.cancelled_by and self.random.random() < 0.5:
-            self.do(name, c.PollServerTask(step=step.id, at=2.0, poll_at=3.0, message="at it"))
+            polled = e.ServerTaskPolled(turn=turn.id, call=step.id, at=2.0, poll_at=3.0, message="at it")
+            self.do(name, c.FollowServerTask(polled))
             return
         if not (call.running or call.has_task):
             return
         if not call.has_task and self.random.random() < 0.1:
-            task = c.BeginServerTask(step=step.id, server="notes", task="t", at=1.0, poll_at=2.0)
-            self.do(name, task)
+            task = e.ServerTaskBegun(
+                turn=turn.id, call=step.id, server="notes", task="t", at=1.0, poll_at=2.0
+            )
+            self.do(name, c.FollowServerTask(task))
             return
         if call.request.name != DELEGATE and not call.has_task and self.random.random() < 0.2:
             self.ask(name, call, step)
@@ -293,7 +296,7 @@ class History:
     def resume(self, name: str) -> None:
         ended = [turn for turn, end in self.sessions[name].ended.items() if end.turn]
         if ended:
-            self.do(name, c.ResumeTurn(turn=self.random.choice(ended)))
+            self.do(name, c.ResumeTurn(e.TurnResumed(turn=self.random.choice(ended))))
 
     def rename(self, name: str) -> None:
         if self.sessions[name].version:
@@ -322,7 +325,12 @@ def plain_history(turns: int, session: str = "aa") -> Facts:
     """A session with that many answered turns, each of six facts."""
     history = History(Random(1), (session,))
     for number in range(turns):
-        history.do(session, c.SubmitTurn(turn=f"{session}{number}", session=session, text="hi", source="cli"))
+        history.do(
+            session,
+            c.SubmitTurn(
+                e.TurnSubmitted(turn=f"{session}{number}", session=session, text="hi", source="cli")
+            ),
+        )
         while history.sessions[session].current is not None:
             (step,) = next_steps(history.sessions[session])
             history.do(session, c.BeginStep(step=step.id))

@@ -12,9 +12,9 @@ from hermes_jobs.features.usage.tables.estimates import select_estimates
 from hermes_jobs.features.usage.tables.usage import select_spending
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams.budgets import Budgets
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.views.views import Views
 from hermes_jobs.llm.scripted_model import ScriptedModel
 from tests.engine.spenders import COST, SAID, SENT, spending_engine, two_calls, work
@@ -31,7 +31,7 @@ def views(log: SqlEventLog, tmp_path: Path) -> Iterator[Views]:
 
 def run(engine: Engine, *sources: str) -> None:
     for number, source in enumerate(sources):
-        engine.submit(c.SubmitTurn(turn=f"t{number}", session=f"s{number}", text="hello", source=source))
+        engine.submit(TurnSubmitted(turn=f"t{number}", session=f"s{number}", text="hello", source=source))
     work(engine)
 
 

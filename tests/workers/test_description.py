@@ -22,7 +22,7 @@ SECRET = "my-secret-words"
 def calling(source: str = "cli") -> World:
     """A turn with a tool call that is due; its text, its session's title and its arguments are secret."""
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text=SECRET, source=source))
+    world.do(c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text=SECRET, source=source)))
     world.do(c.RenameSession(title=SECRET))
     world.prefetch()
     world.reply(SECRET, [("terminal", "write")])
@@ -48,7 +48,7 @@ def test_a_step_that_asks_a_person_names_the_command_that_answers():
 
 def test_a_member_is_shown_by_its_own_model_and_its_ensemble():
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text=SECRET, source="cli"))
+    world.do(c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text=SECRET, source="cli")))
     world.prefetch("a", "b")
     assert from_state(world.due[1], world.session) == "model=b ensemble=panel source=cli session=s1"
 
@@ -64,7 +64,11 @@ def test_a_sub_agents_is_shown_by_its_kind_and_the_turn_at_its_root_without_its_
         role="research",
     )
     opening = e.Opening(kind="child", delegation=place)
-    world.do(c.SubmitTurn(turn="t2", session="s1", text=SECRET, source="parent:s1", opening=opening))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t2", session="s1", text=SECRET, source="parent:s1", opening=opening)
+        )
+    )
     shown = from_state(world.due[0], world.session)
     assert shown == "source=parent:s1 agent=research session=s1 root=t1"
     assert root_of(world.due[0], world.session) == "t1"
@@ -98,7 +102,7 @@ def engine(log: EventLog) -> Engine:
 
 
 def test_a_failure_is_shown_by_its_kind_and_the_first_line_without_secrets(engine: Engine) -> None:
-    engine.submit(c.SubmitTurn(turn="t1", session="s1", text="Hello", source="cli"))
+    engine.submit(e.TurnSubmitted(turn="t1", session="s1", text="Hello", source="cli"))
     engine.run("session-s1", "t1-prefetch")
     engine.execute("session-s1", c.BeginStep(step="t1-1"))
     message = f"No model for {SECRET}.\nAnd more."

@@ -9,7 +9,6 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
@@ -26,7 +25,7 @@ def application(tmp_path: Path, model_server: ModelServer) -> Iterator[Applicati
 
 
 def submit(application: Application, turn: str, text: str) -> None:
-    command = c.SubmitTurn(turn=turn, session="s1", text=text, source="test")
+    command = e.TurnSubmitted(turn=turn, session="s1", text=text, source="test")
     application.engine().submit(command)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.kernel.events import Opening
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.log.sql import SqlEventLog
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import stream_of
 from hermes_jobs.runtime import inline_worker
 from hermes_jobs.runtime.inline_worker import InlineWorker
@@ -54,7 +53,7 @@ def _waits_are_ended_by_news(monkeypatch: pytest.MonkeyPatch) -> None:
 def complete(worker: InlineWorker, name: str) -> bool:
     """Whether the turn of a new session came to its end, within half a minute."""
     opening, stream = Opening(workdir="/"), stream_of(name)
-    text = c.SubmitTurn(turn=f"t-{name}", session=name, text="hello", source="test", opening=opening)
+    text = TurnSubmitted(turn=f"t-{name}", session=name, text="hello", source="test", opening=opening)
     worker.engine.submit(text)
     return worker.work(lambda: f"t-{name}" in worker.session(stream).ended, stream=stream, seconds=30)
 
@@ -92,7 +91,7 @@ def test_the_turn_of_another_process_is_found_in_the_news(application: Applicati
 
         def done() -> bool:
             if not submitted:
-                text = c.SubmitTurn(turn="t1", session="s1", text="hello", source="test")
+                text = TurnSubmitted(turn="t1", session="s1", text="hello", source="test")
                 submitted.append(application.engine().submit(text))
             return "t1" in worker.session("session-s1").ended
 

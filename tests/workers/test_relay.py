@@ -9,7 +9,6 @@ import pytest
 from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.log import Append, EventLog, StreamWrite, WorkerRow
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.runtime.relay import (
     FEW,
@@ -67,7 +66,7 @@ class Scene:
         self.engine = simulated_engine(
             log, "w", clock, CountedIds(), Wakes(), gates, SimulatedToolbox(gates), []
         )
-        self.engine.submit(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli"))
+        self.engine.submit(TurnSubmitted(turn="t1", session="s1", text="hello", source="cli"))
         self.broker = Broker()
         self.relay = Relay(log, clock, self.broker)
 
@@ -162,7 +161,7 @@ def test_a_message_gets_a_second_to_be_claimed_then_is_sent_again_at_growing_int
 
 def submit(scene: Scene, number: int) -> None:
     turn, session = f"t{number}", f"s{number}"
-    scene.engine.submit(c.SubmitTurn(turn=turn, session=session, text="hello", source="cli"))
+    scene.engine.submit(TurnSubmitted(turn=turn, session=session, text="hello", source="cli"))
 
 
 def test_while_a_lane_is_busy_its_backlog_is_not_sent_again(scene: Scene) -> None:

@@ -19,7 +19,6 @@ from hermes_jobs.features.conditions.events import (
     ConditionEvent,
     Ruling,
 )
-from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.turns import session as sessions
 from hermes_jobs.kernel.turns.commands import SubmitTurn
@@ -73,12 +72,6 @@ def rest(state: ConditionState, by: str) -> tuple[ConditionEnded, ...]:
     )
 
 
-def asked_for(command: SubmitTurn, condition: Condition) -> ConditionAsked:
-    """The event that keeps the command until its condition is checked."""
-    fields = {name: getattr(command, name) for name in command.__struct_fields__}
-    return ConditionAsked(condition=condition, turn=TurnSubmitted(**fields))
-
-
 class Conclude(msgspec.Struct, frozen=True, kw_only=True):
     """The decision after the check of `turn` in that stream: the turn, or why there is none."""
 
@@ -94,10 +87,9 @@ class Conclude(msgspec.Struct, frozen=True, kw_only=True):
             return DecisionResult()
         if self.checked.ruling != "run":
             return DecisionResult.of(self.stream, self._ended(self.checked.ruling, self.checked.message))
-        fields = {name: getattr(asked.turn, name) for name in SubmitTurn.__struct_fields__}
         text = self.checked.with_output(asked.turn.text, asked.condition.command)
-        command = SubmitTurn(**{**fields, "text": text})
-        stream = sessions.stream_of(command.session)
+        command = SubmitTurn(replace(asked.turn, text=text))
+        stream = sessions.stream_of(asked.turn.session)
         try:
             submitted = StreamEvents(stream, decide(command, load(stream)))
         except Rejected as refused:

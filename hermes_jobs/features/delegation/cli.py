@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.interfaces.cli.command import group
 from hermes_jobs.interfaces.cli.context import CliContext
@@ -21,26 +21,12 @@ if TYPE_CHECKING:
 AS_PARENT = "same as parent"
 
 
-class RoleJson(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of sub-agent as scripts see it; None: as for the delegating agent. `budget` in US dollars."""
-
-    name: str
-    description: str
-    toolsets: tuple[str, ...] | None
-    excluded: tuple[str, ...]
-    model: str | None
-    budget: float | None
-    max_iterations: int | None
-    origin: str
-    prompt: str
-
-
-def _listed(role: RoleJson) -> str:
+def _listed(role: AgentRole) -> str:
     names = AS_PARENT if role.toolsets is None else ", ".join(role.toolsets) or "none"
     return f"{names}, without {', '.join(role.excluded)}" if role.excluded else names
 
 
-ROLES = Resource[RoleJson](
+ROLES: Resource[AgentRole] = Resource(
     columns=(
         Column("name", lambda role: role.name),
         Column("for", lambda role: role.description, is_main=True),
@@ -103,12 +89,8 @@ def _print_prompt(prompt: str, limit: int | None) -> None:
         click.echo("\n".join(["", *lines]))
 
 
-def _roles(context: CliContext, workdir: str | None) -> list[RoleJson]:
+def _roles(context: CliContext, workdir: str | None) -> list[AgentRole]:
     import os
 
     roles: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
-    fields = RoleJson.__struct_fields__[1:]
-    return [
-        RoleJson(name=name, **{field: getattr(role, field) for field in fields})
-        for name, role in sorted(roles.items())
-    ]
+    return [replace(role, name=name) for name, role in sorted(roles.items())]

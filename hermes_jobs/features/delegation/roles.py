@@ -12,17 +12,18 @@ class AgentRole(msgspec.Struct, frozen=True, kw_only=True):
 
     None: as for the agent that delegates. A sub-agent never has more than that agent, nor more than its kind:
     of `toolsets` it gets those that the agent has, without `excluded`. `origin`: where it comes from, for
-    people.
+    people. Its fields are the JSON of `agents`.
     """
 
+    name: str = ""
     description: str
-    prompt: str = ""
     toolsets: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
     model: str | None = None
     budget: float | None = None
     max_iterations: int | None = None
     origin: str = "built in"
+    prompt: str = ""
 
 
 SAME = AgentRole(description="")

@@ -29,6 +29,7 @@ from hermes_jobs.features.mcp.messages import (
     MAX_FRAME,
     AnswerNow,
     CallTool,
+    ConnectorEnd,
     Failed,
     Hold,
     Inquire,
@@ -51,17 +52,6 @@ TICK = 0.25
 ENDING_SECONDS = 25.0  # seconds for the previous connector to stop its server
 MARK = "HERMES_JOBS_MCP"
 """Set in the environment of a server and its child processes: the folder of its connector."""
-
-
-class ConnectorEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since its start.
-    `well`: without an error."""
-
-    at: float
-    lived: float
-    why: str
-    well: bool
-    stderr: str = ""
 
 
 def run(launch: Launch) -> None:

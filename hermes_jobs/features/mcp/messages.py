@@ -53,6 +53,17 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
 
 
+class ConnectorEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a connector has ended, at `at` (seconds since the epoch); `lived`: seconds since its start.
+    `well`: without an error. The next start reads it; without one, nothing is known."""
+
+    at: float = 0.0
+    lived: float = 0.0
+    why: str = ""
+    well: bool = True
+    stderr: str = ""
+
+
 class Hold(msgspec.Struct, frozen=True, kw_only=True, tag="hold"):
     """Keep the server running for this worker."""
 

@@ -11,6 +11,7 @@ from hermes_jobs.features.mcp.catalogue import clean
 from hermes_jobs.features.mcp.input_questions import InputQuestions
 from hermes_jobs.features.mcp.messages import Failed, InputRequired, Inquiry, Result, decode_response
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext
+from hermes_jobs.kernel.events import ServerTaskBegun, ServerTaskPolled
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.call import OpenTask
 from hermes_jobs.kernel.turns.inputs import as_mcp
@@ -28,7 +29,7 @@ CANCEL_SECONDS = 10.0
 MAX_MESSAGE = 300
 MAX_ID = 1_000
 
-Waits = c.RequestInput | c.BeginServerTask | c.PollServerTask
+Waits = c.RequestInput | c.FollowServerTask
 
 
 class Inquirer(Protocol):
@@ -47,20 +48,22 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     redact: Callable[[str], str]
     seconds: float = 86_400.0  # a poll is cheap; a task that takes more than a day was forgotten
 
-    def begun(self, server: str, handle: bytes, context: ToolContext) -> c.BeginServerTask | Failed:
+    def begun(self, server: str, handle: bytes, context: ToolContext) -> c.FollowServerTask | Failed:
         """The call has become a task."""
         state: Mapping[str, Any] = decode_response(handle)
         task, now = str(state["taskId"]), self.clock.now()
         if not 0 < len(task) <= MAX_ID or self.redact(task) != task:
             return Failed(kind="bad_result", message="its task has no usable name", sent=True)
-        return c.BeginServerTask(
-            step=context.call,
+        begun = ServerTaskBegun(
+            turn=context.turn,
+            call=context.call,
             server=server,
             task=task,
             at=now,
             poll_at=now + _pause(state, 0.0),
             message=self._message(state),
         )
+        return c.FollowServerTask(begun)
 
     def poll(
         self, server: str, task: OpenTask, context: ToolContext, cancel: Cancel, inquire: Inquirer
@@ -104,7 +107,7 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             case _:
                 return Failed(kind="bad_result", message="its task is in no state that is known", sent=True)
 
-    def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.PollServerTask | Failed:
+    def _missed(self, task: OpenTask, failed: Failed, context: ToolContext) -> c.FollowServerTask | Failed:
         """Handle a failed poll: the server is unreachable, perhaps temporarily."""
         if self.clock.now() - task.seen_at > MAX_SILENCE_SECONDS:
             reason = (
@@ -115,11 +118,17 @@ class ServerTasks(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def _continue(
         self, context: ToolContext, pause: float, *, message: str = "", reached: bool = True
-    ) -> c.PollServerTask:
+    ) -> c.FollowServerTask:
         now = self.clock.now()
-        return c.PollServerTask(
-            step=context.call, at=now, poll_at=now + pause, message=message, reached=reached
+        polled = ServerTaskPolled(
+            turn=context.turn,
+            call=context.call,
+            at=now,
+            poll_at=now + pause,
+            message=message,
+            reached=reached,
         )
+        return c.FollowServerTask(polled)
 
     def _message(self, state: Mapping[str, Any]) -> str:
         return clean(self.redact(str(state.get("statusMessage", ""))))[:MAX_MESSAGE]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.features.mcp.messages import LENGTH, Failed, Launch
+from hermes_jobs.features.mcp.messages import LENGTH, ConnectorEnd, Failed, Launch
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.system.cpu_affinity import without_affinity
 from hermes_jobs.system.isolation import isolated, python_module
@@ -32,17 +32,6 @@ FIRST_PAUSE = 1.0
 MAX_PAUSE = 60.0
 STABLE_SECONDS = 60.0  # a server that ran so long is restarted immediately
 SHORT_PAUSE = 5.0  # the most seconds for which a call waits for a restart
-
-
-class ConnectorEnd(msgspec.Struct, frozen=True):
-    """How the previous connector ended: fields of `connector.ConnectorEnd`, and the number of failures
-    in a row."""
-
-    at: float = 0.0
-    lived: float = 0.0
-    why: str = ""
-    well: bool = True
-    stderr: str = ""
 
 
 class NotStarted(Exception):

@@ -345,7 +345,8 @@ class Conversation:
         """The command that resumes a turn, with this environment's settings."""
         carried = self._application.travelling(self.model, self._start.variables)
         return c.ResumeTurn(
-            turn=turn, only_stopped=only_stopped, settings=carried.values, requires=carried.requires
+            e.TurnResumed(turn=turn, settings=carried.values, requires=carried.requires),
+            only_stopped=only_stopped,
         )
 
     def retry(self) -> str:

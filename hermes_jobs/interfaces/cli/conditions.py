@@ -15,8 +15,7 @@ from hermes_jobs.interfaces.cli.param_types import NonEmpty
 
 if TYPE_CHECKING:
     from hermes_jobs.features.conditions.events import Condition
-    from hermes_jobs.kernel.events import CallPattern
-    from hermes_jobs.kernel.turns.commands import SubmitTurn
+    from hermes_jobs.kernel.events import CallPattern, TurnSubmitted
     from hermes_jobs.kernel.turns.submitted import Submitted
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,7 +53,7 @@ def new_condition(
 
 
 def submitted_if(
-    context: CliContext, command: SubmitTurn, condition: Condition, *, as_json: bool
+    context: CliContext, turn: TurnSubmitted, condition: Condition, *, as_json: bool
 ) -> Submitted | None:
     """Submit the turn if its condition allows it; None, with a note, if it is skipped.
 
@@ -71,9 +70,9 @@ def submitted_if(
             kind="condition",
             hint=f"Approve it beforehand: --approve {shlex.quote(condition.command)}",
         )
-    ended = check(context.application, command, condition)
+    ended = check(context.application, turn, condition)
     if ended.ruling == "run":
-        return Submitted(turn=command.turn, stream=stream_of(command.session))
+        return Submitted(turn=turn.turn, stream=stream_of(turn.session))
     if ended.ruling == "failed":
         raise Rejected(
             f"The condition failed, so nothing was sent: {ended.message}",

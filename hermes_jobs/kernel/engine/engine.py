@@ -105,27 +105,27 @@ class Engine:
 
     # --- decisions ------------------------------------------------------------------------------
 
-    def submit(self, command: c.SubmitTurn, *, asked_for: str = "") -> Submitted:
+    def submit(self, submitted: TurnSubmitted, *, asked_for: str = "") -> Submitted:
         """Accept a text, once for each key.
 
         `asked_for` identifies the rest of the request, such as the session: the same key with another text or
         another `asked_for` is refused. Raises `Rejected`.
         """
-        stream = stream_of(command.session)
-        if command.key is None:
+        stream, command = stream_of(submitted.session), c.SubmitTurn(submitted)
+        if submitted.key is None:
             self.execute(stream, command)
-            return Submitted(turn=command.turn, stream=stream)
-        files = "".join(f"\0{attachment.digest}" for attachment in command.attachments)
-        digest = sha256(f"{asked_for}\0{command.text}{files}".encode("utf-8", "replace")).hexdigest()
+            return Submitted(turn=submitted.turn, stream=stream)
+        files = "".join(f"\0{attachment.digest}" for attachment in submitted.attachments)
+        digest = sha256(f"{asked_for}\0{submitted.text}{files}".encode("utf-8", "replace")).hexdigest()
         try:
-            self.execute(stream, command, keys=(UniqueKey(scope="turn", key=command.key, digest=digest),))
+            self.execute(stream, command, keys=(UniqueKey(scope="turn", key=submitted.key, digest=digest),))
         except (KeyTaken, Rejected):
             # A text that would be refused now (the session is busy or has ended) may have been accepted.
-            first = self.log.key("turn", command.key)
+            first = self.log.key("turn", submitted.key)
             if first is None:
                 raise
             return self._submitted_before(first, digest)
-        return Submitted(turn=command.turn, stream=stream)
+        return Submitted(turn=submitted.turn, stream=stream)
 
     def _submitted_before(self, first: KeyRow, digest: str) -> Submitted:
         if first.digest != digest:

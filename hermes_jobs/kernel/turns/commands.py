@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
 from hermes_jobs.kernel.events import (
@@ -13,34 +10,34 @@ from hermes_jobs.kernel.events import (
     ApprovalRequested,
     ApprovalScope,
     BudgetWarned,
-    BusyPolicy,
-    CallPattern,
     CompressionFailed,
     CompressionReason,
     ContextCompressed,
     ContextPrefetched,
     ContextPressure,
-    FileChange,
     FilesDelivered,
+    FilesRestored,
     InputAction,
     InputRequest,
     Mode,
     ModelCallFailed,
     ModelReplied,
-    Opening,
-    Rating,
     ReferenceFailed,
     ReferenceReplied,
     ResponseBooked,
+    ServerTaskBegun,
+    ServerTaskPolled,
     SessionEvent,
     SessionStarted,
     ToolFinished,
     ToolInterrupted,
+    TurnRated,
+    TurnResumed,
+    TurnSubmitted,
 )
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import Reservation
-from hermes_jobs.kernel.turns.attachments import Attachment
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,38 +47,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 # --- from users --------------------------------------------------------------------------------
 
 
-class SubmitTurn(Command, frozen=True, kw_only=True):
-    """Submit a new turn; submitting again with the same `key` returns the same turn.
+class SubmitTurn(Command, frozen=True):
+    """Submit a new turn, in the stream's newest session; `opening` counts in a new stream only."""
 
-    `account`, `account_usd`, `settings`, `requires`, `answer_schema`, `wants_title`, `author`, `skills`,
-    `attachments` and `client_data` are those of `TurnSubmitted`.
-    """
-
-    turn: str
-    session: str
-    text: str
-    source: str
-    key: str | None = None
-    if_busy: BusyPolicy = "queue"
-    model: str | None = None
-    toolsets: tuple[str, ...] | None = None
-    attended: bool = True
-    opening: Opening | None = None
-    deliver: tuple[str, ...] = ()
-    budget_usd: float | None = None
-    account: str = ""
-    account_usd: float | None = None
-    mode: Mode | None = None
-    approve: tuple[CallPattern, ...] = ()
-    unattended: bool = False
-    settings: Mapping[str, Any] = {}
-    requires: Mapping[str, str] = {}
-    answer_schema: str = ""
-    wants_title: bool = False
-    author: str = ""
-    skills: tuple[str, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
-    client_data: str = ""
+    submitted: TurnSubmitted
 
 
 class CancelTurn(Command, frozen=True, kw_only=True):
@@ -91,31 +60,17 @@ class CancelTurn(Command, frozen=True, kw_only=True):
     by: str
 
 
-class ResumeTurn(Command, frozen=True, kw_only=True):
-    """Resume a turn. `budget_usd`: its total limit from now on; None: unchanged.
+class ResumeTurn(Command, frozen=True):
+    """Resume a turn. `only_stopped`: only if a limit stopped it."""
 
-    `model`: the model from now on, empty for the same. `only_stopped`: only if a limit stopped it. The other
-    fields are those of `TurnResumed`.
-    """
-
-    turn: str
-    by: str = "user"
-    budget_usd: float | None = None
-    model: str = ""
+    resumed: TurnResumed
     only_stopped: bool = False
-    settings: Mapping[str, Any] = {}
-    requires: Mapping[str, str] = {}
-    ensemble: str = ""
-    members: tuple[str, ...] = ()
 
 
-class RateTurn(Command, frozen=True, kw_only=True):
+class RateTurn(Command, frozen=True):
     """Rate a turn that has ended; `none` removes the rating."""
 
-    turn: str
-    rating: Rating
-    by: str = "user"
-    note: str = ""
+    rated: TurnRated
 
 
 class LabelTurn(Command, frozen=True, kw_only=True):
@@ -228,15 +183,10 @@ class EndSession(Command, frozen=True, kw_only=True):
     reason: str = "user"
 
 
-class RecordRestored(Command, frozen=True, kw_only=True):
-    """Record that the changes of an ended turn to these files were undone, or (`undo`) redone."""
+class RecordRestored(Command, frozen=True):
+    """Record that the changes of an ended turn to files were undone or redone."""
 
-    turn: str
-    by: str
-    files: tuple[FileChange, ...]
-    host: str = ""
-    forced: bool = False
-    undo: bool = False
+    restored: FilesRestored
 
 
 # --- from the engine ---------------------------------------------------------------------------
@@ -384,25 +334,10 @@ class ExpireInput(Command, frozen=True, kw_only=True):
     step: str
 
 
-class BeginServerTask(Command, frozen=True, kw_only=True):
-    """The server of a tool call runs it as a task, which is polled at `poll_at`."""
+class FollowServerTask(Command, frozen=True):
+    """The server of a tool call runs it as a task, or was asked what has become of that."""
 
-    step: str
-    server: str
-    task: str
-    at: float
-    poll_at: float
-    message: str = ""
-
-
-class PollServerTask(Command, frozen=True, kw_only=True):
-    """The task continues; `reached` false: the server could not be reached."""
-
-    step: str
-    at: float
-    poll_at: float
-    message: str = ""
-    reached: bool = True
+    progress: ServerTaskBegun | ServerTaskPolled
 
 
 class FinishFlush(Command, frozen=True, kw_only=True):
@@ -470,8 +405,7 @@ StepOutcome = (
     | ExpireApproval
     | RequestInput
     | ExpireInput
-    | BeginServerTask
-    | PollServerTask
+    | FollowServerTask
     | FinishTurn
     | FailTurn
     | FinishFlush

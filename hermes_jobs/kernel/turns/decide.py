@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel import events as e
@@ -125,22 +125,22 @@ def _of_user(command: c.UserCommand, session: Session) -> Iterator[e.SessionEven
 
 
 def _submit(command: c.SubmitTurn, session: Session) -> Iterator[e.SessionEvent]:
+    submitted, running = command.submitted, session.current
     if session.ended_because is not None:
         raise Rejected(
             f"Session {session.id} has ended ({session.ended_because}).",
             kind="session_ended",
             hint="Start a new one: leave out --session and --continue.",
         )
-    running = session.current
-    if running is not None and command.if_busy == "reject":
+    if running is not None and submitted.if_busy == "reject":
         raise Rejected(
             f"Session {session.id} is busy with turn {running.id}.",
             kind="busy",
             hint="Send it again later, or with --if-busy queue.",
         )
-    opening = command.opening or e.Opening() if session.version == 0 else None
-    yield e.TurnSubmitted(**asdict(replace(command, session=session.id, opening=opening)))
-    if running is not None and command.if_busy == "interrupt" and running.cancelled_by is None:
+    opening = submitted.opening or e.Opening() if session.version == 0 else None
+    yield replace(submitted, session=session.id, opening=opening)
+    if running is not None and submitted.if_busy == "interrupt" and running.cancelled_by is None:
         yield e.TurnCancelRequested(turn=running.id, by="interrupt")
 
 
@@ -156,42 +156,34 @@ def _cancel(command: c.CancelTurn, session: Session) -> Iterator[e.SessionEvent]
 
 
 def _resume(command: c.ResumeTurn, session: Session) -> Iterator[e.SessionEvent]:
-    ended = session.ended.get(command.turn)
+    turn = command.resumed.turn
+    ended = session.ended.get(turn)
     if ended is None:
-        raise not_ended(session, require_open_turn(session, command.turn).id)
+        raise not_ended(session, require_open_turn(session, turn).id)
     if command.only_stopped and ended.stopped_by is None:
-        hint = f"`hermes-jobs turns retry {command.turn}` continues with it." if ended.turn else ""
+        hint = f"`hermes-jobs turns retry {turn}` continues with it." if ended.turn else ""
         raise Rejected(
-            f"Turn {command.turn} has {ended.past}: no limit stopped it, so there is nothing to continue.",
+            f"Turn {turn} has {ended.past}: no limit stopped it, so there is nothing to continue.",
             kind="not_stopped",
             hint=hint or "For more, send another message to its session.",
         )
     if ended.turn is None:
         raise Rejected(
-            f"Turn {command.turn} has {ended.past}: only failed, cancelled and stopped turns can be retried.",
+            f"Turn {turn} has {ended.past}: only failed, cancelled and stopped turns can be retried.",
             kind="not_retryable",
         )
-    yield e.TurnResumed(
-        turn=command.turn,
-        by=command.by,
-        budget_usd=command.budget_usd,
-        model=command.model,
-        settings=command.settings,
-        requires=command.requires,
-        ensemble=command.ensemble,
-        members=command.members,
-    )
+    yield command.resumed
 
 
 def _rate(command: c.RateTurn, session: Session) -> Iterator[e.TurnRated]:
-    ended = session.ended.get(command.turn)
+    rated = command.rated
+    ended = session.ended.get(rated.turn)
     if ended is None:
-        raise not_ended(session, require_open_turn(session, command.turn).id)
+        raise not_ended(session, require_open_turn(session, rated.turn).id)
     if ended.into is not None:
         raise Rejected(
-            f"Turn {command.turn} went into turn {ended.into}.", kind="usage", hint=f"Rate {ended.into}."
+            f"Turn {rated.turn} went into turn {ended.into}.", kind="usage", hint=f"Rate {ended.into}."
         )
-    rated = e.TurnRated(**asdict(command))
     if rated != ended.rated and (ended.rated is not None or rated.rating != "none"):
         yield rated
 
@@ -218,7 +210,8 @@ def _end(command: c.EndSession, session: Session) -> Iterator[e.SessionEvent]:
 
 
 def _files_restored(command: c.RecordRestored, session: Session) -> Iterator[e.FilesRestored]:
-    if command.turn not in session.ended:
-        raise not_ended(session, require_open_turn(session, command.turn).id)
-    if command.files:
-        yield e.FilesRestored(**asdict(command))
+    restored = command.restored
+    if restored.turn not in session.ended:
+        raise not_ended(session, require_open_turn(session, restored.turn).id)
+    if restored.files:
+        yield restored

@@ -7,16 +7,12 @@ Cancelling the turn cancels the task: the step is due at once for that, and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.call import Call, OpenTask
 from hermes_jobs.kernel.turns.rounds import with_call
 from hermes_jobs.kernel.turns.session import Session, running_turn
-from hermes_jobs.kernel.turns.steps import require_due
 
 
 def evolve(session: Session, event: e.ServerTaskEvent) -> Session:
@@ -42,30 +38,3 @@ def _polled(call: Call, event: e.ServerTaskPolled) -> Call:
     answered = () if call.input is None else tuple(answer.key for answer in call.input.answers)
     task = replace(task, seen_at=event.at, answered=(*task.answered, *answered))
     return replace(call, task=task, input=None)
-
-
-def begin(command: c.BeginServerTask, session: Session) -> Iterator[e.SessionEvent]:
-    """The call has become a task; in a turn that is being cancelled it is then cancelled."""
-    _, turn = require_due(session, command.step)
-    yield e.ServerTaskBegun(
-        turn=turn.id,
-        call=command.step,
-        server=command.server,
-        task=command.task,
-        at=command.at,
-        poll_at=command.poll_at,
-        message=command.message,
-    )
-
-
-def polled(command: c.PollServerTask, session: Session) -> Iterator[e.SessionEvent]:
-    """The task continues, or could not be polled."""
-    _, turn = require_due(session, command.step)
-    yield e.ServerTaskPolled(
-        turn=turn.id,
-        call=command.step,
-        at=command.at,
-        poll_at=command.poll_at,
-        message=command.message,
-        reached=command.reached,
-    )

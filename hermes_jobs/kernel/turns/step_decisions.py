@@ -18,7 +18,6 @@ from hermes_jobs.kernel.turns import (
     compression_rules,
     inputs,
     reviews,
-    server_tasks,
 )
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.evolve import fold
@@ -59,10 +58,9 @@ def decide(command: c.StepCommand, session: Session) -> Iterator[e.SessionEvent]
             yield from inputs.request(command, session)
         case c.ExpireInput():
             yield from inputs.expire(command, session)
-        case c.BeginServerTask():
-            yield from server_tasks.begin(command, session)
-        case c.PollServerTask():
-            yield from server_tasks.polled(command, session)
+        case c.FollowServerTask():
+            require_due(session, command.progress.call)
+            yield command.progress
         case c.FinishTurn():
             yield from _finish(command, session)
         case c.FailTurn():

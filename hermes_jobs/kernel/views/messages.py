@@ -16,11 +16,11 @@ from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.synthetic_messages import is_unfinished
 from hermes_jobs.kernel.views.message_texts import Texts, text_of
+from hermes_jobs.kernel.views.rows import insert_all
 
 UNSENT = "turn = ? AND role = 'user' AND received IS NULL"
 
 Row = dict[str, str | int | None]
-NOTHING: Final[Row] = {"again": None, "step": None, "call": None, "received": None, "kept": 0}
 
 
 class Messages:
@@ -81,7 +81,7 @@ class _Batch:
             case e.ContextPrefetched():
                 self._receive(recorded, event.turn)
                 if text_of(event):
-                    self._add(recorded, event.turn, "tool", received=here, part=1)
+                    self._add(recorded, event.turn, "tool", received=here)
             case e.TurnMerged():
                 self._join(recorded, event.turn, event.into)
             case e.ModelReplied() if event.content or not was_cut(event):
@@ -99,11 +99,7 @@ class _Batch:
 
     def write(self) -> None:
         """Insert messages into the table."""
-        self._connection.executemany(
-            "INSERT INTO messages (position, lineage, turn, role, again, step, call, kept, at, received)"
-            " VALUES (:position, :lineage, :turn, :role, :again, :step, :call, :kept, :at, :received)",
-            self._new_rows,
-        )
+        insert_all(self._connection, "messages", self._new_rows)
         self._new_rows.clear()
         self._waiting.clear()
 
@@ -114,7 +110,8 @@ class _Batch:
             "turn": turn,
             "role": role,
             "at": recorded.recorded_at,
-            **NOTHING,
+            "kept": 0,
+            "part": 0,
             **others,
         }
         self._new_rows.append(row)

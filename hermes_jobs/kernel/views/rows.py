@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from sqlite3 import Connection, Row
 from typing import Any, TypeVar
 
@@ -30,6 +30,16 @@ def insert(connection: Connection, table: str, row: Mapping[str, object], *, rep
     marks = ", ".join("?" * len(row))
     verb = "INSERT OR REPLACE" if replaces else "INSERT"
     connection.execute(f"{verb} INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))
+
+
+def insert_all(connection: Connection, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Insert rows; a column of which one says nothing is NULL."""
+    if not rows:
+        return
+    columns = [name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")]
+    marks = ", ".join("?" * len(columns))
+    values = [tuple(map(row.get, columns)) for row in rows]
+    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
 
 
 def update(connection: Connection, table: str, changes: Mapping[str, object], **key: object) -> None:

@@ -19,30 +19,12 @@ from hermes_jobs.kernel.streams.streams import SESSIONS
 from hermes_jobs.kernel.turns.context_notices import turn_warnings
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.message_texts import Texts
-from hermes_jobs.kernel.views.rows import update
+from hermes_jobs.kernel.views.rows import insert_all, update
 from hermes_jobs.kernel.views.sessions import preview
 
 OF_THE_END = (
     *("ended_at", "waits_until", "waits_for", "stopped_by", "cancelled_by"),
     *("error_kind", "error_message", "error_hint", "rating", "rating_note"),
-)
-COLUMNS = (
-    *(
-        "position",
-        "turn",
-        "lineage",
-        "session",
-        "source",
-        "preview",
-        "status",
-        "model",
-        "into",
-        "reply",
-        "answer",
-    ),
-    *("error_kind", "error_message", "error_hint", "stopped_by", "cancelled_by"),
-    *("submitted_at", "began_waiting_at", "begun_at", "ended_at", "seen_at", "compressed", "waits_until"),
-    *("has_schema", "ensemble", "rating", "rating_note", "waits_for", "labels"),
 )
 
 Row = dict[str, str | int | None]
@@ -104,10 +86,7 @@ class Turns:
                 is_known = turn in replies or turn in new
                 reply = replies.get(turn) if is_known else self._reply(connection, turn)
                 row["answer"] = None if reply == event.answer else event.answer
-        connection.executemany(
-            f"INSERT INTO turns ({_names(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})",
-            [tuple(map(row.get, COLUMNS)) for row in new.values()],
-        )
+        insert_all(connection, "turns", list(new.values()))
         connection.executemany(
             "INSERT INTO warnings VALUES (?, ?, ?)",
             [
@@ -134,10 +113,6 @@ def _files(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, int, str]]:
         if isinstance(event, e.FilesDelivered):
             for file in event.attachments:
                 yield event.turn, recorded.position, msgspec.json.encode(file).decode()
-
-
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(f'"{column}"' for column in columns)
 
 
 def _concerned(recorded: RecordedEvent) -> str | None:

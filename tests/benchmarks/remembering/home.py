@@ -16,7 +16,7 @@ from hermes_jobs.errors import Rejected
 from hermes_jobs.features.consolidation.plans import plans_of
 from hermes_jobs.features.consolidation.tables import select_unread
 from hermes_jobs.features.usage.tables.usage import select_spending
-from hermes_jobs.kernel.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed
+from hermes_jobs.kernel.events import ContextPrefetched, Opening, TurnCompleted, TurnFailed, TurnSubmitted
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import ToolMessage
 from hermes_jobs.kernel.turns.session import Session, stream_of
@@ -99,7 +99,7 @@ class BenchHome:
         turn = worker.engine.ids.name("t")
         before = self.application.log.last_position()
         worker.engine.submit(
-            c.SubmitTurn(
+            TurnSubmitted(
                 turn=turn,
                 session=session,
                 text=text,

@@ -17,7 +17,6 @@ from hermes_jobs.features.deliveries.rules import MAX_ATTEMPTS
 from hermes_jobs.features.deliveries.tables import count_unread, select_deliveries, select_delivery
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.verify import verify
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.features.deliveries.http_server import Receiver, Reply
@@ -52,7 +51,7 @@ class Desk:
         name = self.application.ids.name
         turn = name("t")
         work = str(self.application.settings.paths.home.parent)
-        command = c.SubmitTurn(
+        command = e.TurnSubmitted(
             turn=turn,
             session=name("s"),
             text=text,

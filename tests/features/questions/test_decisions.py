@@ -22,7 +22,11 @@ FREE = rules.question("What is it called?")
 def asked(request: e.InputRequest = WHICH, *, unattended: bool = False, waits: bool = False) -> World:
     """A turn whose only call asks this; `waits`: also where nobody attends it."""
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", unattended=unattended))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", unattended=unattended)
+        )
+    )
     world.prefetch()
     world.reply("", [("ask_user", "idempotent")])
     step = world.begin()
@@ -165,7 +169,11 @@ def test_a_plan_is_carried_out_in_no_wider_mode_than_the_one_before(
 ) -> None:
     world = World()
     opening = e.Opening(mode=before)
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", mode=own, opening=opening))
+    world.do(
+        c.SubmitTurn(
+            e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", mode=own, opening=opening)
+        )
+    )
     world.prefetch()
     for mode in changes:
         world.do(c.ChangeMode(mode=mode, by="user"))
@@ -178,7 +186,7 @@ def test_a_plan_is_carried_out_in_no_wider_mode_than_the_one_before(
 @pytest.mark.parametrize("own", [None, "plan"])
 def test_an_accepted_plan_ends_plan_mode_where_it_stands(own: e.Mode | None) -> None:
     world = World()
-    world.do(c.SubmitTurn(turn="t1", session="s1", text="hello", source="cli", mode=own))
+    world.do(c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text="hello", source="cli", mode=own)))
     world.prefetch()
     if own is None:
         world.do(c.ChangeMode(mode="plan", by="user"))

@@ -213,7 +213,9 @@ class _MessageHandler:
         ended = session.ended.get(session.last_ended or "") if session else None
         if session is None or ended is None or ended.stopped_by is None:
             return self._note(NOTHING_STOPPED)
-        command = c.ResumeTurn(turn=session.last_ended or "", by=self._message.user, only_stopped=True)
+        command = c.ResumeTurn(
+            e.TurnResumed(turn=session.last_ended or "", by=self._message.user), only_stopped=True
+        )
         return self._decided(session, command)
 
     def rate(self, rest: str) -> Iterable[StreamEvents]:
@@ -224,10 +226,12 @@ class _MessageHandler:
         if rating not in get_args(e.Rating):
             return self._note(RATE)
         command = c.RateTurn(
-            turn=session.last_ended,
-            rating=cast(e.Rating, rating),
-            by=self._message.user,
-            note=note.strip(),
+            e.TurnRated(
+                turn=session.last_ended,
+                rating=cast(e.Rating, rating),
+                by=self._message.user,
+                note=note.strip(),
+            )
         )
         return [*self._decided(session, command), *self._note(RATED)]
 
@@ -277,7 +281,7 @@ class _MessageHandler:
         if session is None or session.ended_because is not None:
             session = self._state(self._names.session)
             opened = [self._opened()]
-        command = c.SubmitTurn(
+        submitted = e.TurnSubmitted(
             turn=self._names.turn,
             session=session.id,
             text=text,
@@ -291,7 +295,7 @@ class _MessageHandler:
             attachments=self._message.attachments,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
-        return [*self._decided(session, command), *opened, *notices]
+        return [*self._decided(session, c.SubmitTurn(submitted)), *opened, *notices]
 
     def _decided(self, session: Session, command: c.SessionCommand) -> Iterable[StreamEvents]:
         events = decide(command, session)

@@ -91,7 +91,7 @@ def handle_press(press: ButtonPress) -> Decision:
     def change(load: StateLoader) -> DecisionResult:
         rating, requested = _rating_of(press, load)
         session: Session = load(stream_of(requested.lineage or ""))
-        command = c.RateTurn(turn=requested.turn or "", rating=rating, by=press.user)
+        command = c.RateTurn(e.TurnRated(turn=requested.turn or "", rating=rating, by=press.user))
         events = decide(command, session)
         if not events:
             return DecisionResult()

@@ -23,6 +23,7 @@ from hermes_jobs.interfaces.cli.output import note, one_line, print_heading, pri
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.kernel.events import TurnResumed
 from hermes_jobs.text.figures import money
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def retry_review(context: CliContext, review_id: ReviewId, as_json: Json) -> Non
     if review.work is None or review.status not in {"failed", "cancelled"}:
         message = f"Review {review.id} is {review.status}: only one that has begun and failed is retried."
         raise Rejected(message, kind="not_retryable")
-    application.engine().execute(stream_of(review.id), ResumeTurn(turn=review.work))
+    application.engine().execute(stream_of(review.id), ResumeTurn(TurnResumed(turn=review.work)))
     _print_outcome(context, review.id, "is due again", as_json=as_json)
 
 

@@ -26,8 +26,8 @@ from hermes_jobs.features.schedules.rules.schedule import CLOCK, ITSELF, Schedul
 from hermes_jobs.features.schedules.rules.timing import TimingInZone, delay_of, rule_of
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents, UniqueKey
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns import session as sessions
+from hermes_jobs.kernel.turns.commands import SubmitTurn
 from hermes_jobs.kernel.turns.decide import decide
 
 MOST_COUNTED = 1_000
@@ -232,7 +232,7 @@ def submission(
         title=title_of(plan, fired.due),
     )
     continued = plan.session is not None
-    command = c.SubmitTurn(
+    submitted = e.TurnSubmitted(
         turn=fired.turn,
         session=fired.session,
         text=text or plan.text,
@@ -244,7 +244,7 @@ def submission(
         deliver=plan.deliver,
         budget_usd=plan.budget_usd,
     )
-    return StreamEvents(stream, decide(command, load(stream)))
+    return StreamEvents(stream, decide(SubmitTurn(submitted), load(stream)))
 
 
 def refused_events(

@@ -16,6 +16,7 @@ from hermes_jobs.features.snapshots.diffs import FileDiff, diff_of
 from hermes_jobs.features.snapshots.file_writer import FileWriter
 from hermes_jobs.features.snapshots.rewind import FORCEABLE, REFUSED, Judged, Rewind
 from hermes_jobs.features.snapshots.turn_files import NetChange, TurnFiles, last_rewind, turn_files
+from hermes_jobs.kernel.events import FilesRestored
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import not_ended
 from hermes_jobs.system.file_lock import WAIT_SECONDS, FileLock
@@ -132,12 +133,14 @@ class TurnRewind:
         outcome = self._rewind.restore(files)
         if outcome.changes:
             record = c.RecordRestored(
-                turn=self.turn.id,
-                by="user",
-                files=outcome.changes,
-                host=socket.gethostname(),
-                forced=forced,
-                undo=undo,
+                FilesRestored(
+                    turn=self.turn.id,
+                    by="user",
+                    files=outcome.changes,
+                    host=socket.gethostname(),
+                    forced=forced,
+                    undo=undo,
+                )
             )
             self._application.engine().execute(self.turn.stream, record)
         if outcome.failed:

@@ -17,8 +17,8 @@ from hermes_jobs.features.triggers import events as e
 from hermes_jobs.features.triggers.rules.trigger import Trigger
 from hermes_jobs.kernel import events as kernel_events
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents, UniqueKey
-from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns import session as sessions
+from hermes_jobs.kernel.turns.commands import SubmitTurn
 from hermes_jobs.kernel.turns.decide import decide
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.text.fences import shortened, untrusted
@@ -214,7 +214,7 @@ def submission(trigger: Trigger, firings: Sequence[e.TriggerFired], load: StateL
         title=f"{trigger.name} ({fired.turn})",
     )
     continues = plan.session is not None
-    command = c.SubmitTurn(
+    submitted = kernel_events.TurnSubmitted(
         turn=fired.turn,
         session=fired.session,
         text=text_of(plan.text, [each.payload for each in firings]),
@@ -227,7 +227,7 @@ def submission(trigger: Trigger, firings: Sequence[e.TriggerFired], load: StateL
         budget_usd=plan.budget_usd,
     )
     stream = sessions.stream_of(fired.session)
-    return StreamEvents(stream, decide(command, load(stream)))
+    return StreamEvents(stream, decide(SubmitTurn(submitted), load(stream)))
 
 
 def text_of(task: str, payloads: Sequence[str]) -> str:

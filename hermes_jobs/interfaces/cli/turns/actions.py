@@ -27,6 +27,7 @@ from hermes_jobs.interfaces.cli.options import (
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
+from hermes_jobs.kernel.events import TurnResumed
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.events import ApprovalScope
@@ -134,7 +135,7 @@ def retry_turn(
     again: SessionCommand = resumed
     turn = context.application.engine().sessions.load(submitted.stream).find(submitted.turn)
     if turn is not None and turn.waits_until:
-        again = c.EndWait(turn=submitted.turn, by=BY, model=resumed.model)
+        again = c.EndWait(turn=submitted.turn, by=BY, model=resumed.resumed.model)
     return _go_on(context, submitted, again, waiting)
 
 
@@ -152,14 +153,16 @@ def _resumption(
     name = context.settings.ensemble_name(chosen_model) if chosen_model else None
     ensemble = None if name is None else context.settings.models.ensembles[name]
     return c.ResumeTurn(
-        turn=submitted.turn,
-        by=BY,
-        budget_usd=budget,
-        model=(chosen_model or "") if ensemble is None else ensemble.aggregator,
-        settings=carried.values,
-        requires=carried.requires,
-        ensemble=name or "",
-        members=() if ensemble is None else ensemble.members,
+        TurnResumed(
+            turn=submitted.turn,
+            by=BY,
+            budget_usd=budget,
+            model=(chosen_model or "") if ensemble is None else ensemble.aggregator,
+            settings=carried.values,
+            requires=carried.requires,
+            ensemble=name or "",
+            members=() if ensemble is None else ensemble.members,
+        )
     )
 
 

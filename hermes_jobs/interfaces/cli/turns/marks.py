@@ -13,7 +13,7 @@ from hermes_jobs.interfaces.cli.options import Json, TurnId, example
 from hermes_jobs.interfaces.cli.output import one_line
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.kernel.events import Rating
+from hermes_jobs.kernel.events import Rating, TurnRated
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.views.models import TurnView
 from hermes_jobs.kernel.views.turn_json import turn_json
@@ -34,7 +34,7 @@ def rate_turn(context: CliContext, turn_id: TurnId, rating: Rating, note: str, a
     experiments can select turns by rating.
     """
     turn = context.find_turn(turn_id)
-    command = c.RateTurn(turn=turn.id, rating=rating, note=note.strip())
+    command = c.RateTurn(TurnRated(turn=turn.id, rating=rating, by="user", note=note.strip()))
     context.application.engine().execute(turn.stream, command)
     after = context.application.views.turn(turn.id)
     text = f"rated {after.rating}" if after.rating else "not rated"

@@ -22,7 +22,7 @@ from hermes_jobs.kernel.events import (
 from hermes_jobs.kernel.streams.approval_rules import Permissions
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.call import OpenInput, OpenTask
-from hermes_jobs.kernel.turns.commands import BeginServerTask, PollServerTask, RequestInput, StartChildren
+from hermes_jobs.kernel.turns.commands import FollowServerTask, RequestInput, StartChildren
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED
@@ -163,7 +163,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[SessionEvent, ...] = ()
     change: Decision | None = None
     delegated: StartChildren | None = None
-    waits: RequestInput | BeginServerTask | PollServerTask | None = None
+    waits: RequestInput | FollowServerTask | None = None
     files: tuple[File, ...] = ()
 
 
