@@ -9,14 +9,19 @@ import pytest
 from hermes_jobs.interfaces.cli.doctor.sandbox_trial import PLANTED, try_sandbox
 from hermes_jobs.settings.load import load
 from hermes_jobs.tools import sandbox
-from hermes_jobs.tools.sandbox_plan import NONE
+from hermes_jobs.tools.sandbox import Layer
+from hermes_jobs.tools.sensitive_paths import paths_in
 from tests.tools.stand_in_docker import stand_in_docker
+from tests.tools.test_sandbox import LAYERS
 
 
-def tried(folder: Path, **variables: str) -> tuple[list[str], list[str], Path]:
+def tried(folder: Path, *, there: bool = False, **variables: str) -> tuple[list[str], list[str], Path]:
     home, user_home = folder / "home", folder / "person"
     (user_home / ".ssh").mkdir(parents=True)
     (user_home / ".ssh" / "id_rsa").write_text("key")
+    for place in paths_in("startup") if there else ():
+        (user_home / place).parent.mkdir(parents=True, exist_ok=True)
+        (user_home / place).touch()
     environ = {
         "HOME": str(user_home),
         "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
@@ -40,9 +45,14 @@ def test_without_a_sandbox_it_reads_the_planted_key_and_writes_startup_files(tmp
     assert str(person) in written
 
 
-@pytest.mark.skipif(sandbox.layer().name == NONE, reason="this machine has no sandbox")
-def test_with_a_sandbox_it_reads_and_writes_nothing(tmp_path: Path) -> None:
-    assert tried(tmp_path)[:2] == ([], [])
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("there", [False, True])
+def test_with_a_sandbox_it_reads_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str, there: bool
+) -> None:
+    """Given files that run by themselves, there or missing, none is written."""
+    monkeypatch.setattr(sandbox, "layer", lambda: Layer(name=layer))
+    assert tried(tmp_path, there=there)[:2] == ([], [])
 
 
 def test_with_containers_it_asks_the_engine(tmp_path: Path) -> None:

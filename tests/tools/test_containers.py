@@ -116,3 +116,25 @@ def _runs(person: Person, command: str) -> bool:
     """Whether a script of the folder ends with success: then no rule on text has refused it."""
     person.write("escape.sh", command)
     return person.run("bash escape.sh").ok
+
+
+LASTING = (
+    "echo evil > .git/hooks/post-commit; chmod +x .git/hooks/post-commit",
+    "git init -q new; echo evil > new/.git/hooks/pre-commit; git -C new config core.fsmonitor evil",
+    "mv .git .g; mkdir -p .g/hooks; echo evil > .g/hooks/pre-push; mv .g .git",
+    "(setsid sh -c '(echo evil > .git/hooks/post-merge; echo evil > .envrc) &' &)",
+    "mkdir .idea; echo evil > .idea/x; mkdir .vscode; echo evil > .vscode/tasks.json",
+)
+
+
+@pytest.mark.parametrize("script", LASTING)
+def test_nothing_that_runs_by_itself_later_is_left_by_a_container(
+    people: Callable[..., Person], script: str
+) -> None:
+    person = people()
+    person.repository()
+    person.write("build.sh", script)
+    person.run("bash build.sh")
+    places = [person.work / name for name in (".git", "new/.git", ".idea", ".vscode", ".envrc")]
+    left = [path for place in places for path in (place, *place.rglob("*")) if path.is_file()]
+    assert [path for path in left if b"evil" in path.read_bytes()] == []
