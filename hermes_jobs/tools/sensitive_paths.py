@@ -98,12 +98,13 @@ def startup_places(user_home: str) -> Iterator[str]:
 
 def system_places(user_home: str) -> Iterator[str]:
     """The real paths of what this process can read of the system's keys, other people's, and raw disks."""
-    homes = (home for home in ("/root", *glob.iglob("/home/*")) if _real_home(home) != _real_home(user_home))
-    others = (path for home in homes for path in _existing(home, (*paths_in("secrets"), ".hermes-jobs")))
+    homes = (home for home in ("/root", *glob.iglob("/home/*")) if os.access(home, os.X_OK))
+    others = (home for home in homes if _real_home(home) != _real_home(user_home))
+    theirs = (path for home in others for path in _existing(home, (*paths_in("secrets"), ".hermes-jobs")))
     keys = (path for place in paths_in("system_secrets") for path in glob.iglob(place))
     with os.scandir("/dev") as entries:
         disks = [entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)]
-    for path in (*others, *keys, *disks):
+    for path in (*theirs, *keys, *disks):
         if os.access(path, os.R_OK):
             yield os.path.realpath(path)
 
