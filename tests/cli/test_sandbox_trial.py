@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from tests.tools.stand_in_docker import stand_in_docker
 from tests.tools.test_sandbox import LAYERS
 
 
-def tried(folder: Path, *, there: bool = False, **variables: str) -> tuple[list[str], list[str], Path]:
+def tried(
+    folder: Path, variables: Mapping[str, str] | None = None, *, there: bool = False
+) -> tuple[list[str], list[str], Path]:
     home, user_home = folder / "home", folder / "person"
     (user_home / ".ssh").mkdir(parents=True)
     (user_home / ".ssh" / "id_rsa").write_text("key")
@@ -26,7 +29,7 @@ def tried(folder: Path, *, there: bool = False, **variables: str) -> tuple[list[
         "HOME": str(user_home),
         "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
         "HERMES_JOBS_HOME": str(home),
-        **variables,
+        **(variables or {}),
     }
     settings = load(environ)
     settings.paths.run.mkdir(parents=True, exist_ok=True)
@@ -39,7 +42,7 @@ def tried(folder: Path, *, there: bool = False, **variables: str) -> tuple[list[
 
 
 def test_without_a_sandbox_it_reads_the_planted_key_and_writes_startup_files(tmp_path: Path) -> None:
-    read, written, person = tried(tmp_path, HERMES_JOBS_TERMINAL__SANDBOX="off")
+    read, written, person = tried(tmp_path, {"HERMES_JOBS_TERMINAL__SANDBOX": "off"})
     assert [Path(path).name for path in read[:2]] == [PLANTED, ".ssh"]
     assert str(person / ".bashrc") in written
     assert str(person) in written
@@ -62,9 +65,9 @@ def test_with_containers_it_asks_the_engine(tmp_path: Path) -> None:
         "DOCKER_HOST": f"unix://{tmp_path / 'docker.sock'}",
     }
     with stand_in_docker(tmp_path) as engine:
-        read, _, _ = tried(tmp_path, **docker)
+        read, _, _ = tried(tmp_path, docker)
         assert Path(read[0]).name == PLANTED
         assert engine.asked[0][0] == "run"
     (tmp_path / "person").rename(tmp_path / "before")
     with pytest.raises(ValueError, match="Cannot connect to the Docker daemon"):
-        tried(tmp_path, **docker)
+        tried(tmp_path, docker)
