@@ -79,8 +79,8 @@ soak: .venv/dev ## Run everything at once for half an hour, with kills (SOAK=5: 
 bench: .venv/dev ## Print one page of ratios to baselines
 	$(BIN)/python -m tests.benchmarks
 
-bench-compare: .venv/dev ## Measure the commit REV and this checkout by turns
-	$(BIN)/python -m tests.benchmarks.compare $(REV)
+bench-compare: .venv/dev ## Measure the commit REV and this checkout by turns (ROUNDS=1: once)
+	$(BIN)/python -m tests.benchmarks.compare $(REV) $(ROUNDS)
 
 docs: .venv/dev ## Regenerate the generated parts of the documentation
 	$(BIN)/python -m tests.docs.generate

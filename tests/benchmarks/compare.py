@@ -1,4 +1,4 @@
-"""Two commits in the same minutes: `make bench-compare REV=…`, `python -m tests.benchmarks.compare REV`.
+"""Two commits in the same minutes: `make bench-compare REV=…`, `python -m tests.benchmarks.compare REV [ROUNDS]`.
 
 The page of each is made by turns, by its own code in an environment of its own. A figure is compared by its
 ratio to its baseline, the median of the rounds: below 1 this checkout is quicker than REV.
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 Ratios = dict[str, list[float]]
 
 
-def main(revision: str) -> None:
+def main(revision: str, rounds: str = str(ROUNDS)) -> None:
     """Print a line for each of the page's figures that both commits have."""
     then: Ratios = defaultdict(list)
     now: Ratios = defaultdict(list)
@@ -31,8 +31,8 @@ def main(revision: str) -> None:
         _git("worktree", "add", "--detach", str(folder), revision)
         try:
             _set_up(folder)
-            for number in range(ROUNDS):
-                print(f"round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
+            for number in range(int(rounds)):
+                print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
                 _measure(folder, folder / ".venv/bin/python", then)
                 _measure(ROOT, Path(sys.executable), now)
         finally:
