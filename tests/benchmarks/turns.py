@@ -129,7 +129,7 @@ def _empty_chains(broker: str) -> Iterator[float]:
 def many_chains(broker: str, chains: int, rounds: int) -> list[float]:
     """Seconds of each round of so many chains of empty tasks at once; the first one waits for the worker."""
     command = [sys.executable, "-W", "ignore", "-m", "tests.benchmarks.empty_tasks", broker]
-    redis, app = Redis.from_url(broker), empty_app(broker)
+    redis, app = Redis.from_url(broker, socket_timeout=None), empty_app(broker)
     times = []
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as worker:
         try:
