@@ -1,4 +1,4 @@
-"""Two commits in the same minutes: `make bench-compare REV=…`, `python -m tests.benchmarks.compare REV [ROUNDS]`.
+"""Two commits in the same minutes: `make bench-compare REV=…`, `tests.benchmarks.compare REV [ROUNDS]`.
 
 The page of each is made by turns, by its own code in an environment of its own. A figure is compared by its
 ratio to its baseline, the median of the rounds: below 1 this checkout is quicker than REV.
