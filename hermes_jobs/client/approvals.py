@@ -140,6 +140,10 @@ class Approvals:
         self._application.engine().change(approval_rules.remove_rule(number, by=by), "approvals remove")
         return removed[0]
 
+    def patterns(self, texts: Sequence[str]) -> tuple[CallPattern, ...]:
+        """The calls that patterns without a folder describe. Raises `Rejected`, as `add` does."""
+        return tuple(self.known(parse_pattern(text), text) for text in texts)
+
     def known(self, calls: CallPattern, text: str) -> CallPattern:
         """The calls, of a tool that there is. Raises `Rejected` otherwise, with what was meant perhaps."""
         application = self._application
@@ -164,7 +168,8 @@ class Approvals:
 
 def _refuse_tool_name(word: str, names: Sequence[str]) -> None:
     """Raise for a tool's name alone, which as the pattern of a command would match nothing."""
-    tools = group_of(word.removesuffix("__*")) if word.endswith("__*") else word
+    server, of_server, _ = word.partition("__*")
+    tools = group_of(server) if of_server else word
     if tools in names:
         raise Rejected(
             f"{word} names tools, not a command. For all their calls: '{tools}:*'."

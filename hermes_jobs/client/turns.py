@@ -15,9 +15,8 @@ from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
-from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, InputAction, Mode, TurnResumed
+from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode, TurnResumed
 from hermes_jobs.kernel.live import LiveTranscript, TextDelta
-from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.forms import filled_in
@@ -176,7 +175,7 @@ class Turns:
             mode=mode,
             key=key,
             if_busy=if_busy,
-            approve=tuple(map(parse_pattern, approve)),
+            approve=self._patterns(approve),
             unattended=unattended,
             schema=_json_schema(schema),
             attachments=tuple(attachments),
@@ -192,6 +191,13 @@ class Turns:
         if title is not None:
             rename_session(self._engine, command.session, title)
         return submitted
+
+    def _patterns(self, texts: Sequence[str]) -> tuple[CallPattern, ...]:
+        if not texts:
+            return ()
+        from hermes_jobs.client.approvals import Approvals
+
+        return Approvals(self._application).patterns(texts)
 
     def _session(self, name: str | None, *, begin: bool) -> tuple[SessionView | None, str | None]:
         """The session of that name; else, where it may begin, the title of a new one. Raises `Rejected`."""

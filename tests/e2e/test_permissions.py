@@ -75,7 +75,8 @@ def test_approve_holds_for_this_turn_alone(home: Home, pattern: str) -> None:
 def test_the_name_of_a_tool_as_a_pattern_is_a_usage_error_that_shows_the_right_pattern(home: Home) -> None:
     home.path.mkdir()
     (home.path / "config.yaml").write_text("mcp_servers: {clock: {command: clock-server}}\n")
-    for pattern, right in (("web_fetch", "web_fetch:*"), ("edit", "edit:*"), ("clock__*", "mcp_clock:*")):
+    patterns = {"web_fetch": "web_fetch:*", "edit": "edit:*"}
+    for pattern, right in (patterns | dict.fromkeys(("clock__*", "clock__*:*"), "mcp_clock:*")).items():
         for command in (["approvals", "add", "allow", pattern], ["send", "--approve", pattern, "Hello"]):
             refused = home.run(*command)
             assert refused.code == 2

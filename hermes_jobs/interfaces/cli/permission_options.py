@@ -54,8 +54,8 @@ def of_parameter(name: str) -> Iterator[None]:
     except Rejected as rejected:
         if rejected.kind != "unknown_tool":
             raise
-        message = rejected.message
-        raise click.BadParameter(f"{message[0].lower()}{message[1:]}", param_hint=name) from None
+        message = rejected.message.replace("There is", "there is", 1)
+        raise click.BadParameter(message, param_hint=name) from None
 
 
 def resolve_approvals(context: CliContext, permitted: PermissionChoice) -> tuple[CallPattern, ...]:
@@ -63,8 +63,6 @@ def resolve_approvals(context: CliContext, permitted: PermissionChoice) -> tuple
     if not permitted.approve:
         return ()
     from hermes_jobs.client.approvals import Approvals
-    from hermes_jobs.kernel.streams.approval_rules import parse_pattern
 
-    rules = Approvals(context.application)
     with of_parameter("--approve"):
-        return tuple(rules.known(parse_pattern(text), text) for text in permitted.approve)
+        return Approvals(context.application).patterns(permitted.approve)
