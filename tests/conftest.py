@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,12 +59,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+SLOW_TESTS_UNTIL = time.monotonic() + 60 * float(os.environ.get("SLOW_TESTS_MINUTES", "inf"))
+"""After it the rest of the slow tests is skipped: the machine is several times slower than usual."""
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Free what a failed test has left open, so that no later test is blamed for it.
 
     Its traceback keeps it alive: https://docs.python.org/3/library/sys.html#sys.last_traceback
     """
+    if time.monotonic() > SLOW_TESTS_UNTIL and item.get_closest_marker("slow"):
+        pytest.skip("the time for slow tests is over (SLOW_TESTS_MINUTES): make test-slow")
     if hasattr(sys, "last_value"):
         del sys.last_type, sys.last_value, sys.last_traceback
         sys.last_exc = None  # type: ignore[attr-defined, unused-ignore]  # as of Python 3.12
