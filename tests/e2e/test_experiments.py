@@ -75,7 +75,7 @@ def test_variants_are_asked_checked_judged_and_compared_turn_by_turn(
     assert (recorded["answers"], brief["answers"], recorded["missing"], brief["failed"]) == (4, 4, 0, 0)
     assert recorded["checks"] == {"number": 1.0, "json": 0.0, "command": 0.0}
     assert brief["checks"] == {"number": 0.0, "json": 0.0, "command": 1.0}
-    assert recorded["told"]["command"] == "[exit code 1]"
+    assert recorded["messages"]["command"] == "[exit code 1]"
     assert (
         "not all answers keep command, the first one: [exit code 1]"
         in home.run("experiments", "show", "first").err
