@@ -60,6 +60,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, model_server: ModelServ
             yield home
 
 
+@pytest.mark.nightly  # a dozen commands of Celery, each a new interpreter: many minutes on a slow machine
+@pytest.mark.timeout(1200)
 def test_inspect_and_control_reach_the_workers_and_lose_nothing(home: Home) -> None:
     first = live_workers(home)
     (worker,) = first
