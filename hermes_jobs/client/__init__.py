@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hermes_jobs.client.approvals import Approvals, Rule
+    from hermes_jobs.client.approvals import Approvals, Rule, TestedCall
     from hermes_jobs.client.home import Home
     from hermes_jobs.client.memory import Memory
     from hermes_jobs.client.schedules import Schedules
-    from hermes_jobs.client.sessions import Sessions
+    from hermes_jobs.client.sessions import Sessions, Undone
     from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
     from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
     from hermes_jobs.features.memory.rules.entries import Entry
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 # Imported on first use: the command line needs single modules of this package, and starts with few.
 _PLACES = {
-    **dict.fromkeys(("Approvals", "Rule"), "client.approvals"),
+    **dict.fromkeys(("Approvals", "Rule", "TestedCall"), "client.approvals"),
     "Home": "client.home",
     "Memory": "client.memory",
     "Schedules": "client.schedules",
-    "Sessions": "client.sessions",
+    **dict.fromkeys(("Sessions", "Undone"), "client.sessions"),
     **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
     "Entry": "features.memory.rules.entries",
     "Question": "kernel.turns.questions",
@@ -91,9 +91,11 @@ __all__ = [
     "Session",
     "Sessions",
     "Spending",
+    "TestedCall",
     "TextPart",
     "Turn",
     "TurnEvent",
     "TurnOptions",
     "Turns",
+    "Undone",
 ]

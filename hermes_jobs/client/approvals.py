@@ -96,7 +96,7 @@ class Approvals:
 
         Raises `Rejected` for a tool that there is not."""
         application = self._application
-        calls = self.known(parse_call(call), call)
+        calls = self._known(parse_call(call), call)
         where = ToolContext(
             session="",
             turn="",
@@ -123,7 +123,7 @@ class Approvals:
         """Add a rule for commands, or for `TOOL:PATTERN`, in a folder and below it (None: anywhere). The same
         rule again is the one that is there. Raises `Rejected` for a pattern that can match nothing."""
         where = "" if folder is None else str(Path(folder).resolve())
-        calls = self.known(parse_pattern(pattern, where), pattern)
+        calls = self._known(parse_pattern(pattern, where), pattern)
         added = self._application.engine().change(
             approval_rules.add_rule(ruling, calls, by=by), "approvals add"
         )
@@ -142,9 +142,9 @@ class Approvals:
 
     def patterns(self, texts: Sequence[str]) -> tuple[CallPattern, ...]:
         """The calls that patterns without a folder describe. Raises `Rejected`, as `add` does."""
-        return tuple(self.known(parse_pattern(text), text) for text in texts)
+        return tuple(self._known(parse_pattern(text), text) for text in texts)
 
-    def known(self, calls: CallPattern, text: str) -> CallPattern:
+    def _known(self, calls: CallPattern, text: str) -> CallPattern:
         """The calls, of a tool that there is. Raises `Rejected` otherwise, with what was meant perhaps."""
         application = self._application
         names = [*application.toolbox.names, *GROUPS, *application.mcp.rule_names]

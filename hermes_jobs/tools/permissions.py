@@ -25,7 +25,7 @@ PLAN = Verdict(
     "plan mode: nothing is changed",
     advice="Continue with what only reads, and say in your answer what you would do; the user decides.",
 )
-WITHOUT_SANDBOX = (
+UNCONFINED_ADVICE = (
     "Do not try to get around it. Tell the user: it runs with a sandbox (`hermes-jobs doctor` says why "
     "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command, or with "
     "a pattern in `terminal.allow`."
@@ -61,7 +61,7 @@ class Permit:
         advice = ""
         if not question and not self._context.attended:
             question = self._tool.rules.asks_unattended(self._arguments, self._context)
-            advice = WITHOUT_SANDBOX
+            advice = UNCONFINED_ADVICE
         if not question:
             return ALLOW
         return self._lifted(question, ask_rule) or self._question(question, advice)

@@ -202,13 +202,18 @@ def test_other_addresses_need_a_password(home: Home):
 
 
 def test_an_address_that_others_reach_is_served_with_a_warning(home: Home):
-    """Given a password, it says what plain HTTP shows, unless a proxy with HTTPS is declared."""
+    """Given a password, it says what plain HTTP shows, unless a proxy with HTTPS is declared, and who may
+    reach the port of a proxy that signs people in."""
     assert home.run("serve", "--set-password", stdin="correct horse battery\n" * 2).code == 0
-    for public, warned in (("", True), ("https://jobs.example.com", False)):
-        declared = {"HERMES_JOBS_SERVE__PUBLIC_URL": public} if public else {}
+    https = {"HERMES_JOBS_SERVE__PUBLIC_URL": "https://jobs.example.com"}
+    for declared, expected in (
+        ({}, ["plain HTTP"]),
+        (https, []),
+        (https | {"HERMES_JOBS_SERVE__TRUSTED_PROXY_HEADER": "X-User"}, ["anybody in X-User"]),
+    ):
         with home.start("serve", "--host", "0.0.0.0", "--port", str(free_port()), **declared) as running:
             running.wait_for("Serving http")
-            assert ("plain HTTP" in running.err) == warned
+            assert [text for text in ("plain HTTP", "anybody in X-User") if text in running.err] == expected
             running.signal(SIGTERM)
 
 

@@ -17,10 +17,10 @@ import click
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.interfaces.cli.brought_along import is_accepted
 from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.exit_codes import FAILED
+from hermes_jobs.interfaces.cli.import_consent import is_accepted
 from hermes_jobs.interfaces.cli.options import Json, example, yes_option
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.resource import print_result

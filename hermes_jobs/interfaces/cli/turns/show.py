@@ -333,7 +333,9 @@ def _print_steps(steps: Sequence[StepView]) -> None:
     rows = [_step_row(step, with_worker=len(workers) > 1) for step in steps]
     print_table(headers, rows, ranks=("TRY", "WORKER"))
     if len(workers) == 1:
-        click.echo(f"All by {workers.pop()}.")
+        worker = workers.pop()
+        by = f"a command, without a worker ({worker})" if worker.startswith("inline-") else worker
+        click.echo(f"All by {by}.")
 
 
 def _step_row(step: StepView, *, with_worker: bool) -> tuple[str, ...]:
