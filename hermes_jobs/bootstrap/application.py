@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.turns.steps import Step, StepKind
     from hermes_jobs.kernel.turns.turn import Turn
     from hermes_jobs.kernel.views.result_files import ResultFiles
+    from hermes_jobs.kernel.views.store import OnProgress
     from hermes_jobs.kernel.views.views import Views
     from hermes_jobs.llm.windows import Windows
     from hermes_jobs.settings.person_locale import PersonLocale
@@ -109,10 +110,12 @@ class Application:
         *,
         clock: Clock | None = None,
         notify: Callable[[str], None] = logger.warning,
+        progress: OnProgress = lambda position, last: None,
         read_only: HermesJobsError | None = None,
     ) -> None:
         """Tools inherit `environ` without its secrets; `notify` is called with messages about locks that this
-        process waits for. `read_only`: every write to the log raises it.
+        process waits for, `progress` while read models are built (see `Store`). `read_only`: every write to
+        the log raises it.
 
         Raises `Misconfigured` for a home that cannot be created, and inside a tool of the agent.
         """
@@ -125,6 +128,7 @@ class Application:
         self.live = LiveSettings(settings, environ)
         self.environ = environ
         self._notify = notify
+        self._progress = progress
         self._read_only = read_only
         self._latest = self
         self._lock = threading.Lock()
@@ -259,7 +263,7 @@ class Application:
         """The read models, current at every read."""
         from hermes_jobs.kernel.views.views import Views
 
-        return Views(self.log, self.settings.paths.views, self._notify, self._document)
+        return Views(self.log, self.settings.paths.views, self._notify, self._document, self._progress)
 
     @cached_property
     def results(self) -> ResultFiles:

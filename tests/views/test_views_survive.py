@@ -277,8 +277,8 @@ def test_readers_follow_to_a_new_generation_by_themselves(
 ) -> None:
     the_answers_are_right(views)
     told: list[tuple[int, int]] = []
-    other = Views(log, tmp_path / "views")
-    other.rebuild(lambda position, last: told.append((position, last)))
+    other = Views(log, tmp_path / "views", progress=lambda position, last: told.append((position, last)))
+    other.rebuild()
     assert told[-1] == (log.last_position(), log.last_position())
     the_answers_are_right(views)
     assert [each.file for each in views.status().generations] == ["generation-2.db"]

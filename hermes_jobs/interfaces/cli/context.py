@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_jobs.errors import Misconfigured
+from hermes_jobs.interfaces.cli.building import show_building
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -44,7 +45,7 @@ class CliContext:
         from hermes_jobs.bootstrap import Application
 
         try:
-            application = Application(self.settings, self.environ, notify=self._note)
+            application = Application(self.settings, self.environ, notify=self._note, progress=show_building)
         except Misconfigured as error:
             return self._reading_a_copy(error)
         if self.settings.paths.forgetting.exists():
@@ -65,7 +66,9 @@ class CliContext:
         self._note(f"{refusal.message} This command reads a copy of it.")
         self._copy = HomeCopy(self.settings.paths)
         settings = replace(self.settings, paths=self._copy.paths)
-        return Application(settings, self.environ, notify=self._note, read_only=refusal)
+        return Application(
+            settings, self.environ, notify=self._note, progress=show_building, read_only=refusal
+        )
 
     def _note(self, text: str) -> None:
         from hermes_jobs.kernel.turns.titles import printable

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
-
-import click
 
 from hermes_jobs.interfaces.cli.command import group
 from hermes_jobs.interfaces.cli.context import CliContext
@@ -46,15 +43,7 @@ def rebuild(context: CliContext, as_json: Json) -> None:
     Readers and workers continue meanwhile.
     """
     views = context.application.views
-    on_terminal = sys.stderr.isatty()
-
-    def progress(position: int, last: int) -> None:
-        if on_terminal:
-            click.echo(f"\r{position * 100 // max(last, 1)} % of {last} events", err=True, nl=False)
-
-    views.rebuild(progress)
-    if on_terminal:
-        click.echo(err=True)
+    views.rebuild()
     status = views.status()
 
     def print_text() -> None:

@@ -100,9 +100,11 @@ class Store:
         projections: Sequence[Projection],
         built: Callable[[Connection], None],
         notify: Callable[[str], None] = logger.warning,
+        progress: OnProgress = lambda position, last: None,
     ) -> None:
         """`built` finishes the tables of a new generation, before the first read. `notify`
-        is called with a sentence that names the process it waits for."""
+        is called with a sentence that names the process it waits for; `progress` with the position and the
+        log's last one, after each batch of which rows are built."""
         self.generations = Generations(folder, notify)
         self._notify = notify
         self._log = log
@@ -110,6 +112,7 @@ class Store:
         self.schema = schema_of(self._projections)
         self._router = Router(self._projections)
         self._built = built
+        self._progress = progress
         self._local = threading.local()
         self._connections: list[Connection] = []
         self._catching_up = threading.Lock()
@@ -131,9 +134,9 @@ class Store:
         """
         return self._healing(self._catch_up)
 
-    def rebuild(self, progress: OnProgress = lambda position, last: None) -> None:
+    def rebuild(self) -> None:
         """Replay the log into a new generation while readers use the old one; they follow by themselves."""
-        self._build(self.generations.current(), progress)
+        self._build(self.generations.current())
 
     def delete_old(self) -> None:
         """Delete every generation but the current one, such as that of a process that was killed."""
@@ -298,7 +301,7 @@ class Store:
 
     # --- building -------------------------------------------------------------------------------
 
-    def _build(self, instead_of: Path | None, progress: OnProgress = lambda position, last: None) -> None:
+    def _build(self, instead_of: Path | None) -> None:
         """A new generation, unless another process has just replaced `instead_of`."""
         self._forget(getattr(self._local, "opened", None))
         try:
@@ -307,18 +310,18 @@ class Store:
                 if self.generations.current() == instead_of:
                     generation = self.generations.next()
                     newest = self._log.key(KEY_SCOPE, NEWEST)
-                    self._replay(generation, progress)
+                    self._replay(generation)
                     while newest != (newer := self._log.key(KEY_SCOPE, NEWEST)):
                         newest = newer  # texts were removed meanwhile: it may contain them
                         self.generations.delete_others()
-                        self._replay(generation, progress)
+                        self._replay(generation)
                     self.generations.switch_to(generation)
                     self.generations.delete_others()
         except (OSError, sqlite3.Error) as error:
             folder = self.generations.folder
             raise LogUnavailable(f"The views cannot be built in {folder}: {wording(error)}.") from error
 
-    def _replay(self, generation: Path, progress: OnProgress) -> None:
+    def _replay(self, generation: Path) -> None:
         last = self._log.last_position()
         connection = create(generation, self.schema, self._log.log_id, self._projections)
         try:
@@ -326,7 +329,7 @@ class Store:
             with transaction(connection, "IMMEDIATE"):  # it has no readers until it is complete
                 while caught_up.position < last and caught_up.stopped is None:
                     caught_up = self._advance(connection, BULK, last, is_replay=True)
-                    progress(caught_up.position, last)
+                    self._progress(caught_up.position, last)
                 self._built(connection)
             connection.execute("PRAGMA journal_mode = WAL")
         finally:

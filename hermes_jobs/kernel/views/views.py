@@ -66,16 +66,16 @@ class Views:
         folder: Path,
         notify: Callable[[str], None] = logger.warning,
         documents: DocumentTexts = no_documents,
+        progress: OnProgress = lambda position, last: None,
     ) -> None:
-        """`notify` is called with a sentence that names the process it waits for; `documents` are those
-        that a search finds."""
+        """`notify` and `progress` are `Store`'s; `documents` are those that a search finds."""
         self._log = log
         self._texts = texts_of(log)
         self._searched = texts_of(log, documents)
         sources = ViewSources(log.result, self._texts, documents)
         of_features = chain.from_iterable(tables(sources) for tables in parts("tables"))
         projections = (*PROJECTIONS, Messages(self._texts), Turns(self._texts), *of_features)
-        self._store = Store(log, folder, projections, _finish, notify)
+        self._store = Store(log, folder, projections, _finish, notify, progress)
 
     def read(self, select: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The answer of that query, with these arguments."""
@@ -195,12 +195,9 @@ class Views:
         """Apply the log's new events; each read does this, too."""
         return self._store.catch_up()
 
-    def rebuild(self, progress: OnProgress = lambda position, last: None) -> None:
-        """Replay the log into new files while readers use the old ones.
-
-        `progress` is called with the position and the log's last one after each batch.
-        """
-        self._store.rebuild(progress)
+    def rebuild(self) -> None:
+        """Replay the log into new files while readers use the old ones."""
+        self._store.rebuild()
 
     def status(self) -> ViewsStatus:
         """The files as they are, before anything is caught up with."""
