@@ -22,6 +22,7 @@ from celery.exceptions import SecurityWarning
 from kombu.asynchronous import get_event_loop
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.log.leases import Lease
 from hermes_jobs.runtime.connector_preparation import connector_preparation
@@ -76,11 +77,7 @@ def run(
 ) -> int:
     """Consume the queues until a stop signal; returns the exit code. Call it from the main thread."""
     threads = concurrency or application.settings.workers.concurrency
-    files = threads * FILES_A_THREAD + OTHER_FILES
-    if (allowed := allow_open_files(files)) < files:
-        logging.getLogger(__name__).warning(
-            "at most %d files may be open (ulimit -n); %d threads may need %d", allowed, threads, files
-        )
+    _allow_files_of(threads)
     limit_arenas(MALLOC_ARENAS)
     transport.use()
     app = make_app(broker_url, prefix=f"{application.log.log_id}.")
@@ -93,20 +90,7 @@ def run(
 
     lease = WorkerLease(engine, new_lease)
     housekeeper = Housekeeper(application)
-
-    def follow(news: Sequence[RecordedEvent]) -> None:
-        application.process_endings.add(news)
-        housekeeper.follow(news)
-
-    place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
-    maintenance = MaintenanceThread(
-        engine,
-        application.workers.failure_detector(),
-        lease,
-        dispatcher,
-        place,
-        follow,
-    )
+    maintenance = _maintenance(application, engine, dispatcher, lease, housekeeper)
     dispatcher.describe = lambda step: from_state(step, engine.sessions.cached(step.stream))
     dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))
 
@@ -131,6 +115,33 @@ def run(
         housekeeper.stop()
         maintenance.stop()
         live.close()
+
+
+def _allow_files_of(threads: int) -> None:
+    """Raise the limit of open files to what that many threads need; warn where that is refused."""
+    files = threads * FILES_A_THREAD + OTHER_FILES
+    if (allowed := allow_open_files(files)) < files:
+        logging.getLogger(__name__).warning(
+            "at most %d files may be open (ulimit -n); %d threads may need %d", allowed, threads, files
+        )
+
+
+def _maintenance(
+    application: Application,
+    engine: Engine,
+    dispatcher: CeleryDispatcher,
+    lease: WorkerLease,
+    housekeeper: Housekeeper,
+) -> MaintenanceThread:
+    """The thread that renews the lease and sends due steps; it tells the housekeeper what was recorded."""
+
+    def follow(news: Sequence[RecordedEvent]) -> None:
+        application.process_endings.add(news)
+        housekeeper.follow(news)
+
+    place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
+    detector = application.workers.failure_detector()
+    return MaintenanceThread(engine, detector, lease, dispatcher, place, follow)
 
 
 def _instrumented(application: Application, app: Celery) -> Sending:

@@ -119,8 +119,7 @@ class Sandbox:
         variables |= {"TMPDIR": tmp} if name == LANDLOCK else {}
         roots, locked = self._written(workdir, reach, environ, declared, guest)
         if name == NAMESPACE and not reach.approved:
-            found = found or guarded_files.find(roots)
-            locked += guarded_places(found, command, background=background)
+            locked += guarded_places(found or guarded_files.find(roots), command, background=background)
             locked += guarded_places(guarded_files.find(declared), command) if declared else []
         seen = self._places.seen(reach, environ)
         hidden = self._places.hidden(reach, environ, seen)

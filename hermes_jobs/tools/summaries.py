@@ -3,14 +3,15 @@ search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import msgspec
 
 from hermes_jobs.kernel.engine.in_flight import CancelToken
-from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelError, ModelRequest, Pricing
+from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelError, ModelRequest, Pricing, ToolContext
 from hermes_jobs.kernel.engine.ports.model import bill
+from hermes_jobs.kernel.events import ResponseBooked
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.text.search.question import as_question
@@ -53,6 +54,22 @@ class Summary(msgspec.Struct, frozen=True):
     text: str | None
     problem: str = ""
     response: PaidResponse | None = None
+
+
+def booked(caller: ToolContext, purpose: str, answers: Iterable[Summary]) -> tuple[ResponseBooked, ...]:
+    """The events that charge the call for its paid answers."""
+    return tuple(
+        ResponseBooked(
+            turn=caller.turn,
+            step=caller.call,
+            purpose=purpose,
+            model=paid.model,
+            usage=paid.usage,
+            cost_usd=paid.cost_usd,
+        )
+        for paid in (answer.response for answer in answers)
+        if paid is not None
+    )
 
 
 def summaries(

@@ -20,7 +20,7 @@ from hermes_jobs.kernel.turns.messages import ToolCall, UserMessage
 from hermes_jobs.kernel.turns.session import lineage_of, stream_of
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
-from hermes_jobs.tools.summaries import SummaryModel, ask_in_parallel
+from hermes_jobs.tools.summaries import SummaryModel, ask_in_parallel, booked
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool
 
 if TYPE_CHECKING:
@@ -70,27 +70,13 @@ class LookAt(msgspec.Struct, frozen=True, eq=False):
             max_tokens=ANSWER_TOKENS,
         )
         (answer,) = ask_in_parallel([(seer, request)], cancel, seconds=SECONDS, words=None)
-        paid = answer.response
-        booked = (
-            ()
-            if paid is None
-            else (
-                e.ResponseBooked(
-                    turn=caller.turn,
-                    step=caller.call,
-                    purpose=PURPOSE,
-                    model=paid.model,
-                    usage=paid.usage,
-                    cost_usd=paid.cost_usd,
-                ),
-            )
-        )
+        usage_events = booked(caller, PURPOSE, (answer,))
         if cancel.reason is not None:
-            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=booked)
+            return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=usage_events)
         if answer.text is None:
-            return ToolOutcome(content=f"Error: {seer.name}: {answer.problem}", ok=False, events=booked)
+            return ToolOutcome(content=f"Error: {seer.name}: {answer.problem}", ok=False, events=usage_events)
         said = f"{CAUTION.format(model=seer.name, name=name)}\n{answer.text}"
-        return ToolOutcome(content=said, events=booked)
+        return ToolOutcome(content=said, events=usage_events)
 
     def _picture(self, lineage: str, name: str) -> Attachment:
         """The newest picture of that name. Raises `ToolFailed`."""

@@ -20,8 +20,9 @@ from hermes_jobs.interfaces.cli.param_types import TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.compression.layers import Layers
-    from hermes_jobs.kernel.events import ContextCompressed
+    from hermes_jobs.kernel.events import CompressionFailed, ContextCompressed
 
 
 @command("summary", epilog=example("hermes-jobs sessions summary last"))
@@ -110,8 +111,14 @@ def compress_session(
     from hermes_jobs.client.waiting import run_or_wait
     from hermes_jobs.interfaces.cli.exit_codes import FAILED, TIMED_OUT
     from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-    from hermes_jobs.kernel.events import CompressionFailed, ContextCompressed
+    from hermes_jobs.kernel.events import ContextCompressed
     from hermes_jobs.kernel.turns.commands import RequestCompression
+
+    def without_summary(reason: str, code: int) -> int:
+        note(reason)
+        result = {"session": session.lineage, "into": None, "message": reason}
+        print_result(lambda: result, lambda: None, as_json=as_json)
+        return code
 
     application = context.application
     session = context.find_session(session_id)
@@ -119,9 +126,7 @@ def compress_session(
     command = RequestCompression(reason="manual", focus=focus.strip())
     application.engine().execute(session.stream, command)
     if not wait:
-        text = f"Session {session.id} will be compressed when a worker is available."
-        _note_no_summary(session.lineage, text, as_json=as_json)
-        return 0
+        return without_summary(f"Session {session.id} will be compressed when a worker is available.", 0)
     if not run_or_wait(
         application,
         session.stream,
@@ -129,27 +134,26 @@ def compress_session(
         timeout,
         begins_here=lambda: log_to_file(context, application.settings.paths.logs),
     ):
-        text = f"Timed out; session {session.id} will be compressed."
-        _note_no_summary(session.lineage, text, as_json=as_json)
-        return TIMED_OUT
-    news = [event.event for event in application.log.tail(before, stream=session.stream)]
-    ends = [event for event in news if isinstance(event, ContextCompressed | CompressionFailed)]
-    outcome = ends[-1] if ends else None
+        return without_summary(f"Timed out; session {session.id} will be compressed.", TIMED_OUT)
+    outcome = _outcome(application, session.stream, before)
     if not isinstance(outcome, ContextCompressed):
         reason = outcome.message if outcome is not None else "it was cancelled"
-        text = f"Session {session.id} was not compressed: {reason}."
-        _note_no_summary(session.lineage, text, as_json=as_json)
-        return FAILED
+        return without_summary(f"Session {session.id} was not compressed: {reason}.", FAILED)
     print_result(
         lambda: _outcome_json(session.lineage, outcome), lambda: _print_outcome(outcome), as_json=as_json
     )
     return 0
 
 
-def _note_no_summary(lineage: str, reason: str, *, as_json: bool) -> None:
-    """Print why there is no summary."""
-    note(reason)
-    print_result(lambda: {"session": lineage, "into": None, "message": reason}, lambda: None, as_json=as_json)
+def _outcome(
+    application: Application, stream: str, before: int
+) -> ContextCompressed | CompressionFailed | None:
+    """How the stream's newest compression after that position ended."""
+    from hermes_jobs.kernel.events import CompressionFailed, ContextCompressed
+
+    news = [event.event for event in application.log.tail(before, stream=stream)]
+    ends = [event for event in news if isinstance(event, ContextCompressed | CompressionFailed)]
+    return ends[-1] if ends else None
 
 
 def _outcome_json(lineage: str, outcome: ContextCompressed) -> dict[str, str | int]:

@@ -10,12 +10,11 @@ from msgspec import Meta
 
 from hermes_jobs.kernel.engine.budget_guard import Asking
 from hermes_jobs.kernel.engine.ports import Cancel, Model, ModelRequest, Pricing, ToolContext, ToolOutcome
-from hermes_jobs.kernel.events import ResponseBooked
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import ToolCall, UserMessage
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.tokens import tokens
-from hermes_jobs.tools.summaries import Summary, SummaryModel, ask_in_parallel
+from hermes_jobs.tools.summaries import Summary, SummaryModel, ask_in_parallel, booked
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Consult:
             at_once=MAX_MODELS,
             words=None,
         )
-        usage_events = tuple(_booked(caller, answer) for answer in answers if answer.response is not None)
+        usage_events = booked(caller, PURPOSE, answers)
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=usage_events)
         return ToolOutcome(
@@ -159,18 +158,6 @@ class SharedPrice:
 def _request(model: str, question: str) -> ModelRequest:
     return ModelRequest(
         model=model, system_prompt=SYSTEM, messages=(UserMessage(question),), max_tokens=ANSWER_TOKENS
-    )
-
-
-def _booked(caller: ToolContext, summary: Summary) -> ResponseBooked:
-    assert summary.response is not None, "there is nothing to book"
-    return ResponseBooked(
-        turn=caller.turn,
-        step=caller.call,
-        purpose=PURPOSE,
-        model=summary.response.model,
-        usage=summary.response.usage,
-        cost_usd=summary.response.cost_usd,
     )
 
 

@@ -23,7 +23,6 @@ from hermes_jobs.kernel.engine.ports.conversation_search import (
     SessionSummary,
     TranscriptMessage,
 )
-from hermes_jobs.kernel.events import ResponseBooked
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.settings import REHEARSAL_MODEL
 from hermes_jobs.system.struct_types import described
@@ -42,6 +41,7 @@ from hermes_jobs.tools.summaries import (
     TOKENS,
     Summary,
     SummaryModel,
+    booked,
     expand_query,
     summaries,
 )
@@ -131,12 +131,12 @@ class SessionSearch(msgspec.Struct, frozen=True, eq=False):
         if not query.strip():
             return ToolOutcome(content=_listed(self.archive.recent(scope=scope, limit=sessions)))
         passages, spent = self._found(query, scope, cancel)
-        asked_for = _booked(caller, EXPANSION, spent)
+        asked_for = booked(caller, EXPANSION, spent)
         if not passages:
             return ToolOutcome(content=self._no_results(query, scope), events=asked_for)
         groups = _groups(passages, sessions)
         text = self._summaries(query, groups, cancel)
-        usage_events = (*asked_for, *_booked(caller, PURPOSE, text))
+        usage_events = (*asked_for, *booked(caller, PURPOSE, text))
         if cancel.reason is not None:
             return ToolOutcome(content="Interrupted.", ok=False, interrupted=True, events=usage_events)
         return ToolOutcome(content=_answer(query, passages, groups, text), events=usage_events)
@@ -241,22 +241,6 @@ def line_of(message: TranscriptMessage) -> str:
 def _as_relaxed(passage: Passage) -> Passage:
     """A passage found by other words than the query's."""
     return replace(passage, hit=replace(passage.hit, relaxed=True))
-
-
-def _booked(caller: ToolContext, purpose: str, summaries: Sequence[Summary]) -> tuple[ResponseBooked, ...]:
-    """The usage of the summariser's answers."""
-    return tuple(
-        ResponseBooked(
-            turn=caller.turn,
-            step=caller.call,
-            purpose=purpose,
-            model=summary.response.model,
-            usage=summary.response.usage,
-            cost_usd=summary.response.cost_usd,
-        )
-        for summary in summaries
-        if summary.response is not None
-    )
 
 
 def _listed(past: Sequence[SessionSummary]) -> str:

@@ -19,6 +19,7 @@ from hermes_jobs.features.gateway.service import GatewayService, PlatformReach
 from hermes_jobs.kernel.live import LiveChannel
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.settings import Settings
+from hermes_jobs.settings.sections.processes import Telegram
 
 _USER = re.compile(r"[a-z]+:\S+")
 
@@ -46,41 +47,27 @@ def telegram_service(
         raise Misconfigured(
             "This installation cannot speak to Telegram.", hint="pip install 'hermes-jobs[telegram]'"
         ) from error
-    settings = application.settings
+    settings, own = application.settings, application.settings.gateway.telegram
     token = settings.secrets.get(TOKEN)
     bot = bot_id_of(token) if token else None
     if token is None or bot is None:
         raise _no_bot(token)
-    allowed = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.allowed_users]
-    if not allowed:
-        notify("Nobody may write yet: gateway.telegram.allowed_users is empty.")
-        notify("  Write to the bot; the number that is ignored below is yours.")
-    if unknown := set(settings.gateway.telegram.approvers) - set(settings.gateway.telegram.allowed_users):
-        raise Misconfigured(
-            f"gateway.telegram.approvers: {', '.join(map(str, sorted(unknown)))} may not write to the bot.",
-            hint="Add each to gateway.telegram.allowed_users, too.",
-        )
+    _check_people(own, notify)
     channels = (live, channel_of(application))
     drafts = AnswerDrafts(channels, settings.secrets.redact)
-    platform = TelegramPlatform(
-        token,
-        bot,
-        settings.gateway.telegram.base_url,
-        drafts,
-        hears=settings.auxiliary.transcription.model is not None,
-    )
-    house = GatewayPolicy(
-        users=validate_users(settings.gateway.users),
-        if_busy=settings.session.if_busy,
-        titles=settings.names_sessions,
-        workdir=settings.agent.workdir,
-    )
+    hears = settings.auxiliary.transcription.model is not None
+    platform = TelegramPlatform(token, bot, own.base_url, drafts, hears=hears)
     engine = application.engine()
-    approvers = [f"{PLATFORM}:{user}" for user in settings.gateway.telegram.approvers]
-    desk = QuestionDesk(application, approvers, drafts, pushes=settings.gateway.telegram.push_questions)
-    files = FileReceiver(lambda: application.intake)
+    approvers = [f"{PLATFORM}:{user}" for user in own.approvers]
+    desk = QuestionDesk(application, approvers, drafts, pushes=own.push_questions)
     reception = MessageReceiver(
-        engine, house, allowed, lambda session: _news(application, session), desk.press, desk.take, files
+        engine,
+        _policy(settings),
+        [f"{PLATFORM}:{user}" for user in own.allowed_users],
+        lambda session: _news(application, session),
+        desk.press,
+        desk.take,
+        FileReceiver(lambda: application.intake),
     )
     reach = PlatformReach()
     post = GatewayLeader(
@@ -95,6 +82,27 @@ def telegram_service(
         post.close()
         for channel in channels:
             channel.close()
+
+
+def _check_people(settings: Telegram, notify: Callable[[str], None]) -> None:
+    """Notify where nobody may write to the bot. Raises `Misconfigured` for an approver who may not."""
+    if not settings.allowed_users:
+        notify("Nobody may write yet: gateway.telegram.allowed_users is empty.")
+        notify("  Write to the bot; the number that is ignored below is yours.")
+    if unknown := set(settings.approvers) - set(settings.allowed_users):
+        raise Misconfigured(
+            f"gateway.telegram.approvers: {', '.join(map(str, sorted(unknown)))} may not write to the bot.",
+            hint="Add each to gateway.telegram.allowed_users, too.",
+        )
+
+
+def _policy(settings: Settings) -> GatewayPolicy:
+    return GatewayPolicy(
+        users=validate_users(settings.gateway.users),
+        if_busy=settings.session.if_busy,
+        titles=settings.names_sessions,
+        workdir=settings.agent.workdir,
+    )
 
 
 def _no_bot(token: str | None) -> Rejected:

@@ -78,25 +78,11 @@ def import_file(
     Existing sessions are kept, so importing a file twice adds nothing. Other processes can write meanwhile.
     An interrupted import has no visible effect; run it again to continue it.
     """
-    from hermes_jobs.client.transfer import NotWanted, import_lines
+    from hermes_jobs.client.transfer import NotWanted
 
-    is_included = _is_session if sessions_only else _is_any
     consent = partial(is_accepted, question="Import it?", undone=NOTHING_IMPORTED, yes=yes, anyway=anyway)
     try:
-        with file.open("rb") as opened:
-            start = opened.peek(len(ZIP))
-            if start.startswith(ZIP):
-                if sessions_only:
-                    raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
-                if not opened.seekable():
-                    raise click.UsageError("A backup is read from a file, not from a pipe.")
-                imported = _restore(context.application, file, consent, resume=resume)
-            else:
-                with _readable(file):
-                    lines = _lines(opened, is_compressed=start.startswith(GZIP))
-                    imported = import_lines(
-                        context.application, lines, is_included, resume=resume, consent=consent
-                    )
+        imported = _read(context.application, file, consent, resume=resume, sessions_only=sessions_only)
     except NotWanted:
         note(f"{NOTHING_IMPORTED}.")
         return FAILED
@@ -127,6 +113,31 @@ restore_backup = click.command(
     "restore", epilog=example("HERMES_JOBS_HOME=~/restored hermes-jobs restore agent.zip")
 )(_restore_backup)
 restore_backup.params = [option for option in import_file.params if option.name != "sessions_only"]
+
+
+def _read(
+    application: Application,
+    file: Path,
+    consent: Callable[[Sequence[Brought]], bool],
+    *,
+    resume: bool,
+    sessions_only: bool,
+) -> Imported:
+    """Read an export or a backup, whichever it is. Raises `NotWanted`."""
+    from hermes_jobs.client.transfer import import_lines
+
+    with file.open("rb") as opened:
+        start = opened.peek(len(ZIP))
+        if start.startswith(ZIP):
+            if sessions_only:
+                raise click.UsageError("--sessions is for exports: a backup makes a whole home.")
+            if not opened.seekable():
+                raise click.UsageError("A backup is read from a file, not from a pipe.")
+            return _restore(application, file, consent, resume=resume)
+        is_included = _is_session if sessions_only else _is_any
+        with _readable(file):
+            lines = _lines(opened, is_compressed=start.startswith(GZIP))
+            return import_lines(application, lines, is_included, resume=resume, consent=consent)
 
 
 def _lines(file: IO[bytes], *, is_compressed: bool) -> Iterator[bytes]:

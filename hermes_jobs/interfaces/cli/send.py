@@ -170,19 +170,16 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     it. Other variables are those of the process that runs the commands, which may have started in another
     shell: pass variables of this shell with --env.
     """
-    if source.startswith((SCHEDULE, TRIGGER)):
-        raise click.BadParameter("that is for the runs of schedules and triggers.", param_hint="--source")
-    if if_changed is not None and key is not None:
-        raise click.UsageError("--key and --if-changed exclude each other: a condition is asked each time.")
+    _check_options(source, if_changed, key)
     session = resolve_session(context, choice)
+    if session is not None and system:
+        raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     lineage = session.lineage if session else None
     folder = (session.workdir or "") if session else choice.workdir or working_folder()
     given = read_given(attached, context.application.intake.file_bytes) if attached else Given()
     message = _read_message(
         context, text, files, skills, folder, given=given, unattended=permitted.unattended
     )
-    if session is not None and system:
-        raise click.UsageError("--system is for a new session: an existing one keeps its prompt.")
     targets = stored_targets(deliver)
     chosen = resolve_toolsets(context, toolsets)
     variables = resolve_variables(context, environment)
@@ -213,24 +210,31 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     command = submission(context.application, request, carried)
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
-    asked_for = CONTINUE if choice.newest else lineage or ""
     submitted: Submitted | None
     if if_changed is None:
+        asked_for = CONTINUE if choice.newest else lineage or ""
         submitted = context.application.engine().submit(command, asked_for=asked_for)
     else:
         condition = new_condition(context, if_changed, folder, "--if-changed", request.approve)
         submitted = submitted_if(context, command, condition, as_json=waiting.output.form != "text")
-        if submitted is None:
-            return 0
-    if waiting.wait:
-        if schema:
-            waiting = waiting._replace(output=waiting.output.for_document())
-        if waiting.output.progress:
-            click.secho(f"· {describe_session(session, folder)}", dim=True, err=True)
-        return _answered(context, submitted, waiting)
-    from hermes_jobs.interfaces.cli.detach import detach
+    if submitted is None:
+        return 0
+    if not waiting.wait:
+        from hermes_jobs.interfaces.cli.detach import detach
 
-    return detach(context, submitted, waiting.output)
+        return detach(context, submitted, waiting.output)
+    if schema:
+        waiting = waiting._replace(output=waiting.output.for_document())
+    if waiting.output.progress:
+        click.secho(f"· {describe_session(session, folder)}", dim=True, err=True)
+    return _answered(context, submitted, waiting)
+
+
+def _check_options(source: str, if_changed: str | None, key: str | None) -> None:
+    if source.startswith((SCHEDULE, TRIGGER)):
+        raise click.BadParameter("that is for the runs of schedules and triggers.", param_hint="--source")
+    if if_changed is not None and key is not None:
+        raise click.UsageError("--key and --if-changed exclude each other: a condition is asked each time.")
 
 
 class _Message(NamedTuple):

@@ -118,12 +118,8 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     from hermes_jobs.features.mcp.secrets import without_secrets
     from hermes_jobs.settings.sources import read_env_file
 
-    _check_name(name)
+    _check_name(context, name)
     command, url = _command_or_url(command, url)
-    if name in context.settings.mcp_servers:
-        raise Rejected(
-            f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
-        )
     fields: dict[str, Any] = {
         "command": command[0] if command else None,
         "args": list(command[1:]),
@@ -155,13 +151,18 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
     changed.close()
 
 
-def _check_name(name: str) -> None:
+def _check_name(context: CliContext, name: str) -> None:
+    """Raise for what is not a name, and for a server's that is there."""
     from hermes_jobs.features.mcp.config import SERVER_NAME
 
     if re.match(SERVER_NAME, name) is None:
         raise click.UsageError(
             f"Invalid value for NAME: {name!r} is not a name for a server. It has up to 32 letters, digits, "
             f"`-` and single `_`, and begins with a letter or digit."
+        )
+    if name in context.settings.mcp_servers:
+        raise Rejected(
+            f"There is a server {name!r} already.", kind="usage", hint=f"hermes-jobs mcp remove {name}"
         )
 
 

@@ -12,7 +12,7 @@ from hermes_jobs.interfaces.cli.output import print_text
 from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hermes_jobs.features.memory.events import MemoryTarget
     from hermes_jobs.features.memory.rules.entries import Entry, Placement
@@ -45,36 +45,27 @@ def print_contents(
     def print_text() -> None:
         marks = _marks(context, places)
         for number, shown_target in enumerate(reversed(targets)):
-            limits = context.application.memory_limits
-            heading = (
-                f"{TITLES[shown_target]} [{fill(places.in_prompt(shown_target), limits.of(shown_target))}]"
-            )
-            _print_part(
-                heading,
-                [entry for entry in places.prompt if entry.target == shown_target],
-                places,
-                limit,
-                number,
-                marks=marks,
-            )
-        recalled = [entry for entry in places.recalled if entry.target in targets]
-        for heading, part in (
-            (
-                "Recalled when a message is about it",
-                [entry for entry in recalled if not entry.is_observation],
-            ),
-            (
-                "Observations of finished conversations, only recalled",
-                [entry for entry in recalled if entry.is_observation],
-            ),
-        ):
-            if part:
-                _print_part(heading, part, places, limit, marks=marks)
-        left_out = [entry for entry in places.left_out if entry.target in targets]
-        if left_out:
-            _print_part("Left out", left_out, places, limit, marks=marks)
+            most = context.application.memory_limits.of(shown_target)
+            heading = f"{TITLES[shown_target]} [{fill(places.in_prompt(shown_target), most)}]"
+            in_prompt = [entry for entry in places.prompt if entry.target == shown_target]
+            _print_part(heading, in_prompt, places, limit, number, marks=marks)
+        for heading, entries in _outside_prompts(places).items():
+            if shown := [entry for entry in entries if entry.target in targets]:
+                _print_part(heading, shown, places, limit, marks=marks)
 
     print_result(lambda: _memory_json(context, places, targets, limit), print_text, as_json=as_json)
+
+
+def _outside_prompts(places: Placement) -> dict[str, Iterable[Entry]]:
+    """The entries that prompts do not hold, by heading."""
+    recalled = places.recalled
+    return {
+        "Recalled when a message is about it": [entry for entry in recalled if not entry.is_observation],
+        "Observations of finished conversations, only recalled": [
+            entry for entry in recalled if entry.is_observation
+        ],
+        "Left out": places.left_out,
+    }
 
 
 def _print_part(

@@ -64,11 +64,7 @@ class PassageIndex:
         rows = self._connection.executemany
         rows(
             "INSERT INTO entries_of_passages (entries_of_passages, rowid, tokens) VALUES ('delete', ?, ?)",
-            [
-                (passage.number, passage.stored_tokens)
-                for passage in touched
-                if passage.stored_tokens is not None
-            ],
+            [(passage.number, passage.stored_tokens) for passage in touched if passage.is_stored],
         )
         spelled = [(passage, *tokenize_passage(passage.texts)) for passage in touched]
         rows(
@@ -81,22 +77,15 @@ class PassageIndex:
             [
                 (passage.positions[-1], words, passage.open, passage.number)
                 for passage, _, words in spelled
-                if passage.stored_tokens is not None
+                if passage.is_stored
             ],
         )
         rows(
             "INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (
-                    passage.number,
-                    passage.lineage,
-                    passage.positions[0],
-                    passage.positions[-1],
-                    words,
-                    passage.open,
-                )
+                (passage.number, passage.lineage, *passage.range, words, passage.open)
                 for passage, _, words in spelled
-                if passage.stored_tokens is None
+                if not passage.is_stored
             ],
         )
 
@@ -126,6 +115,15 @@ class _Passage:
         self.texts: list[str] = []
         self.stored_tokens: str | None = None
         self._chars = 0
+
+    @property
+    def is_stored(self) -> bool:
+        return self.stored_tokens is not None
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and the last position."""
+        return self.positions[0], self.positions[-1]
 
     @property
     def is_full(self) -> bool:

@@ -86,25 +86,17 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     from hermes_jobs.features.replay import events as e
     from hermes_jobs.features.replay.cli.experiments.file import read_design
     from hermes_jobs.features.replay.cli.experiments.format import experiment_json
-    from hermes_jobs.features.replay.rules.experiment import NAME, define
-    from hermes_jobs.features.replay.rules.verification import NAMES
+    from hermes_jobs.features.replay.rules.experiment import define
     from hermes_jobs.interfaces.cli.turns.query import chosen_turns
     from hermes_jobs.system.randomness import random_bits
 
     if allow_reads and not follow:
         raise click.UsageError("--allow-reads requires --follow.")
-    if not NAME.fullmatch(name):
-        raise click.UsageError(
-            "A name has up to 40 lower-case letters, digits and hyphens, such as brief-answers."
-        )
-    if name.startswith(NAMES):
-        raise click.UsageError(f"Names that begin with {NAMES} belong to verifications: choose another one.")
+    _check_name(name)
     application = context.application
     design = read_design(application, file)
     turns = _recorded(application, chosen_turns(application, query), is_whole=follow)
-    for model in {variant.model for variant in design.variants} | (
-        {design.judge.model} if design.judge else set()
-    ):
+    for model in design.models:
         application.check(model or None)
     _require_effects(application, turns, design.variants)
     defined = e.ExperimentDefined(
@@ -124,6 +116,18 @@ def new_experiment(  # noqa: PLR0913, PLR0917 - its options
     cells = len(turns) * len(design.variants) * design.samples
     text = f"Experiment {name}: {pluralize(len(turns), 'turn')}, {pluralize(cells, 'answer')} to ask for."
     print_result(lambda: experiment_json(experiment), text, as_json=as_json)
+
+
+def _check_name(name: str) -> None:
+    from hermes_jobs.features.replay.rules.experiment import NAME
+    from hermes_jobs.features.replay.rules.verification import NAMES
+
+    if not NAME.fullmatch(name):
+        raise click.UsageError(
+            "A name has up to 40 lower-case letters, digits and hyphens, such as brief-answers."
+        )
+    if name.startswith(NAMES):
+        raise click.UsageError(f"Names that begin with {NAMES} belong to verifications: choose another one.")
 
 
 @experiments.command(

@@ -64,6 +64,12 @@ class Design(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[e.Check, ...]
     judge: e.Judge | None
 
+    @property
+    def models(self) -> set[str]:
+        """The models that it asks; the empty name is the configured one."""
+        asked = {variant.model for variant in self.variants}
+        return asked if self.judge is None else {*asked, self.judge.model}
+
 
 def read_design(application: Application, file: Path) -> Design:
     """Parse the file. Raises `Rejected`, with the place in the file, for errors."""
