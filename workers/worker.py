@@ -136,7 +136,7 @@ def _maintenance(
     """The thread that renews the lease and sends due steps; it tells the housekeeper what was recorded."""
 
     def follow(news: Sequence[RecordedEvent]) -> None:
-        application.process_endings.add(news)
+        application.shared.process_endings.add(news)
         housekeeper.follow(news)
 
     place = CpuPinning(Linux()) if application.settings.workers.one_cpu else None
@@ -146,7 +146,7 @@ def _maintenance(
 
 def _instrumented(application: Application, app: Celery) -> Sending:
     """Instrument tasks for a configured collector; returns the context to enter while a message is made."""
-    tracing = application.tracing
+    tracing = application.shared.tracing
     if tracing is None:
         return no_context
     app.set_default()  # the instrumentation looks for tasks in the current application

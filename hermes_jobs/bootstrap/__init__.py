@@ -3,4 +3,5 @@
 `Application` holds each part once; each other module makes one part of the values that it is given.
 """
 
-from hermes_jobs.bootstrap.application import Application, NullDispatcher
+from hermes_jobs.bootstrap.application import Application
+from hermes_jobs.bootstrap.shared_parts import NullDispatcher

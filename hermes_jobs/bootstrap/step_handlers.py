@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -12,6 +10,7 @@ from hermes_jobs.bootstrap.endpoints import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
 from hermes_jobs.bootstrap.session_prompt import create_session_prompt
 from hermes_jobs.errors import LogUnavailable, Rejected
+from hermes_jobs.features.attachments.parts import perception_of
 from hermes_jobs.features.compression.engine_host import PluginContextEngines
 from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
@@ -30,7 +29,6 @@ from hermes_jobs.kernel.engine.handlers import (
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
 from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
 from hermes_jobs.kernel.engine.handlers.prefetch import brought_along
-from hermes_jobs.kernel.engine.handlers.run_tool import Attach
 from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
 from hermes_jobs.kernel.engine.ports import (
     ConfiguredModel,
@@ -53,61 +51,44 @@ from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.settings.turn_settings import set_by_turn
 
 if TYPE_CHECKING:
-    from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.features.attachments.parts import Perception
-    from hermes_jobs.features.compression.engine_host import BuiltIn
-    from hermes_jobs.features.mcp.sessions import McpSessions
-    from hermes_jobs.features.memory.providers import Providers
-    from hermes_jobs.features.skills.catalog import SkillCatalog
-    from hermes_jobs.features.tracing.tracing import Tracing
+    from hermes_jobs.bootstrap.agent_parts import AgentParts
     from hermes_jobs.kernel.engine.budget_guard import Asking
-    from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.ports import ModelRequest
     from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.references import Reference
     from hermes_jobs.kernel.turns.turn import Turn
     from hermes_jobs.settings import Settings
-    from hermes_jobs.tools.toolbox import Toolbox
 
 REFERENCE: StepKind = "turn.reference"
 """The one operation of turns that a feature has."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """The dependencies of handlers. `asking(call)` is the model call that a tool call makes,
-    `on_result(call, text)` stores a large result as a file, `attach` what a tool shows, `of_features` makes
-    the handlers of the features. `on_delta` is called with answers as they are written. `days` is the zone in
-    which the days of budgets begin; None: the machine's."""
-
-    engine: Engine
-    toolbox: Toolbox
-    endpoints: ModelEndpoints
-    contexts: BuiltIn | PluginContextEngines
-    providers: Providers
-    skills: SkillCatalog
-    mcp: McpSessions
-    of_features: Callable[[ModelCalls], Mapping[StepKind, StepHandler]]
-    tracing: Tracing | None
-    asking: Callable[[ToolCall], Asking | None]
-    on_result: Callable[[str, str], None]
-    attach: Attach
-    perception: Perception
-    on_delta: OnDelta
-    days: tzinfo | None
-
-
 class StepHandlers:
     """The step handlers of one process, with its budget guard and preflight."""
 
-    def __init__(self, settings: Settings, parts: Parts) -> None:
+    def __init__(
+        self,
+        parts: AgentParts,
+        of_features: Callable[[ModelCalls], Mapping[StepKind, StepHandler]],
+        asking: Callable[[ToolCall], Asking | None],
+        on_delta: OnDelta,
+    ) -> None:
+        """`of_features` makes the features' handlers; `asking(call)` is the model call that a tool call
+        makes; `on_delta` is called with answers as they are written."""
+        settings = parts.settings
         self._settings = settings
         self._parts = parts
-        self._clock, self._ids = parts.engine.clock, parts.engine.ids
+        self._asking = asking
+        self._on_delta = on_delta
+        self._engine = parts.shared.deciding
+        self._perception = perception_of(
+            parts.endpoints, parts.views, parts.intake, parts.attached_content, settings.auxiliary.speech
+        )
+        self._clock, self._ids = parts.clock, parts.ids
         self._retries = Retries(delay, self._clock, self._ids)
         self._context_listener = _context_listener(parts)
         self._limits = _limits(settings, (parts.providers.listener, self._context_listener))
-        self._by_purpose = helpers = ModelsByPurpose(settings, parts.endpoints, parts.engine)
+        self._by_purpose = helpers = ModelsByPurpose(settings, parts.endpoints, self._engine)
         main = helpers.main
         self._prompt = create_session_prompt(
             settings,
@@ -135,7 +116,7 @@ class StepHandlers:
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
         self.budget_guard = self._create_budget_guard(main)
-        self._of_features = parts.of_features(
+        self._of_features = of_features(
             ModelCalls(
                 models=self._models,
                 set_apart=helpers.set_apart,
@@ -145,9 +126,9 @@ class StepHandlers:
                 limits=self._limits,
                 retries=self._retries,
                 guard=self.budget_guard,
-                asking=parts.asking,
+                asking=asking,
                 rules=self._rules,
-                engine=parts.engine,
+                engine=self._engine,
             )
         )
 
@@ -164,7 +145,7 @@ class StepHandlers:
             summariser=self._by_purpose.summary_prices,
             flusher=(flusher.name, flusher.pricing) if flusher.name else None,
             reviews=self._models.review.pricing,
-            asking=self._parts.asking,
+            asking=self._asking,
             perceiving=self._perceiving,
             of_turn=set_by_turn(self._settings),
         )
@@ -174,7 +155,7 @@ class StepHandlers:
         name = turn.model or session.model or self._settings.main_model.model
         ensemble = self._ensemble_of(turn.ensemble or name)
         model = ensemble.aggregator if ensemble is not None else name
-        asked = (self._parts.perception.asking(model, turn.id, each) for each in brought_along(session, turn))
+        asked = (self._perception.asking(model, turn.id, each) for each in brought_along(session, turn))
         return [each for each in asked if each is not None]
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
@@ -196,7 +177,7 @@ class StepHandlers:
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
-        tracing = self._parts.tracing
+        tracing = self._parts.shared.tracing
         operations = {**self._of_turns(), **self._of_compressions()}
         context = NotifyListener(self._context_listener, self._clock, self._ids)
         others = {**self._of_features, "listener.context": context}
@@ -217,9 +198,9 @@ class StepHandlers:
                 recall=parts.providers.recall,
                 toolsets_on=parts.toolbox.toolsets_on,
                 ensemble_of=self._ensemble_of,
-                hear=parts.perception.hear,
-                describe=parts.perception.describe,
-                describes=parts.perception.describe.describes,
+                hear=self._perception.hear,
+                describe=self._perception.describe,
+                describes=self._perception.describe.describes,
                 follows_rhythm=self._settings.model.cache_ttl == "auto",
                 clock=self._clock,
                 ids=self._ids,
@@ -231,20 +212,20 @@ class StepHandlers:
                 clock=self._clock,
                 ids=self._ids,
                 limits=self._limits,
-                on_delta=parts.on_delta,
+                on_delta=self._on_delta,
                 sizing=self._sizing,
                 requests=self._requests,
                 rules=self._rules,
             ),
             "turn.run_tool": RunTool(
                 parts.toolbox,
-                save_result=parts.on_result,
+                save_result=parts.shared.results.save,
                 rules=self._rules,
-                on_delta=parts.on_delta,
-                attach=parts.attach,
-                describe=parts.perception.describe,
+                on_delta=self._on_delta,
+                attach=parts.intake.attach_each,
+                describe=self._perception.describe,
             ),
-            "turn.record_usage": RecordUsage(self._idle().finish, parts.perception.speak),
+            "turn.record_usage": RecordUsage(self._idle().finish, self._perception.speak),
         }
 
     def _idle(self) -> IdleCompression:
@@ -282,16 +263,16 @@ class StepHandlers:
                 prompt=self._prompt,
                 sizing=self._sizing,
                 ids=self._ids,
-                title_of=partial(next_title, parts.engine),
+                title_of=partial(next_title, self._engine),
             ),
         }
 
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""
         try:
-            state = self._parts.engine.state(approval_rules.STREAM)
+            state = self._engine.state(approval_rules.STREAM)
         except LogUnavailable:  # what was read last holds until the log is back
-            cached = self._parts.engine.sessions.cached(approval_rules.STREAM)
+            cached = self._engine.sessions.cached(approval_rules.STREAM)
             if cached is None:
                 raise
             state = cached
@@ -308,7 +289,7 @@ def ensemble_of(settings: Settings, model: str) -> Ensemble | None:
     return Ensemble(name=name, members=entry.members, aggregator=entry.aggregator)
 
 
-def _context_listener(parts: Parts) -> Listener | None:
+def _context_listener(parts: AgentParts) -> Listener | None:
     """The context engine if it listens to sessions."""
     contexts = parts.contexts
     return contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.features.conditions.api import ConditionCommand, SeenStore
 from hermes_jobs.features.snapshots.file_writer import NO_SNAPSHOTS
 from hermes_jobs.features.snapshots.store import SnapshotStore
+from hermes_jobs.kernel.streams import approval_rules
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.system.later import later
 from hermes_jobs.tools.check_command import CheckCommand
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from hermes_jobs.features.compression.engine_host import BuiltIn, PluginContextEngines
     from hermes_jobs.features.mcp.sessions import McpSessions
     from hermes_jobs.features.memory.providers import Providers
+    from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.kernel.engine.ports import Documents
     from hermes_jobs.settings import Settings
     from hermes_jobs.system.ids import Ids
@@ -92,9 +94,15 @@ def check_command(settings: Settings, environ: Mapping[str, str], ids: Ids) -> C
 
 
 def condition_command(
-    settings: Settings, environ: Mapping[str, str], ids: Ids, rules: Callable[[], tuple[ApprovalRule, ...]]
+    settings: Settings, environ: Mapping[str, str], ids: Ids, engine: Engine
 ) -> ConditionCommand:
-    """What runs the commands of conditions."""
+    """What runs the commands of conditions; `engine` reads the standing rules for calls."""
+
+    def rules() -> tuple[ApprovalRule, ...]:
+        state = engine.state(approval_rules.STREAM)
+        assert isinstance(state, approval_rules.ApprovalRules)
+        return state.rules
+
     return ConditionCommand(
         _terminal(settings, path_policy(settings, environ), environ, None),
         rules=rules,

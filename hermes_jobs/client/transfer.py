@@ -66,7 +66,7 @@ def import_lines(
         return import_log(looked_into, lines, day, log, is_included, rights.see, application.blobs)
 
     def rest(inner: TransactionLog) -> QuiesceReport:
-        engine, limits = application.engine_over(inner, BY), application.settings.delegation
+        engine, limits = application.shared.engine_over(inner, BY), application.settings.delegation
         reconcile_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
         rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
         withhold(engine, rights, came.streams, BY)

@@ -70,4 +70,6 @@ class ConnectorPreparation:
 
 def connector_preparation(application: Application) -> ConnectorPreparation:
     """That of a process which works for this application's home."""
-    return ConnectorPreparation(lambda: application.live.current().mcp_servers, application.mcp_connections)
+    return ConnectorPreparation(
+        lambda: application.live.current().mcp_servers, application.shared.mcp_connections
+    )

@@ -97,7 +97,7 @@ def _collect_attachments(application: Application) -> None:
 
     log = application.log
     assert isinstance(log, SqlEventLog), "only a log in a database has blobs"
-    count = collect_unnamed(log, application.blobs, application.blob_files, time.time() - DAY)
+    count = collect_unnamed(log, application.blobs, application.shared.blob_files, time.time() - DAY)
     if count:
         logger.info("deleted %d contents of attachments that no event names", count)
 

@@ -100,11 +100,11 @@ def test_purposes_at_one_endpoint_share_its_client(tmp_path):
     config(tmp_path, f"auxiliary: {{review: {{base_url: '{LOCAL}'}}, compression: {{model: small}}}}")
     application = Application(load(KEY, home=tmp_path), {})
     try:
-        review, _ = application.auxiliary("review")
-        compression, name = application.auxiliary("compression")
-        assert (compression, name) == (application.model, "small")
+        settings, endpoints = application.settings, application.endpoints
+        review = endpoints.model(settings.auxiliary_model("review"))
+        assert endpoints.model(settings.auxiliary_model("compression")) is application.model
         assert review is not application.model
-        assert application.auxiliary("review")[0] is review
+        assert endpoints.model(settings.auxiliary_model("review")) is review
     finally:
         application.close()
 

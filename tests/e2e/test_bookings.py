@@ -136,6 +136,10 @@ CASES = (
 )
 
 
+def window(application: Application, model: str) -> int:
+    return application.endpoints.by_name.window_of(model)
+
+
 @contextmanager
 def installed(folder: Path, server: ModelServer, **environ: str) -> Iterator[Application]:
     settings = load({**endpoint(server.base_url), **environ}, home=folder / "home")
@@ -263,7 +267,7 @@ def test_a_compression_is_booked_and_the_window_that_made_it_necessary_is_rememb
     with installed(tmp_path, model_server, **environ) as application:
         for number, text in enumerate(texts):
             submit(application, f"t{number}", text)
-        assert application.windows.of("scripted") == 128_000
+        assert window(application, "scripted") == 128_000
         work(application)
         facts = facts_of(application.log)
         assert [fact.reason for fact in facts if isinstance(fact, e.CompressionRequested)] == ["overflow"]
@@ -273,10 +277,10 @@ def test_a_compression_is_booked_and_the_window_that_made_it_necessary_is_rememb
         assert "compression" in [row.key for row in application.views.read(select_spending, by="purpose")]
         assert_booked(application, model_server)
     with installed(tmp_path, model_server) as restarted:
-        assert restarted.windows.of("scripted") == 16_000
-        assert restarted.windows.of("another") == 128_000
+        assert window(restarted, "scripted") == 16_000
+        assert window(restarted, "another") == 128_000
     with installed(tmp_path, model_server, HERMES_JOBS_MODEL__CONTEXT_LENGTH="32000") as told_otherwise:
-        assert told_otherwise.windows.of("scripted") == 32_000
+        assert window(told_otherwise, "scripted") == 32_000
 
 
 def test_large_results_take_less_room_where_the_window_is_small(

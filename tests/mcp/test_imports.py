@@ -11,7 +11,7 @@ from tests.processes import ROOT
 CODE = """
 import sys
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.application import NullDispatcher
+from hermes_jobs.bootstrap import NullDispatcher
 from hermes_jobs.settings import load
 
 environ = {"HERMES_JOBS_HOME": sys.argv[1]}

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.application import NullDispatcher
+from hermes_jobs.bootstrap import Application, NullDispatcher
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
 from hermes_jobs.features.replay.replays import replayed_turn

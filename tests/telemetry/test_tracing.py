@@ -238,7 +238,7 @@ def test_nothing_is_imported_where_no_collector_is_configured(tmp_path: Path) ->
         "environ = {'HERMES_JOBS_HOME': sys.argv[1]}\n"
         "installation = Application(load(environ), environ)\n"
         "installation.engine()\n"
-        "assert installation.tracing is None\n"
+        "assert installation.shared.tracing is None\n"
         "installation.close()\n"
         "sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )

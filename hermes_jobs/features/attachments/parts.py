@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hermes_jobs.features.attachments.api import MEGABYTE, AttachmentLimits, Intake
 from hermes_jobs.features.attachments.describing import Describing
 from hermes_jobs.features.attachments.hearing import Hearing
 from hermes_jobs.features.attachments.speaking import Speaking
@@ -13,10 +14,11 @@ from hermes_jobs.features.attachments.tables import select_words
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.endpoints import ModelEndpoints
-    from hermes_jobs.features.attachments.api import Intake
     from hermes_jobs.kernel.engine.budget_guard import Asking
+    from hermes_jobs.kernel.log.blobs import BlobStore
     from hermes_jobs.kernel.turns.attachments import Attachment
     from hermes_jobs.kernel.views.views import Views
+    from hermes_jobs.settings import Settings
     from hermes_jobs.settings.sections.models import SpeechTask
 
 
@@ -33,6 +35,22 @@ class Perception:
         if attachment.is_sound:
             return self.hear.asking(turn, model, attachment)
         return self.describe.asking(model, attachment) if attachment.is_picture else None
+
+
+def create_intake(settings: Settings, blobs: BlobStore, endpoints: ModelEndpoints) -> Intake:
+    """Takes in the files that go with a message, as the settings allow and the main model can use them."""
+    own = settings.attachments
+    limits = AttachmentLimits(
+        file_bytes=int(own.file_mb * MEGABYTE),
+        turn_bytes=int(own.turn_mb * MEGABYTE),
+        files=own.files,
+        pages=own.pages,
+        pixels=int(own.megapixels * 1_000_000),
+        side=own.side,
+        hears=settings.auxiliary.transcription.model is not None,
+        hears_itself=endpoints.hears(settings.main_model.model),
+    )
+    return Intake(blobs, limits, settings.paths.home / "tmp")
 
 
 def perception_of(

@@ -14,8 +14,6 @@ from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hermes_jobs.features.delegation.roles import AgentRole
 
 AS_PARENT = "same as parent"
@@ -92,5 +90,8 @@ def _print_prompt(prompt: str, limit: int | None) -> None:
 def _roles(context: CliContext, workdir: str | None) -> list[AgentRole]:
     import os
 
-    roles: Mapping[str, AgentRole] = context.application.agent_roles(workdir or os.getcwd())  # noqa: PTH109
+    from hermes_jobs.features.delegation.role_files import agent_roles
+
+    settings = context.settings
+    roles = agent_roles(settings.paths.agents, settings.agents, workdir or os.getcwd())  # noqa: PTH109
     return [replace(role, name=name) for name, role in sorted(roles.items())]

@@ -333,11 +333,23 @@ def delegation_tools(application: Application) -> tuple[Tool, ...]:
         turn_usd=settings.budgets.turn_usd,
         turn_tokens=settings.budgets.turn_tokens,
     )
+
+    def roles(workdir: str) -> Mapping[str, AgentRole]:
+        from hermes_jobs.features.delegation.role_files import agent_roles
+
+        return agent_roles(settings.paths.agents, settings.agents, workdir)
+
+    def check_model(name: str) -> None:
+        from hermes_jobs.settings.checks import check_choice
+
+        check_choice(settings, settings.choice(name))
+        application.check_budgets(name)
+
     return DelegateTool(
         limits=limits,
-        roles=application.agent_roles,
+        roles=roles,
         toolbox=lambda: application.toolbox,
-        check_model=application.check_child_model,
+        check_model=check_model,
         is_priced=application.endpoints.by_name.is_priced,
         paths=application.path_policy,
         ids=application.ids,

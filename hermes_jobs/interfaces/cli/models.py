@@ -72,8 +72,8 @@ def list_models(context: CliContext, part: str | None, limit: int | None, as_jso
 
 def offered(application: Application, choice: Choice) -> Listing:
     """The models of the choice's endpoint. Raises `Misconfigured` and `Rejected` with the problem."""
-    from hermes_jobs.bootstrap.validation import check_place
     from hermes_jobs.settings import SETUP
+    from hermes_jobs.settings.checks import check_place
 
     if choice.rehearsal:
         raise Misconfigured("No model is configured.", hint="Connect one: hermes-jobs setup")

@@ -12,6 +12,7 @@ import click
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.context import CliContext
+from hermes_jobs.system.local_zone import local_zone_name
 from hermes_jobs.text import figures
 from hermes_jobs.text.moments import iso
 
@@ -42,13 +43,7 @@ def log_moment(moment: datetime | None) -> str | None:
 
 def local_zone() -> ZoneInfo:
     """This machine's zone; UTC where it has none."""
-    import warnings
-
-    from tzlocal import get_localzone_name
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is not configured, or in two ways
-        return ZoneInfo(get_localzone_name() or "UTC")
+    return ZoneInfo(local_zone_name())
 
 
 def configured_zone() -> tzinfo | None:

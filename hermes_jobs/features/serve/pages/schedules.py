@@ -75,11 +75,9 @@ def add(request: Request) -> Response:
 
 def _understand(site: Site, sentence: str) -> tuple[Understood | None, str]:
     """The sentence, or why it is not understood. No model is asked."""
-    from tzlocal import get_localzone_name
-
     from schedules.phrases import Refused, parse
 
-    zone = site.application.settings.schedules.timezone or get_localzone_name() or "UTC"
+    zone = site.application.timezone
     parsed = parse(sentence, datetime.now(UTC).replace(microsecond=0), zone)
     if isinstance(parsed, Refused):
         return None, f"{parsed.reason} {parsed.proposal}".rstrip()

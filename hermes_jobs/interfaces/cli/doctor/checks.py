@@ -193,7 +193,8 @@ def context(application: Application) -> DoctorFinding:
         engine = application.contexts.apart()
     except Misconfigured as error:
         return fail("context", error.message, error.hint, code=USAGE)
-    model_window = application.windows.window(settings.main_model.model)
+    main = settings.main_model
+    model_window = application.endpoints.windows(main.base_url).window(main.model)
     window, threshold = model_window.tokens, engine.threshold(model_window.tokens)
     source = window_source(model_window)
     text = f"conversations are compressed at {threshold:,} of {window:,} tokens ({source})"

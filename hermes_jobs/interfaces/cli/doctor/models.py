@@ -22,7 +22,7 @@ MIN_REQUESTS = 2  # the least requests before an unused cache is reported
 
 def model(settings: Settings) -> DoctorFinding:
     """The model in use, its endpoint, its key, and its prompt caching."""
-    from hermes_jobs.bootstrap.validation import check_choice
+    from hermes_jobs.settings.checks import check_choice
 
     choice = settings.main_model
     if choice.rehearsal:
@@ -90,7 +90,7 @@ def served(application: Application) -> DoctorFinding:
 
 def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
     """Auxiliary tasks with another model than the main one."""
-    from hermes_jobs.bootstrap.validation import check_choice
+    from hermes_jobs.settings.checks import check_choice
 
     for purpose in ("review", "compression", "session_search", "title"):
         choice = settings.auxiliary_model(purpose)

@@ -1,4 +1,4 @@
-"""Checks of the configuration before a turn is accepted."""
+"""Whether a model could be called as the settings say, and whether budgets could limit it."""
 
 from __future__ import annotations
 
@@ -7,30 +7,8 @@ from collections.abc import Callable
 from msgspec.structs import asdict
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.features.compression.setup import BUILT_IN
-from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
-
-
-def validate_plugins(settings: Settings, load_contexts: Callable[[], object]) -> None:
-    """Raise `Misconfigured` where no memory provider or context engine has the configured name."""
-    if settings.memory.provider is not None:
-        from hermes_jobs.features.memory.provider_host import PROVIDERS
-
-        PROVIDERS.check_name(settings.memory.provider, settings.paths.plugins)
-    if settings.context.engine != BUILT_IN:
-        load_contexts()
-
-
-def check_model(settings: Settings, model: str | None, has_live_workers: Callable[[], bool]) -> None:
-    """Raise what `check_choice` does for that model (None: the configured one).
-
-    A key missing here is not an error while workers run: their environment counts, not this process's.
-    """
-    try:
-        check_choice(settings, settings.choice(model))
-    except Rejected:
-        if not has_live_workers():
-            raise
+from hermes_jobs.settings.choices import SETUP, Choice, missing_key
+from hermes_jobs.settings.load import Settings
 
 
 def check_choice(settings: Settings, choice: Choice) -> None:
@@ -57,7 +35,7 @@ def check_place(settings: Settings, choice: Choice) -> None:
         raise Rejected(missing, kind="auth", hint=SETUP)
 
 
-def validate_budgets(settings: Settings, model: str | None, is_priced: Callable[[str], bool]) -> None:
+def check_budgets(settings: Settings, model: str | None, is_priced: Callable[[str], bool]) -> None:
     """Raise `Misconfigured` where the budgets cannot limit a turn with that model (None: the configured one):
     they are in money alone, and its price is not known."""
     name = model or settings.model_name
