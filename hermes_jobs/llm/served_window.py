@@ -7,7 +7,9 @@ is then the window, or its half.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import defaultdict
 
 from msgspec.structs import replace
 
@@ -29,6 +31,7 @@ LESS = 0.8
 """The share of an earlier count below which a longer prompt with the same beginning was cut."""
 LEAST_CUT = 1_500  # estimated tokens of the shortest prompt that is judged
 MAX_SESSIONS = 64
+FRESH = 1.0  # seconds: sessions that begin together ask once
 LARGER = (
     "Let the server serve a larger window (Ollama: OLLAMA_CONTEXT_LENGTH=32768, or a Modelfile with "
     "PARAMETER num_ctx 32768; llama.cpp: --ctx-size; LM Studio: Context Length), start a new session, or "
@@ -42,6 +45,8 @@ class ServedWindows:
     def __init__(self, options: ClientOptions, client: openai.AsyncOpenAI) -> None:
         self._options = options
         self._served: dict[str, int | None] = {}
+        self._asked_at: dict[str, float] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._logged: set[str] = set()
         self._counted: dict[tuple[str, str], tuple[ModelRequest, int]] = {}
         provider = options.manner.provider
@@ -51,9 +56,14 @@ class ServedWindows:
         self._server = ServerWindows(options.base_url, provider, client)
 
     async def read(self, model: str) -> int | None:
-        """Ask the server for the model's window; None where it is not one's own, or does not say it."""
+        """Ask the server for the model's window, at most once in `FRESH` seconds; None where it is not one's
+        own, or does not say it."""
         if self._is_asked:
-            self._served[model] = await self._server.of(model)
+            async with self._asking[model]:
+                now = asyncio.get_running_loop().time()
+                if now - self._asked_at.get(model, float("-inf")) >= FRESH:
+                    self._served[model] = await self._server.of(model)
+                    self._asked_at[model] = now
         return self._served.get(model)
 
     async def checked(self, request: ModelRequest, reply: Reply) -> Reply:

@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 THREADS = 16
 POLL_SECONDS = 0.5  # seconds between polls of the log without notifications
+BREATH = 0.02  # seconds from news to the poll, unless no step runs before: steps follow each other quickly
 OBSERVE_EVERY = 1.0  # seconds between checks of the other workers
 RETRY_ELSEWHERE = 2.0  # seconds until a step that was left to another process is looked at again
 
@@ -55,6 +56,8 @@ class InlineWorker:
         self._open = False
         self._lock = threading.Lock()
         self._running: set[str] = set()
+        self._rests = threading.Event()  # no step runs
+        self._rests.set()
         self._elsewhere: dict[str, float] = {}  # until when a step is left to the process that can run it
         self._error: Exception | None = None
         self._observed_at = float("-inf")
@@ -110,7 +113,9 @@ class InlineWorker:
                     return False
                 pause = self._pause(remaining)
                 self._look_at = min(self._look_at, clock.monotonic() + pause)
-                if not self.engine.log.wait(self._follower.position, pause):
+                if self.engine.log.wait(self._follower.position, pause):
+                    self._rests.wait(BREATH)
+                else:
                     self._look_at = float("-inf")
         finally:
             self._open = False
@@ -212,6 +217,7 @@ class InlineWorker:
             if step.id in self._running or step.id in self._elsewhere:
                 return
             self._running.add(step.id)
+            self._rests.clear()
             self._pool.submit(self._perform, step)
 
     def _perform(self, step: Step) -> None:
@@ -225,3 +231,5 @@ class InlineWorker:
         finally:
             with self._lock:
                 self._running.discard(step.id)
+                if not self._running:
+                    self._rests.set()

@@ -37,6 +37,7 @@ OBSERVE_EVERY = 0.5  # seconds between checks of the other workers
 ALONE_EVERY = 2.0  # seconds between checks whether there is another one now
 CORRECT_EVERY = 30.0  # seconds between checks for waits that a wrong clock decided
 BREATH = 0.02  # seconds between rounds: a busy log always has new events
+HURRIED = 0.01  # seconds between rounds that writes by other processes began
 LOG_AWAY = 1.0  # seconds before an unreachable log is tried again
 AHEAD = 5.0  # seconds; synchronized clocks differ by less
 BY = "clock"
@@ -141,10 +142,10 @@ class MaintenanceThread:
         return {recorded.stream for recorded in news if recorded.meta.worker not in senders}
 
     def _throttle(self) -> None:
-        """Wait before the next round. A write by another process ends the wait, but not before `BREATH`."""
+        """Wait before the next round. A write by another process ends the wait, but not before `HURRIED`."""
         if self._engine.log.wait_for_others(BREATH):
             now = self._engine.clock.monotonic()
-            self._stopping.wait(max(0.0, self._hurried_at + BREATH - now))
+            self._stopping.wait(max(0.0, self._hurried_at + HURRIED - now))
             self._hurried_at = now
 
     def _rest(self) -> float:

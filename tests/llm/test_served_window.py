@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, UserMessage
+from hermes_jobs.llm import served_window
 from hermes_jobs.llm.client import OpenAIModel
 from hermes_jobs.llm.dialect import ApiOptions
 from hermes_jobs.llm.server_windows import is_near
@@ -22,6 +24,12 @@ from tests.model_server import ModelServer
 from tests.tables import each_row
 
 LONG = "A sentence of some words. " * 1_000
+
+
+@pytest.fixture
+def each_call_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer of the server counts for the next call."""
+    monkeypatch.setattr(served_window, "FRESH", 0.0)
 
 
 @pytest.fixture
@@ -70,6 +78,7 @@ def test_each_server_is_asked_for_its_window_in_its_own_way(kind: type[OwnServer
         server.close()
 
 
+@pytest.mark.usefixtures("each_call_asks")
 def test_a_model_that_is_not_loaded_has_no_window_yet_and_is_asked_about_again() -> None:
     server, windows = LmStudio(), unknown()
     server.start()
@@ -83,6 +92,7 @@ def test_a_model_that_is_not_loaded_has_no_window_yet_and_is_asked_about_again()
         server.close()
 
 
+@pytest.mark.usefixtures("each_call_asks")
 def test_ollama_loads_a_model_to_name_its_window_unless_the_modelfile_does(server: Ollama) -> None:
     model = client(server, "ollama")
     try:
@@ -97,6 +107,17 @@ def test_ollama_loads_a_model_to_name_its_window_unless_the_modelfile_does(serve
         model.close()
 
 
+def test_sessions_that_begin_together_ask_once(server: Ollama) -> None:
+    model = client(server, "ollama")
+    try:
+        with ThreadPoolExecutor(8) as sessions:
+            assert set(sessions.map(model.served_window, [MODEL] * 8)) == {WINDOW}
+        assert server.asked == ["/api/ps", "/api/show", "/api/generate", "/api/ps"]
+    finally:
+        model.close()
+
+
+@pytest.mark.usefixtures("each_call_asks")
 def test_a_server_that_was_given_another_window_is_believed(server: Ollama) -> None:
     windows = unknown()
     model = client(server, "ollama", windows)

@@ -26,9 +26,9 @@ MOST = {
     "append": 7,  # the text, and the claim and the outcome of three steps
     "read session": 2,  # to submit the text, and to wait for it the first time
     "read memory": 2,  # for the prompt, and for what is recalled
-    "tail": 7,  # one for each append with events, one before the first wait, one at the end
+    "tail": 4,  # before the first wait, when the first step begins, when none runs, at the end
     "due": 1,
-    "next_due_at": 6,
+    "next_due_at": 2,
     "key": 2,  # whether texts were forgotten: for the memory's files, and for the skills'
     "streams": 1,  # the skills
     "head": 0,

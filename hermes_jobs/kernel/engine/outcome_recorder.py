@@ -144,8 +144,10 @@ class OutcomeRecorder:
         keys: tuple[UniqueKey, ...] = ()
         if isinstance(command, c.FinishModelCall | c.FinishReference):
             keys = tuple(warning_key(warning) for warning in command.warnings)
+        # After a crash of the machine a prefetch that cost nothing runs again, as a model call does.
+        durable = not isinstance(command, c.FinishPrefetch) or bool(command.responses)
         try:
-            self._command_handler.handle(step.stream, command, guard=guard, keys=keys)
+            self._command_handler.handle(step.stream, command, guard=guard, keys=keys, durable=durable)
         except KeyTaken:  # another call has already warned of the limit
             assert isinstance(command, c.FinishModelCall | c.FinishReference), f"{command} takes no key"
             self._record(step, msgspec.structs.replace(command, warnings=()), guard)
