@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 from urllib.parse import urlsplit, urlunsplit
 
@@ -314,17 +315,18 @@ class ModelRouter:
     def __init__(self, settings: Settings, endpoints: ModelEndpoints) -> None:
         self._settings = settings
         self._endpoints = endpoints
+        self._choice = lru_cache(64)(settings.choice)
 
     def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
         """See `Model.reply`. The reply's model is a name that resolves to the same endpoint."""
-        choice = self._settings.choice(request.model)
+        choice = self._choice(request.model)
         routed = request if choice.model == request.model else replace(request, model=choice.model)
         reply = self._endpoints.model(choice).reply(routed, cancel, on_text)
         return replace(reply, model=self._model_charged(choice, reply.model or choice.model))
 
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         """See `Pricing.cost_usd`."""
-        choice = self._settings.choice(model)
+        choice = self._choice(model)
         return self._endpoints.prices(choice.base_url).cost_usd(choice.model, usage)
 
     def is_priced(self, model: str) -> bool:
@@ -333,19 +335,19 @@ class ModelRouter:
 
     def window_of(self, model: str) -> int:
         """The model's context window, in tokens."""
-        choice = self._settings.choice(model)
+        choice = self._choice(model)
         return self._endpoints.windows(choice.base_url).of(choice.model)
 
     def read_window(self, model: str) -> int:
         """The model's context window, in tokens, as a server of one's own says it now."""
         ensemble = self._settings.ensemble_name(model)
         name = model if ensemble is None else self._settings.models.ensembles[ensemble].aggregator
-        self._endpoints.read_window(self._settings.choice(name))
+        self._endpoints.read_window(self._choice(name))
         return self.window_of(name)
 
     def longest_answer(self, model: str) -> int | None:
         """The most tokens of an answer of that model; None where that is not known."""
-        choice = self._settings.choice(model)
+        choice = self._choice(model)
         if choice.at.api != "anthropic":
             return None
         from hermes_jobs.llm.anthropic.abilities import abilities
@@ -354,7 +356,7 @@ class ModelRouter:
 
     def learn(self, model: str, window: int) -> Decision | None:
         """The decision that records a window named by a refusal; None where no larger one was assumed."""
-        choice = self._settings.choice(model)
+        choice = self._choice(model)
         return self._endpoints.learn(choice.base_url, choice.model, window)
 
     def _model_charged(self, choice: Choice, answered_by: str) -> str:
@@ -362,7 +364,7 @@ class ModelRouter:
         priced."""
         own = self._settings.models.prices
         name = choice.model if choice.model in own and answered_by not in own else answered_by
-        if choice.rehearsal or self._settings.choice(name).endpoint == choice.endpoint:
+        if choice.rehearsal or self._choice(name).endpoint == choice.endpoint:
             return name
         return f"{choice.provider}:{name}"
 

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -136,7 +136,7 @@ class Tool:
     rules: CallRules = ANY_CALL
     offered: Callable[[Session], bool] = _to_all
 
-    @property
+    @cached_property  # one object, which keeps its measured length
     def spec(self) -> ToolSpec:
         """The tool's specification for the model."""
         return ToolSpec(self.name, self.description, dict(self.parameters))

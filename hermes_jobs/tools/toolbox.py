@@ -59,7 +59,7 @@ MAX_ERROR_CHARS = 2_000
 MCP_MARK = "__"
 """In names of tools of MCP servers: a tool unknown to this process may be known to another."""
 MAX_CATALOGUES = 64
-"""The size of the cache of toolboxes with MCP tools."""
+"""The size of the cache of toolboxes with MCP tools, and of that of toolsets with those that they include."""
 
 
 def _as_it_is(text: str) -> str:
@@ -93,6 +93,7 @@ class Toolbox:
         self._with_servers = with_servers
         self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool, frozenset[str]], ToolboxPort] = {}
         self._reduced: dict[frozenset[str], Toolbox] = {}
+        self._expanded: dict[tuple[str, ...], frozenset[str]] = {}
 
     def of(self, session: Session) -> ToolboxPort:
         """The tools of a session: these, and those of its MCP servers.
@@ -275,9 +276,15 @@ class Toolbox:
         }
 
     def _wanted(self, toolsets: Sequence[str] | None) -> frozenset[str]:
-        names = self._enabled if toolsets is None else toolsets
-        always = () if EXCLUSIVE_TOOLSETS.intersection(names) else ALWAYS
-        return self.expand((*names, *always)) - self._disabled
+        names = self._enabled if toolsets is None else tuple(toolsets)
+        wanted = self._expanded.get(names)
+        if wanted is None:
+            always = () if EXCLUSIVE_TOOLSETS.intersection(names) else ALWAYS
+            wanted = self.expand((*names, *always)) - self._disabled
+            if len(self._expanded) >= MAX_CATALOGUES:
+                self._expanded.clear()
+            self._expanded[names] = wanted
+        return wanted
 
     def _effects(self, call: ToolCall, workdir: str) -> CallEffects:
         """What the call reads and writes. An invalid call runs nothing, so no call waits for it."""

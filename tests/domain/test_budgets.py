@@ -41,7 +41,7 @@ class World:
 
     def happen(self, facts: Iterable[e.SessionEvent]) -> None:
         facts = tuple(facts)
-        for charge in charges(self.session, facts, TODAY):
+        for charge in charges(self.session, facts, lambda: TODAY):
             known = self.accounts.get(charge.account, Charge(account=charge.account))
             self.accounts[charge.account] = known + charge
         self.session = fold(self.session, facts)

@@ -195,7 +195,7 @@ def spent(*events: Any) -> dict[str, tuple[Amount, Amount]]:
     state, sums = after(), dict[str, tuple[Amount, Amount]]()
     for event in events:
         appended = event if isinstance(event, tuple) else (event,)
-        for charge in charges(state, appended, "2026-11-22"):
+        for charge in charges(state, appended, lambda: "2026-11-22"):
             paid, held = sums.get(charge.account, (Amount(0, 0), Amount(0, 0)))
             sums[charge.account] = (paid + charge.spent, held + charge.reserved)
         state = reduce(evolve, appended, state)

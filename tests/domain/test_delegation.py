@@ -368,7 +368,7 @@ def test_the_usage_of_a_child_is_charged_to_all_its_ancestors() -> None:
     family.delegate("a", "b")
     reserved = Reservation(model="m", input_tokens=10, output_tokens=5, day="2026-11-23", cost_usd=0.5)
     begun = e.ModelCallStarted(turn="t-b", step="t-b-1", attempt=1, reserved=reserved)
-    found = charges(family.session("b"), [begun], "2026-11-23")
+    found = charges(family.session("b"), [begun], lambda: "2026-11-23")
     assert {each.account for each in found} == {
         *(f"turn-t-{name}" for name in ("b", "a", ROOT)),
         *(stream_of(name) for name in ("b", "a", ROOT)),

@@ -221,12 +221,14 @@ def test_a_call_of_a_member_holds_its_reservation_until_its_outcome() -> None:
     step = world.due[0]
     before = world.session
     begun = world.do(c.BeginStep(step=step.id, reserved=reserved))
-    held = {charge.account: charge.reserved.tokens for charge in charges(before, begun, "2026-11-23")}
+    held = {charge.account: charge.reserved.tokens for charge in charges(before, begun, lambda: "2026-11-23")}
     assert held == {"turn-t1": 150, "session-s1": 150, "day-2026-11-23": 150}
     assert reservation_for(world.session, step.id) == reserved
     before = world.session
     abandoned = world.do(c.AbandonStep(step=step.id, worker="w", reason="died"))
-    spent = {charge.account: charge.spent.tokens for charge in charges(before, abandoned, "2026-11-23")}
+    spent = {
+        charge.account: charge.spent.tokens for charge in charges(before, abandoned, lambda: "2026-11-23")
+    }
     assert spent == {"turn-t1": 150, "session-s1": 150, "day-2026-11-23": 150}
     assert world.session.current is not None
     assert world.session.current.tally.estimated == Usage(100, 50)

@@ -188,7 +188,7 @@ def test_its_cost_is_reserved_and_settled_on_the_session_and_the_day() -> None:
 
     def charge(decision: Decision) -> None:
         before = world.session
-        for each in charges(before, applied(world, decision), "2026-11-23"):
+        for each in charges(before, applied(world, decision), lambda: "2026-11-23"):
             accounts[each.account] = accounts.get(each.account, Charge(account=each.account)) + each
 
     charge(record_start("session-s1", STEP, HELD))

@@ -52,7 +52,7 @@ def live(log: SqlEventLog, random: Random, times: int, sessions: tuple[str, ...]
                 writes=(write,),
                 keys=_keys(fact),
                 results=_results(fact),
-                charges=charges(before, (fact,), DAY),
+                charges=charges(before, (fact,), lambda: DAY),
             )
         )
     for row in log.steps():

@@ -82,7 +82,9 @@ def test_calls_of_a_turn_are_charged_to_its_account_within_its_limit():
     (limit,) = limits_of(Budgets(), session, turn, "2026-11-29")
     assert (limit.account, limit.value) == ("api-key-phone", 2.0)
     call = e.ModelCallStarted(turn="t1", step="t1-1", attempt=1, reserved=reserved)
-    charged = {charge.account: charge.reserved.nano_usd for charge in charges(session, [call], "2026-11-29")}
+    charged = {
+        charge.account: charge.reserved.nano_usd for charge in charges(session, [call], lambda: "2026-11-29")
+    }
     assert charged["api-key-phone"] == charged["turn-t1"] == 250_000_000
 
 

@@ -87,18 +87,17 @@ class MemoryFiles:
         """Contents that were replaced and not imported yet; each is removed after it is
         returned. Raises `OSError`."""
         path = self.path(target)
-        for unfinished in path.parent.glob(f".{path.name}.*{UNFINISHED}"):
-            unfinished.unlink(missing_ok=True)
-        for ready in path.parent.glob(f".{path.name}.*{READY}"):
+        for draft in path.parent.glob(f".{path.name}.*"):
             with suppress(UnusableFile):
-                text = _read(ready)
+                text = _read(draft) if draft.suffix == READY else None
                 if text is not None:
                     yield text
-            ready.unlink(missing_ok=True)
+            if draft.suffix in {UNFINISHED, READY}:
+                draft.unlink(missing_ok=True)
 
     def path(self, target: MemoryTarget) -> Path:
         """The file's path, links resolved; a broken link gives itself."""
-        return Path(os.path.realpath(self._folder / NAMES[target]))
+        return Path(os.path.realpath(os.path.join(self._folder, NAMES[target])))  # noqa: PTH118 - quicker
 
 
 def _read(path: Path) -> FileText | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from hermes_jobs.kernel.events import Event, SessionEvent
 from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.log import Append, EventLog, StepGuard, StreamWrite
 from hermes_jobs.kernel.streams import delegation
-from hermes_jobs.kernel.streams.accounts import Charge, Limit
+from hermes_jobs.kernel.streams.accounts import Charge, Limit, Today
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, LargeResult, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.streams.stream_kind import StreamState
@@ -55,7 +55,7 @@ class CommandHandler:
         repository: StreamRepository,
         *,
         follow: FileSync | None = None,
-        today: Callable[[], str] | None = None,
+        today: Today | None = None,
         append_hook: AppendHook | None = None,
     ) -> None:
         """`today` is the day to which a response without a reservation is charged."""
@@ -231,8 +231,9 @@ class CommandHandler:
                 self._append_hook(write.before, write.events, write.after)
 
     def _charges(self, writes: Iterable[_StreamChange]) -> tuple[Charge, ...]:
-        today = self._today()
-        return tuple(charge for write in writes for charge in charges(write.before, write.events, today))
+        return tuple(
+            charge for write in writes for charge in charges(write.before, write.events, self._today)
+        )
 
     def _meta(self, session: Session, guard: StepGuard | None, cause: c.SessionCommand | None) -> EventMeta:
         turn = getattr(cause, "turn", None) or (session.current.id if session.current else None)

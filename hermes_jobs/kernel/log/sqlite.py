@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
@@ -172,10 +172,8 @@ class SqliteDatabase:
         """False: what SQLite could not commit is rolled back."""
         return False
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with self._readers.lend() as connection:
-            yield connection
+    def reading(self) -> AbstractContextManager[Connection]:
+        return self._readers.lend()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, Rejected
@@ -121,7 +122,7 @@ def _with_budgets(log: TransactionLog, stream: str, day_of: DayOf) -> StreamStat
     """The stream's state, after its events are charged to its accounts."""
     state, sums = initial_state(stream), dict[str, Charge]()
     for event, recorded_at in _events(log, stream):
-        for part in charges(state, (event,), day_of(recorded_at)):
+        for part in charges(state, (event,), partial(day_of, recorded_at)):
             sums[part.account] = sums.get(part.account, Charge(account=part.account)) + part
         try:
             state = fold(state, (event,))

@@ -260,7 +260,7 @@ class _ExpectedBudgets:
 
     def add(self, before: StreamState, event: Event) -> None:
         """One more event; `before` is its stream's state without it."""
-        for charge in charges(before, (event,), _UNKNOWN_DAY):
+        for charge in charges(before, (event,), lambda: _UNKNOWN_DAY):
             self._sums[charge.account] = self._of(charge.account) + charge
 
     def contradictions(self, stored: Iterable[Charge]) -> Iterator[str]:

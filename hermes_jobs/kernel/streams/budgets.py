@@ -17,7 +17,16 @@ from msgspec.structs import replace
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.paid import PaidFailure, PaidOutcome
 from hermes_jobs.kernel.helper_calls import HelperState
-from hermes_jobs.kernel.streams.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account, usd_limits
+from hermes_jobs.kernel.streams.accounts import (
+    NANO,
+    NOTHING,
+    Amount,
+    Charge,
+    Limit,
+    Today,
+    by_account,
+    usd_limits,
+)
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.kernel.turns.session import Session
@@ -142,15 +151,15 @@ def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
     )
 
 
-def charges(session: Session, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+def charges(session: Session, events: Iterable[e.Event], today: Today) -> tuple[Charge, ...]:
     """The account changes of those events; `session` is the state before them.
 
-    `today` (YYYY-MM-DD) is the day for calls without a reservation. Those are charged to no turn.
+    `today` is asked for calls without a reservation. Those are charged to no turn.
     """
     return by_account(charge for event in events for charge in _charges(session, event, today))
 
 
-def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
+def _charges(session: Session, event: e.Event, today: Today) -> Iterator[Charge]:
     match event:
         case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
             yield from _held(session, event.turn, event.reserved)
@@ -172,10 +181,10 @@ def _charges(session: Session, event: e.Event, today: str) -> Iterator[Charge]:
         case e.OutcomeDiscarded():
             released = -reserved(event.reserved) if event.reserved else NOTHING
             spent = amount(event.usage, event.cost_usd) + released
-            day = event.reserved.day if event.reserved else today
+            day = event.reserved.day if event.reserved else today()
             yield from _on_all(session, event.turn, day, spent=spent)
         case e.ResponseBooked():
-            yield from _on_all(session, event.turn, today, spent=amount_of(event, None))
+            yield from _on_all(session, event.turn, today(), spent=amount_of(event, None))
         case _:
             pass
 
@@ -184,7 +193,7 @@ def charges_outside(
     stream: str,
     event: e.Event,
     reservation: Reservation | None,
-    today: str,
+    today: Today,
     days: Sequence[str] = (DAY,),
 ) -> Iterator[Charge]:
     """The account changes of an event of a helper call: of its stream, and of the day.
@@ -194,12 +203,12 @@ def charges_outside(
     if isinstance(event, e.HelperCallStarted):
         yield from _charges_of_start(stream, event, days)
     elif isinstance(event, PaidOutcome):
-        day, held = (reservation.day, reserved(reservation)) if reservation else (today, NOTHING)
+        day, held = (reservation.day, reserved(reservation)) if reservation else (today(), NOTHING)
         spent = amount_of(event, reservation)
         yield from on_day(stream, day, days, spent=spent, reserved_amount=-held)
 
 
-def helper_charges(state: HelperState, events: Iterable[e.Event], today: str) -> tuple[Charge, ...]:
+def helper_charges(state: HelperState, events: Iterable[e.Event], today: Today) -> tuple[Charge, ...]:
     """The account changes of those events of a stream outside of sessions. See `charges`."""
 
     def reserved_for(event: e.Event) -> Reservation | None:

@@ -32,7 +32,7 @@ from hermes_jobs.kernel.streams import (
     model_pauses,
     subscriptions,
 )
-from hermes_jobs.kernel.streams.accounts import Charge
+from hermes_jobs.kernel.streams.accounts import Charge, Today
 from hermes_jobs.kernel.streams.decision import (
     Decision,
     DecisionResult,
@@ -148,7 +148,7 @@ def due_steps(state: StreamState) -> tuple[Step, ...]:
     return _kind_of(state.stream).next_steps(state)
 
 
-def charges(state: StreamState, events: Iterable[Event], today: str) -> tuple[Charge, ...]:
+def charges(state: StreamState, events: Iterable[Event], today: Today) -> tuple[Charge, ...]:
     """The account changes of those events; `state` is that before them. See `budgets.charges`."""
     return _kind_of(state.stream).charges(state, events, today)
 
