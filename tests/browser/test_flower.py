@@ -33,6 +33,14 @@ def rows(browser: Chrome) -> list[list[str]]:
     return found
 
 
+def has_rows(browser: Chrome, least: int) -> bool:
+    """Whether the page shows so many; it is loaded again if not, since Flower's does not follow."""
+    if len(rows(browser)) >= least:
+        return True
+    browser.refresh()
+    return False
+
+
 def states_after_reloading(browser: Chrome) -> set[str]:
     browser.refresh()
     return {row[2] for row in rows(browser) if len(row) > 2}
@@ -51,7 +59,7 @@ def test_flower_shows_a_turn_task_by_task_without_content(
         turn = home.send(f"say {SAID}")["turn"]
 
         browser.get(f"http://127.0.0.1:{port}/tasks")
-        WebDriverWait(browser, PATIENCE).until(lambda _: len(rows(browser)) >= 6)
+        WebDriverWait(browser, PATIENCE).until(lambda _: has_rows(browser, 6))
         shown = {row[1]: (row[0], row[2]) for row in rows(browser)}
         kinds = {kind for kind, _ in shown.values()}
         assert kinds == {"turn.prefetch", "turn.call_model", "turn.run_tool", "turn.record_usage"}
