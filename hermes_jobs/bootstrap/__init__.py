@@ -1,6 +1,7 @@
 """Composition root: settings in, a working application out. The only place that names adapters.
 
-`Application` holds each part once; each other module makes one part of the values that it is given.
+`Application` holds each part once: `SharedParts` what a process has under all settings, `AgentParts` what
+follows from some; each other module makes one part of the values that it is given.
 """
 
 from hermes_jobs.bootstrap.application import Application

@@ -15,7 +15,6 @@ from hermes_jobs.bootstrap.agent_parts import AgentParts
 from hermes_jobs.bootstrap.shared_parts import SharedParts
 from hermes_jobs.errors import HermesJobsError, LogUnavailable, Rejected
 from hermes_jobs.kernel.engine.ports import Dispatcher
-from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.live import OnDelta, ignore_delta
 from hermes_jobs.settings import LiveSettings, Settings, ensure_home
 from hermes_jobs.system.bytecode_file import BytecodeFile
@@ -26,14 +25,10 @@ from hermes_jobs.text.scan import kept
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap.step_handlers import StepHandlers
     from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
-    from hermes_jobs.kernel.engine.budget_guard import Asking
     from hermes_jobs.kernel.engine.engine import Engine
-    from hermes_jobs.kernel.engine.model_calls import ModelCalls
-    from hermes_jobs.kernel.engine.ports import ModelRequest, StepHandler
+    from hermes_jobs.kernel.engine.ports import ModelRequest
     from hermes_jobs.kernel.engine.step_parts import StepParts
-    from hermes_jobs.kernel.turns.messages import ToolCall
     from hermes_jobs.kernel.turns.session import Session
-    from hermes_jobs.kernel.turns.steps import StepKind
     from hermes_jobs.kernel.turns.turn import Turn
     from hermes_jobs.kernel.views.store import OnProgress
     from hermes_jobs.settings.person_locale import PersonLocale
@@ -159,15 +154,7 @@ class Application(AgentParts):
     def _handlers(self, on_delta: OnDelta) -> StepHandlers:
         from hermes_jobs.bootstrap.step_handlers import StepHandlers
 
-        return StepHandlers(self, self._handlers_of_features, self._asking, on_delta)
-
-    def _handlers_of_features(self, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
-        made: dict[StepKind, StepHandler] = {}
-        for make in parts("steps"):
-            made |= make(self)
-        for make in parts("model_steps"):
-            made |= make(self, calls)
-        return made
+        return StepHandlers(self, on_delta)
 
     def build_request(self, session: Session, turn: Turn, step: str = "") -> ModelRequest:
         """The request of the turn's next model call, or of its reference with that id, with the tools as they
@@ -203,11 +190,6 @@ class Application(AgentParts):
                 self.skills.sync()
         except LogUnavailable as error:
             logger.warning("the home's files follow later: %s", error)
-
-    def _asking(self, call: ToolCall) -> Asking | None:
-        """The model calls that a tool call makes, at most; None where it makes none."""
-        asked = (asking(self, call) for asking in parts("asking"))
-        return next((each for each in asked if each is not None), None)
 
     @property
     def timezone(self) -> str:

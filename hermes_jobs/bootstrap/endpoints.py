@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
-from urllib.parse import urlsplit, urlunsplit
 
 from msgspec.structs import replace
 
+from hermes_jobs.bootstrap.api_options import api_options
 from hermes_jobs.kernel.engine.ports import (
     Cancel,
     Embedder,
@@ -18,7 +18,6 @@ from hermes_jobs.kernel.engine.ports import (
     ModelRequest,
     Pricing,
     Reply,
-    Vectors,
 )
 from hermes_jobs.kernel.streams.context_windows import (
     LEAST_WINDOW,
@@ -31,16 +30,15 @@ from hermes_jobs.kernel.streams.context_windows import (
 )
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.streams.usage import Usage
+from hermes_jobs.llm.endpoint_name import endpoint_name
 from hermes_jobs.llm.price import FREE, OwnPrices
+from hermes_jobs.llm.unusable import UnusableEmbedder, UnusableModel
 from hermes_jobs.settings import SETUP, Choice, Settings, missing_key
 from hermes_jobs.system.clock import Clock
 
 if TYPE_CHECKING:
-    from hermes_jobs.kernel.turns.rhythm import CacheTtl
-    from hermes_jobs.llm.cache_support import PromptCaching
     from hermes_jobs.llm.catalogue import DiagnosingModel, Listing
     from hermes_jobs.llm.client import AnthropicModel, EndpointModel, OpenAIModel
-    from hermes_jobs.llm.dialect import ApiOptions
     from hermes_jobs.llm.embeddings_client import EmbeddingsEndpoint, SmallEndpoint
     from hermes_jobs.llm.providers import ProviderName
     from hermes_jobs.llm.refusals import Refusals
@@ -112,7 +110,7 @@ class ModelEndpoints:
             return RehearsalModel()
         missing = missing_key(choice, self._settings.secrets)
         if missing is not None:
-            return KeylessModel(missing)
+            return UnusableModel(ModelError("auth", missing, hint=SETUP))
         return self._made(self._models, choice.endpoint, lambda _: self._explained(choice))
 
     @property
@@ -388,86 +386,3 @@ def _recalled(learned: LearnedWindows, place: Place) -> RecalledWindow:
     from hermes_jobs.llm.windows import RecalledWindow
 
     return RecalledWindow(learned.windows.get(place), learned.forgotten.get(place, 0))
-
-
-class KeylessModel:
-    """A model whose key is missing: each call raises `ModelError` with a message that names the key."""
-
-    def __init__(self, missing: str) -> None:
-        self._missing = missing
-
-    def reply(self, request: ModelRequest, cancel: Cancel, on_text: Callable[[str], None]) -> Reply:
-        """See `Model.reply`."""
-        raise ModelError("auth", self._missing, hint=SETUP)
-
-
-class UnusableEmbedder:
-    """An `Embedder` whose every call raises the same `ModelError`."""
-
-    def __init__(self, model: str, error: ModelError) -> None:
-        self.model = model
-        self.error = error
-
-    def embed(self, texts: Sequence[str], cancel: Cancel, *, seconds: float = 0.0) -> Vectors:
-        """See `Embedder.embed`."""
-        raise self.error
-
-    def cost_usd(self, usage: Usage) -> float | None:
-        """See `Embedder.cost_usd`: there is no usage."""
-        return 0.0
-
-
-def caching_of(settings: Settings, choice: Choice) -> PromptCaching:
-    """How the model's endpoint caches prompts."""
-    from hermes_jobs.llm.cache_support import prompt_caching
-
-    found = prompt_caching(choice.provider, choice.base_url, choice.model, api_options(settings, choice))
-    return replace(found, ttl="auto") if found.ttl and settings.model.cache_ttl == "auto" else found
-
-
-def cache_ttl_of(settings: Settings, model: str) -> CacheTtl | None:
-    """How long the model's endpoint keeps a prompt, as far as that is known; None: it does not."""
-    choice = settings.choice(model)
-    found = None if choice.rehearsal else caching_of(settings, choice)
-    if found is None or found.kind in {"off", "none"}:
-        return None
-    return "1h" if found.ttl == "1h" else "5m"
-
-
-def api_options(settings: Settings, choice: Choice) -> ApiOptions:
-    """How the settings want that model to be called."""
-    from hermes_jobs.llm.dialect import ApiOptions
-
-    model = settings.model
-    return ApiOptions(
-        api=_api(settings, choice),
-        insists_on_api=model.api != "auto",
-        provider=choice.provider,
-        reasoning_effort=model.reasoning_effort,
-        tool_calling=model.tool_calling,
-        prompt_cache=model.prompt_cache,
-        cache_ttl="5m" if model.cache_ttl == "auto" else model.cache_ttl,
-        sees=settings.attachments.sees,
-        hears=settings.attachments.hears,
-    )
-
-
-def _api(settings: Settings, choice: Choice) -> Literal["chat", "responses"]:
-    """The configured API; by itself, the one with which the provider at that address keeps reasoning, but
-    not for models that hear: OpenAI has those in Chat Completions alone."""
-    from hermes_jobs.llm.dialect import OPENAI_URL, hears_by_name
-    from hermes_jobs.llm.providers import provider_at
-
-    if settings.model.api != "auto":
-        return settings.model.api
-    provider = provider_at(choice.base_url or OPENAI_URL)
-    hears = settings.attachments.hears.get(choice.model, hears_by_name(provider.name, choice.model))
-    return "responses" if provider.responses and not hears else "chat"
-
-
-def endpoint_name(base_url: str | None) -> str:
-    """The name of an endpoint in the log: its URL without user, password and query, which may be secret."""
-    from hermes_jobs.llm.dialect import OPENAI_URL
-
-    parts = urlsplit(base_url or OPENAI_URL)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

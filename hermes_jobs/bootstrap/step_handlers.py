@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from hermes_jobs.bootstrap.endpoints import cache_ttl_of
+from hermes_jobs.bootstrap.api_options import cache_ttl_of
 from hermes_jobs.bootstrap.models_by_purpose import ModelsByPurpose
-from hermes_jobs.bootstrap.session_prompt import create_session_prompt
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.features.attachments.parts import perception_of
-from hermes_jobs.features.compression.engine_host import PluginContextEngines
-from hermes_jobs.features.compression.steps.compress import Compress
 from hermes_jobs.features.compression.steps.compression_policy import CompressionPolicy
-from hermes_jobs.features.compression.steps.flush import Flush
 from hermes_jobs.features.compression.steps.idle import IdleCompression
-from hermes_jobs.features.titles.session_titles import next_title
+from hermes_jobs.features.mcp.parts import frozen_servers
 from hermes_jobs.kernel.engine.budget_guard import BudgetGuard
 from hermes_jobs.kernel.engine.handlers import (
     CallModel,
@@ -27,7 +23,6 @@ from hermes_jobs.kernel.engine.handlers import (
     TurnLimits,
 )
 from hermes_jobs.kernel.engine.handlers.failed_calls import Retries
-from hermes_jobs.kernel.engine.handlers.notify_listener import NotifyListener
 from hermes_jobs.kernel.engine.handlers.prefetch import brought_along
 from hermes_jobs.kernel.engine.model_calls import AsksMember, ModelCalls
 from hermes_jobs.kernel.engine.ports import (
@@ -38,6 +33,7 @@ from hermes_jobs.kernel.engine.ports import (
     Preflight,
     StepHandler,
 )
+from hermes_jobs.kernel.feature import parts as declared
 from hermes_jobs.kernel.live import OnDelta
 from hermes_jobs.kernel.streams import approval_rules
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
@@ -46,6 +42,7 @@ from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import StepKind
 from hermes_jobs.llm.retry import delay
 from hermes_jobs.llm.windows import estimated_tokens
+from hermes_jobs.prompt.builder import SessionPrompt
 from hermes_jobs.prompt.fences import with_recall
 from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.settings.turn_settings import set_by_turn
@@ -60,25 +57,18 @@ if TYPE_CHECKING:
     from hermes_jobs.settings import Settings
 
 REFERENCE: StepKind = "turn.reference"
-"""The one operation of turns that a feature has."""
+OPERATIONS = ("turn.", "compression.")
+"""How the kinds of steps begin whose starts and ends are events of a session."""
 
 
 class StepHandlers:
     """The step handlers of one process, with its budget guard and preflight."""
 
-    def __init__(
-        self,
-        parts: AgentParts,
-        of_features: Callable[[ModelCalls], Mapping[StepKind, StepHandler]],
-        asking: Callable[[ToolCall], Asking | None],
-        on_delta: OnDelta,
-    ) -> None:
-        """`of_features` makes the features' handlers; `asking(call)` is the model call that a tool call
-        makes; `on_delta` is called with answers as they are written."""
+    def __init__(self, parts: AgentParts, on_delta: OnDelta) -> None:
+        """`on_delta` is called with answers as they are written."""
         settings = parts.settings
         self._settings = settings
         self._parts = parts
-        self._asking = asking
         self._on_delta = on_delta
         self._engine = parts.shared.deciding
         self._perception = perception_of(
@@ -86,47 +76,36 @@ class StepHandlers:
         )
         self._clock, self._ids = parts.clock, parts.ids
         self._retries = Retries(delay, self._clock, self._ids)
-        self._context_listener = _context_listener(parts)
-        self._limits = _limits(settings, (parts.providers.listener, self._context_listener))
+        self._limits = _limits(settings, (parts.providers.listener, parts.contexts.listener))
         self._by_purpose = helpers = ModelsByPurpose(settings, parts.endpoints, self._engine)
         main = helpers.main
-        self._prompt = create_session_prompt(
-            settings,
-            toolbox=parts.toolbox,
-            providers=parts.providers,
-            skills=parts.skills,
-            mcp=parts.mcp,
-            window_of=parts.endpoints.by_name.read_window,
-            clock=self._clock,
-        )
+        self._prompt = _session_prompt(parts)
         self._models = Models(
             turn=main,
             review=helpers.set_apart("review") or main,
             flush=helpers.set_apart("compression", "flush") or main,
         )
-        self._contexts = parts.contexts
         self._sizing = CompressionPolicy(
-            self._contexts,
-            parts.toolbox,
-            self._models.window_of,
-            automatic=settings.compression.enabled,
+            parts.contexts, parts.toolbox, self._models.window_of, automatic=settings.compression.enabled
         )
         self.preflight: Preflight = self._sizing.preflight
         self._requests = RequestBuilder(
             parts.toolbox, self._limits, with_recall, parts.endpoints.by_name.longest_answer
         )
         self.budget_guard = self._create_budget_guard(main)
-        self._of_features = of_features(
+        self._of_features = self._handlers_of_features(
             ModelCalls(
                 models=self._models,
                 set_apart=helpers.set_apart,
                 own_model=helpers.model_of,
+                summarisers=helpers.summarisers,
+                prompt=self._prompt,
                 requests=self._requests,
                 build_request=self.build_request,
                 limits=self._limits,
                 retries=self._retries,
                 guard=self.budget_guard,
-                asking=asking,
+                asking=self._asking,
                 rules=self._rules,
                 engine=self._engine,
             )
@@ -177,16 +156,27 @@ class StepHandlers:
 
     def all(self) -> Mapping[StepKind, StepHandler]:
         """The handlers of all steps, by operation or else by kind; those of operations are traced."""
+        handlers = {**self._of_turns(), **self._of_features}
         tracing = self._parts.shared.tracing
-        operations = {**self._of_turns(), **self._of_compressions()}
-        context = NotifyListener(self._context_listener, self._clock, self._ids)
-        others = {**self._of_features, "listener.context": context}
-        if REFERENCE in others:
-            operations[REFERENCE] = others.pop(REFERENCE)
         if tracing is None:
-            return {**operations, **others}
-        traced = {kind: tracing.traced(handler) for kind, handler in operations.items()}
-        return {**traced, **others}
+            return handlers
+        return {
+            kind: tracing.traced(handler) if kind.startswith(OPERATIONS) else handler
+            for kind, handler in handlers.items()
+        }
+
+    def _handlers_of_features(self, calls: ModelCalls) -> Mapping[StepKind, StepHandler]:
+        made: dict[StepKind, StepHandler] = {}
+        for make in declared("steps"):
+            made |= make(self._parts)
+        for make in declared("model_steps"):
+            made |= make(self._parts, calls)
+        return made
+
+    def _asking(self, call: ToolCall) -> Asking | None:
+        """The model calls that a tool call makes, at most; None where it makes none."""
+        asked = (asking(self._parts, call) for asking in declared("asking"))
+        return next((each for each in asked if each is not None), None)
 
     def _of_turns(self) -> Mapping[StepKind, StepHandler]:
         parts = self._parts
@@ -242,31 +232,6 @@ class StepHandlers:
             always_rests=settings.model.cache_ttl == "auto",
         )
 
-    def _of_compressions(self) -> Mapping[StepKind, StepHandler]:
-        parts = self._parts
-        flusher = self._models.flush
-        return {
-            "compression.flush": Flush(
-                flusher.model,
-                parts.toolbox,
-                flusher.pricing,
-                self._sizing,
-                flusher.window_of,
-                self._clock,
-                flusher.name,
-                before=parts.providers.before_compression,
-            ),
-            "compression.compress": Compress(
-                contexts=self._contexts,
-                helpers=self._by_purpose.summarisers,
-                retries=self._retries,
-                prompt=self._prompt,
-                sizing=self._sizing,
-                ids=self._ids,
-                title_of=partial(next_title, self._engine),
-            ),
-        }
-
     def _rules(self) -> tuple[ApprovalRule, ...]:
         """The standing rules for tool calls that are in force."""
         try:
@@ -289,10 +254,20 @@ def ensemble_of(settings: Settings, model: str) -> Ensemble | None:
     return Ensemble(name=name, members=entry.members, aggregator=entry.aggregator)
 
 
-def _context_listener(parts: AgentParts) -> Listener | None:
-    """The context engine if it listens to sessions."""
-    contexts = parts.contexts
-    return contexts if isinstance(contexts, PluginContextEngines) and contexts.listens else None
+def _session_prompt(parts: AgentParts) -> SessionPrompt:
+    settings, window_of = parts.settings, parts.endpoints.by_name.read_window
+    return SessionPrompt(
+        soul=settings.paths.soul,
+        default_model=settings.model_name,
+        workdir=settings.agent.workdir,
+        clock=parts.clock,
+        zone=settings.zone,
+        tools=parts.toolbox.specs,
+        blocks=tuple(section(parts) for section in declared("prompt")),
+        servers=partial(frozen_servers, parts.mcp, parts.toolbox, window_of) if parts.mcp.config else None,
+        window_of=window_of,
+        small=parts.toolbox.small,
+    )
 
 
 def _limits(settings: Settings, listeners: Sequence[Listener | None]) -> TurnLimits:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.search.conversations import Conversations
-from hermes_jobs.features.titles.session_titles import rename_session
+from hermes_jobs.features.titles.api import rename_session
 from hermes_jobs.kernel.engine.fork import fork, fork_at_turn, last_begun, undo
 from hermes_jobs.kernel.engine.ports.conversation_search import SearchHit
 from hermes_jobs.kernel.events import ContextPrefetched

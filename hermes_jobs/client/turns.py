@@ -14,7 +14,7 @@ from hermes_jobs.client.submission import TurnRequest, settings_for_workers, sub
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
-from hermes_jobs.features.titles.session_titles import lineage_called, rename_session
+from hermes_jobs.features.titles.api import lineage_called, rename_session
 from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode, TurnResumed
 from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns import commands as c

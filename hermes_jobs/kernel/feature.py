@@ -21,6 +21,7 @@ Kind = Literal[
     "tables",
     "built",
     "tools",
+    "prompt",
     "asking",
     "planning",
     "upkeep",
@@ -66,6 +67,9 @@ class Feature(NamedTuple):
     """The `DeliveryChannel` of each of its kinds of targets: a function of the settings returns it."""
     tools: str = ""
     """A function from an `Application` to its tools; their toolsets are added to the others."""
+    prompt: str = ""
+    """A function from an `Application` to a function from a session to its section of the system prompt,
+    empty where it has none."""
     asking: str = ""
     """A function from an `Application` and a tool call to the model calls that its tools make in it, an
     `Asking`; None for the calls of other tools."""

@@ -3,7 +3,8 @@
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.endpoints import api_options, endpoint_name
+from hermes_jobs.bootstrap.api_options import api_options
+from hermes_jobs.llm.endpoint_name import endpoint_name
 from hermes_jobs.settings import Choice, load
 
 KEY = {"OPENAI_API_KEY": "sk-123456"}

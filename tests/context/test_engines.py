@@ -209,6 +209,6 @@ def test_one_without_hooks_is_one_for_all_and_listens_to_nothing() -> None:
         model_of=lambda session: ModelInUse("m", WINDOW),
         limits=PATIENT,
     )
-    assert not engines.listens
+    assert not engines.listener
     assert engines.tools() == ()
     assert engines.of(Session(stream="session-s1")).threshold(WINDOW) == WINDOW // 2

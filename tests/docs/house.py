@@ -27,7 +27,7 @@ WHY = {
     "kernel, llm, tools, text, system": "the rules on commands and the scan of texts are 8.5k of it",
     "files that name an event, mean": "it is declared, decided, folded, projected, shown, often due",
     "pairs of structs, five equal fields": "stored forms fix the order of their fields, so there is no base",
-    "wiring lines": "a property for each part; endpoints and models by purpose are of no feature",
+    "wiring lines": "endpoints, models by purpose, workers and turns' settings are 880 of it",
     "imports of features by the kernel": "settings of MCP servers, forgetting and exports name their events",
     "features by features, not by api or events": "the pairs are listed in tests/features/test_features.py",
 }

@@ -13,7 +13,7 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.transfer import sql_log
-from hermes_jobs.features.titles.session_titles import rename_session
+from hermes_jobs.features.titles.api import rename_session
 from hermes_jobs.interfaces.cli import hermes_jobs
 from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.log.export_log import export_log

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.titles.session_titles import next_title, rename_session
+from hermes_jobs.features.titles.api import next_title, rename_session
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.engine.fork import fork, undo
 from hermes_jobs.kernel.events import ModelReplied, PlannedCall, SessionUndone, TurnSubmitted

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.titles.session_titles import next_title, rename_session
+from hermes_jobs.features.titles.api import next_title, rename_session
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import SessionTitled, TurnSubmitted
 from hermes_jobs.kernel.log.log import EventLog

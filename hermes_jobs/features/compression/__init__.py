@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from hermes_jobs.kernel.feature import Feature
 
-FEATURE = Feature(__name__, tools="tools:compression_tools")
+FEATURE = Feature(__name__, model_steps="steps:handlers", tools="tools:compression_tools")

@@ -90,6 +90,11 @@ class BuiltIn:
     def __init__(self, engine: ContextEngine) -> None:
         self._engine = engine
 
+    @property
+    def listener(self) -> None:
+        """None: it has no state."""
+        return None
+
     def of(self, session: Session) -> ContextEngine:
         """See `ContextEngines`."""
         return self._engine
@@ -166,9 +171,9 @@ class PluginContextEngines:
     # --- as a `Listener` ------------------------------------------------------------------------
 
     @property
-    def listens(self) -> bool:
-        """Whether it implements any hook for events."""
-        return any(hasattr(self._apart, hook) for hook in NOTIFICATION_HOOKS)
+    def listener(self) -> PluginContextEngines | None:
+        """These, if the engine implements any hook for events."""
+        return self if any(hasattr(self._apart, hook) for hook in NOTIFICATION_HOOKS) else None
 
     @property
     def name(self) -> str:

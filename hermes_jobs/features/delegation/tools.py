@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
@@ -14,9 +15,11 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.features.delegation.roles import SAME, AgentRole
+from hermes_jobs.features.delegation.roles import SAME, AgentRole, shown_to_model
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.events import Opening
 from hermes_jobs.kernel.turns.commands import ChildPlan, StartChildren
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.system.ids import Ids
 from hermes_jobs.text.json_schema import has_patterns, schema_fault
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
@@ -25,6 +28,7 @@ from hermes_jobs.tools.toolbox import ALWAYS, Toolbox
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.settings import Settings
 
 TOOLSET = "delegate"
 MAX_TASKS = 10
@@ -323,6 +327,25 @@ def _check_fork(task: Task, place: str) -> None:
         )
 
 
+def _roles(settings: Settings, workdir: str) -> Mapping[str, AgentRole]:
+    """The kinds of sub-agents for work in that folder, by name."""
+    from hermes_jobs.features.delegation.role_files import agent_roles
+
+    return agent_roles(settings.paths.agents, settings.agents, workdir)
+
+
+def prompt_section(application: Application) -> Callable[[Session], str]:
+    """The kinds of sub-agents in prompts of sessions that can delegate."""
+    settings, toolbox = application.settings, application.toolbox
+
+    def kinds(session: Session) -> str:
+        opening = session.opening or Opening()
+        on = TOOLSET in toolbox.toolsets_on(opening.toolsets)
+        return shown_to_model(_roles(settings, opening.workdir or "")) if on else ""
+
+    return kinds
+
+
 def delegation_tools(application: Application) -> tuple[Tool, ...]:
     """The tools, as configured."""
     settings = application.settings
@@ -334,11 +357,6 @@ def delegation_tools(application: Application) -> tuple[Tool, ...]:
         turn_tokens=settings.budgets.turn_tokens,
     )
 
-    def roles(workdir: str) -> Mapping[str, AgentRole]:
-        from hermes_jobs.features.delegation.role_files import agent_roles
-
-        return agent_roles(settings.paths.agents, settings.agents, workdir)
-
     def check_model(name: str) -> None:
         from hermes_jobs.settings.checks import check_choice
 
@@ -347,7 +365,7 @@ def delegation_tools(application: Application) -> tuple[Tool, ...]:
 
     return DelegateTool(
         limits=limits,
-        roles=roles,
+        roles=partial(_roles, settings),
         toolbox=lambda: application.toolbox,
         check_model=check_model,
         is_priced=application.endpoints.by_name.is_priced,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_jobs.features.mcp.input_questions import InputQuestions
@@ -11,13 +11,15 @@ from hermes_jobs.features.mcp.logins import Logins
 from hermes_jobs.features.mcp.reader import McpReader, ReaderQuestions
 from hermes_jobs.features.mcp.resources import KnownResources
 from hermes_jobs.features.mcp.server_tasks import ServerTasks
-from hermes_jobs.features.mcp.sessions import McpSessions
+from hermes_jobs.features.mcp.sessions import FrozenServers, McpSessions
+from hermes_jobs.kernel.engine.ports import NotYet
 
 if TYPE_CHECKING:
     from hermes_jobs.features.mcp.servers import Servers
     from hermes_jobs.kernel.engine.engine import Engine
     from hermes_jobs.settings import Settings
     from hermes_jobs.system.clock import Clock
+    from hermes_jobs.tools.toolbox import Toolbox
 
 
 def create_mcp(
@@ -52,6 +54,27 @@ def create_mcp(
         questions=questions,
         tasks=tasks,
     )
+
+
+def frozen_servers(
+    mcp: McpSessions,
+    toolbox: Toolbox,
+    window_of: Callable[[str], int],
+    toolsets: Sequence[str] | None,
+    workdir: str,
+    model: str,
+) -> FrozenServers:
+    """The servers of a new session with these toolsets. Raises `NotYet` without a required one."""
+    servers = mcp.freeze(lambda toolset: toolbox.is_on(toolset, toolsets), workdir, window_of(model))
+    if servers.required:
+        why = next(reason for reason in servers.away if reason.startswith(f"{servers.required[0]}: "))
+        raise NotYet(
+            f"An MCP server that is required is away: {why}.",
+            kind="mcp",
+            hint=f"hermes-jobs mcp test {servers.required[0]}",
+            what=f"MCP server {servers.required[0]}",
+        )
+    return servers
 
 
 def create_mcp_reader(settings: Settings, launches: Launches, servers: Servers, clock: Clock) -> McpReader:

@@ -8,6 +8,7 @@ FEATURE = Feature(
     __name__,
     steps="steps:handlers",
     tools="tools:memory_tools",
+    prompt="tools:prompt_sections",
     upkeep="upkeep:curate",
     tables="tables:projections",
     events="events:MemoryEvent",

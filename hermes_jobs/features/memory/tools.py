@@ -12,6 +12,7 @@ from hermes_jobs.features.memory.events import MemoryClass, MemoryTarget
 from hermes_jobs.features.memory.rules.memory import Limits
 from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.tools.tool import Tool, ToolFailed, evidence_of, shared_resource, tool
 
 if TYPE_CHECKING:
@@ -134,3 +135,8 @@ def _operation(
 def memory_tools(application: Application) -> tuple[Tool, ...]:
     """The tools, as configured."""
     return MemoryTools(application.memory_limits, application.memory.sync).tools
+
+
+def prompt_sections(application: Application) -> Callable[[Session], str]:
+    """The memories' sections of system prompts."""
+    return application.providers.block

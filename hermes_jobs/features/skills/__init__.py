@@ -12,6 +12,7 @@ BUNDLED = Path(__file__).parent / "bundled"
 FEATURE = Feature(
     __name__,
     tools="tools:tools",
+    prompt="tools:prompt_section",
     tables="tables:projections",
     events="events:StreamEvents",
     streams="streams:STREAMS",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from msgspec import Meta
@@ -10,9 +10,11 @@ from msgspec import Meta
 from hermes_jobs.features.skills.events import SkillRequest
 from hermes_jobs.features.skills.presenter import SkillPresenter
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
+from hermes_jobs.kernel.events import Opening
 from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.reviews import CURATED
+from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.tools.tool import RESOURCE, Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
 
 if TYPE_CHECKING:
@@ -257,3 +259,17 @@ def _review(context: ToolContext) -> str:
 def tools(application: Application) -> tuple[Tool, ...]:
     """All of them, as configured."""
     return (*skill_tools(SkillPresenter(application.skills)), *curator_tools(application.curator))
+
+
+def prompt_section(application: Application) -> Callable[[Session], str]:
+    """The index of skills in prompts of sessions with the tools to read them; a review's has all skills."""
+    toolbox, presenter = application.toolbox, SkillPresenter(application.skills)
+
+    def index(session: Session) -> str:
+        opening = session.opening or Opening()
+        on = toolbox.toolsets_on(opening.toolsets)
+        if "skills" not in on:
+            return ""
+        return presenter.index(None if opening.kind == "review" else on)
+
+    return index

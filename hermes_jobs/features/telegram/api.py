@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.conflicts import conflicts
+from hermes_jobs.client.conflicts import conflicts
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.files import FileReceiver

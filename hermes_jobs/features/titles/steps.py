@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.titles.session_titles import is_free
+from hermes_jobs.features.titles.api import is_free
 from hermes_jobs.features.titles.titles import title_keys, title_request
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
 from hermes_jobs.kernel.engine.ports import ModelRequest, Pricing, SpendingApproval

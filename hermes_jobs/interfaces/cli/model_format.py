@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_jobs.bootstrap.endpoints import caching_of
+from hermes_jobs.bootstrap.api_options import caching_of
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.settings import Choice, Settings
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_jobs.bootstrap.conflicts import conflicts
+from hermes_jobs.client.conflicts import conflicts
 from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.memory.events import MemoryAdded, MemoryRemoved, MemoryReplaced
 from hermes_jobs.features.reviews.tables import select_reviews

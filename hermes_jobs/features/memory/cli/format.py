@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.conflicts import conflict
+from hermes_jobs.client.conflicts import conflict
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.memory.events import (
     Author,

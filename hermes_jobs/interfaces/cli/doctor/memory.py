@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.bootstrap.endpoints import UnusableEmbedder
 from hermes_jobs.features.memory.files import NAMES
 from hermes_jobs.features.memory.rules.memory import TARGETS, chars
 from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
 from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
+from hermes_jobs.llm.unusable import UnusableEmbedder
 from hermes_jobs.text.figures import pluralize
 
 HINT = "`hermes-jobs memory show` marks them; change them there or in the file, or use `memory add --anyway`."

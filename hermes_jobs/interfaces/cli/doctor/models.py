@@ -108,7 +108,7 @@ def auxiliary(settings: Settings) -> Iterator[DoctorFinding]:
 
 def caching(application: Application) -> Iterator[DoctorFinding]:
     """Models whose prompts are marked for a cache that was never hit."""
-    from hermes_jobs.bootstrap.endpoints import caching_of
+    from hermes_jobs.bootstrap.api_options import caching_of
 
     settings = application.settings
     try:
@@ -134,8 +134,8 @@ def caching(application: Application) -> Iterator[DoctorFinding]:
 
 def refused(application: Application) -> Iterator[DoctorFinding]:
     """What the configured model's endpoint was seen to refuse, which is not sent to it."""
-    from hermes_jobs.bootstrap.endpoints import endpoint_name
     from hermes_jobs.kernel.streams.context_windows import STREAM, LearnedWindows
+    from hermes_jobs.llm.endpoint_name import endpoint_name
 
     choice, now = application.settings.main_model, application.clock.now()
     state = application.engine().state(STREAM)
@@ -181,7 +181,7 @@ def live(application: Application) -> Iterator[DoctorFinding]:
 
 def trial_of(application: Application) -> Trial:
     """A trial of the configured model."""
-    from hermes_jobs.bootstrap.endpoints import caching_of
+    from hermes_jobs.bootstrap.api_options import caching_of
     from hermes_jobs.llm.trial import Trial
 
     settings, models = application.settings, application.endpoints.by_name

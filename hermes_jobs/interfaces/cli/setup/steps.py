@@ -246,7 +246,8 @@ class ModelDialog:
 
     def _try(self, setup: ModelSetup) -> None:
         """Test each ability with small calls. Raises `Rejected` if the model did not answer."""
-        from hermes_jobs.bootstrap.endpoints import ModelEndpoints, caching_of
+        from hermes_jobs.bootstrap.api_options import caching_of
+        from hermes_jobs.bootstrap.endpoints import ModelEndpoints
         from hermes_jobs.kernel.streams.context_windows import LearnedWindows
         from hermes_jobs.llm.price import OwnPrices
         from hermes_jobs.llm.trial import Trial
