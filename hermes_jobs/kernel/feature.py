@@ -16,6 +16,7 @@ Kind = Literal[
     "events",
     "streams",
     "reaction",
+    "turn_end",
     "steps",
     "model_steps",
     "tables",
@@ -56,7 +57,10 @@ class Feature(NamedTuple):
     streams: str = ""
     """The `StreamKind`s of its streams: their state, fold and due steps."""
     reaction: str = ""
-    """A `Reaction`: what it appends beside an event of a session, in the same append."""
+    """A function of a session, its version, an event of it and a loader of states: what it appends beside the
+    event, in the same append."""
+    turn_end: str = ""
+    """The same, without the version, for the event that ends a turn: no command that ends none imports it."""
     queues: Mapping[str, str] = {}
     """The queue of each of its kinds of steps, which are Celery tasks."""
     steps: str = ""

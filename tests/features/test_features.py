@@ -60,7 +60,10 @@ def test_what_a_feature_declares_is_there(feature: Feature):
         sources = ViewSources(lambda call: None, lambda positions: {}, lambda digest: None)
         projections: tuple[Projection, ...] = feature.load(feature.tables)(sources)
         assert all(set(projection.event_types) <= set(EVENT_TYPES.values()) for projection in projections)
-    for function in (feature.reaction, feature.steps, feature.tools, feature.prompt, feature.built):
+    for function in (
+        *(feature.reaction, feature.turn_end, feature.steps),
+        *(feature.tools, feature.prompt, feature.built),
+    ):
         assert not function or isinstance(feature.load(function), Callable)  # type: ignore[arg-type]
     for command in feature.commands.values():
         assert isinstance(feature.load(command.target), click.Command)

@@ -10,7 +10,7 @@ FEATURE = Feature(
     tables="tables:projections",
     events="events:StreamEvents",
     streams="streams:STREAMS",
-    reaction="rules.verification:react",
+    turn_end="rules.verification:requested",
     queues={
         "replay.call": "experiments",
         "experiment.check": "experiments",

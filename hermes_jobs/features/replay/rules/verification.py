@@ -33,7 +33,7 @@ from hermes_jobs.features.replay.rules.experiment import (
     stream_of,
 )
 from hermes_jobs.features.replay.rules.replay import Outcome, ReplayCall, required_plan, step_id
-from hermes_jobs.kernel.events import HelperCallFailed, SessionEvent, TurnEnd
+from hermes_jobs.kernel.events import HelperCallFailed, TurnEnd
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns.session import Session
@@ -67,9 +67,9 @@ class Compared(NamedTuple):
 # --- beginning ----------------------------------------------------------------------------------
 
 
-def react(session: Session, _version: int, event: SessionEvent, _load: StateLoader) -> Iterator[StreamEvents]:
+def requested(session: Session, end: TurnEnd, _load: StateLoader) -> Iterator[StreamEvents]:
     """The verification that is requested at the end of a review's turn, if it saved anything."""
-    turn = session.find(event.turn) if isinstance(event, TurnEnd) else None
+    turn = session.find(end.turn)
     if turn is not None and session.forked_from is not None and review_rules.is_its_turn(session, turn):
         yield from _requested(session, turn)
 

@@ -1,4 +1,4 @@
-"""What a session's event means for a schedule: the end of a turn is the end of a run."""
+"""The end of a turn that a schedule started: the end of a run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,11 @@ PAUSED = (
 )
 
 
-def react(
-    session: Session, _version: int, event: e.SessionEvent, load: StateLoader
-) -> Iterator[StreamEvents]:
-    """The end of a run, where the event ends a turn that a schedule started."""
-    if isinstance(event, e.TurnEnd):
-        turn = session.find(event.turn)
-        if turn is not None and not review_rules.is_its_turn(session, turn):
-            yield from _run_ended(session, turn, event, load)
+def run_ended(session: Session, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
+    """The end of a run, where a schedule started the turn."""
+    turn = session.find(end.turn)
+    if turn is not None and not review_rules.is_its_turn(session, turn):
+        yield from _run_ended(session, turn, end, load)
 
 
 def _run_ended(session: Session, turn: Turn, end: e.TurnEnd, load: StateLoader) -> Iterator[StreamEvents]:
