@@ -23,7 +23,7 @@ NEVER = 600.0
 """Seconds between polls without notifications: what a test sees is not found by them."""
 
 MOST = {
-    "append": 7,  # the text, and the claim and the outcome of three steps
+    "append": 6,  # the text, the claim and the outcome of two steps, and the outcome of the last one
     "read session": 2,  # to submit the text, and to wait for it the first time
     "read memory": 2,  # for the prompt, and for what is recalled
     "tail": 4,  # before the first wait, when the first step begins, when none runs, at the end

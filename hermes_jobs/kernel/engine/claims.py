@@ -125,8 +125,15 @@ class StepClaims:
         end: c.SessionCommand = failed_step(session, step, refused.kind, refused.message, refused.hint)
         if isinstance(end, c.FinishToolCall) and refused.kind != BUDGET:
             end = c.FailTurn(step=step.id, kind=refused.kind, message=refused.message, hint=refused.hint)
+        return self.end(session, end, guard, "failed")
+
+    def end(
+        self, session: Session, outcome: c.SessionCommand, guard: StepGuard, result: StepResult
+    ) -> StepResult:
+        """Claim a step and record its outcome in one append; `not_due` if another worker has the step.
+        Raises `LogUnavailable`."""
         try:
-            self._command_handler.handle(session.stream, end, guard=guard)
+            self._command_handler.handle(session.stream, outcome, guard=guard)
         except StepLost:
             return "not_due"
-        return "failed"
+        return result

@@ -13,13 +13,14 @@ from typing import Literal
 import msgspec
 
 from hermes_jobs.errors import KeyTaken, LogUnavailable, Rejected, StepLost
-from hermes_jobs.kernel.engine.abnormal_outcomes import failure_outcome
+from hermes_jobs.kernel.engine.abnormal_outcomes import failure_outcome, is_failure
 from hermes_jobs.kernel.engine.claims import StepClaims, StepResult
 from hermes_jobs.kernel.engine.command_handler import CommandHandler
 from hermes_jobs.kernel.engine.in_flight import InFlightSteps, RunningStep
 from hermes_jobs.kernel.engine.outcome_recorder import OutcomeRecorder
 from hermes_jobs.kernel.engine.ports import (
     AppendHook,
+    BriefStepHandler,
     Cancel,
     Dispatcher,
     FileSync,
@@ -219,6 +220,12 @@ class Engine:
         self, parts: StepParts, session: Session, step: Step, guard: StepGuard, running: RunningStep
     ) -> StepResult:
         """Run an operation of a turn or a compression: its start and its end are events."""
+        handler = _handler(parts, step)
+        if isinstance(handler, BriefStepHandler) and handler.is_brief(session):
+            outcome = self._outcome(handler, session, step, running.cancel)
+            if isinstance(outcome, c.AbandonStep):
+                return "abandoned"
+            return self._claims.end(session, outcome, guard, "failed" if is_failure(outcome) else "done")
         call = session.current.call(step.id) if session.current else None
         running.is_write = call is not None and call.effect == "write"
         row = StepRow(step=step, owner=guard.owner, fence=guard.fence)
@@ -232,12 +239,14 @@ class Engine:
         claimed = find_step(begun, step.id)
         assert claimed is not None, f"{step.id} was claimed and is not due"
         row = msgspec.structs.replace(row, step=claimed)
-        command = self._outcome(parts, begun, claimed, running.cancel)
+        command = self._outcome(handler, begun, claimed, running.cancel)
         return self._outcomes.finish(begun, row, command, parts.budget_guard)
 
-    def _outcome(self, parts: StepParts, session: Session, step: Step, cancel: Cancel) -> c.SessionCommand:
+    def _outcome(
+        self, handler: StepHandler, session: Session, step: Step, cancel: Cancel
+    ) -> c.SessionCommand:
         try:
-            outcome = _handler(parts, step).run(session, step, cancel)
+            outcome = handler.run(session, step, cancel)
         except StepInterrupted:
             reason: Literal["shutdown", "died"] = "shutdown" if cancel.reason == "shutdown" else "died"
             return c.AbandonStep(step=step.id, worker=self.worker, reason=reason)

@@ -201,12 +201,8 @@ def chain_hash(previous: str, *texts: str) -> str:
 
     Each text is preceded by its length in bytes, so that no two lists of texts give the same bytes.
     """
-    digest = sha256()
-    for text in (previous, *texts):
-        raw = text.encode()
-        digest.update(b"%d:" % len(raw))
-        digest.update(raw)
-    return digest.hexdigest()
+    encoded = [text.encode() for text in (previous, *texts)]
+    return sha256(b"".join([b"%d:%b" % (len(raw), raw) for raw in encoded])).hexdigest()
 
 
 def _valid_unicode(value: Any) -> Any:

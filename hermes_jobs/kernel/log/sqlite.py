@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
@@ -97,8 +97,10 @@ class SqliteDatabase:
             self._lock = FileLock(lock, "the log, to write to it", notify, seconds=WAIT_SECONDS)
             self._lock.open()
             if not self._path.exists():
-                with self._queued():
+                with self._lock.hold():
                     _make(self._path)
+        except LockTimeout as late:
+            raise self._locked_by(late) from late
         except OSError as error:
             raise LogUnavailable(
                 f"The log {self._path} cannot be opened: {error.strerror} ({error.filename}). "
@@ -113,26 +115,12 @@ class SqliteDatabase:
 
     @contextmanager
     def write_lock(self) -> Iterator[Begin]:
-        with self._queued():
+        with self._lock.hold():
             try:
                 yield self._begin
             except sqlite3.Error:
                 self._drop_writer()
                 raise
-
-    @contextmanager
-    def _queued(self) -> Iterator[None]:
-        """Hold the write lock. Raises `LogUnavailable` if another process has held it for too long."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self._lock.hold())
-            except LockTimeout as late:
-                raise LogUnavailable(
-                    f"The log {self._path} cannot be written: {late.holder} has kept it locked for "
-                    f"{late.seconds:.0f} s. Let that process continue or end it, then try again; nothing was "
-                    "recorded."
-                ) from late
-            yield
 
     def _begin(self, durable: bool) -> Connection:
         if self._writer is None:
@@ -205,6 +193,8 @@ class SqliteDatabase:
     def translated(self, error: Exception) -> HermesJobsError | None:
         if isinstance(error, TooManyReaders):
             return LogUnavailable(f"Too many threads read the log {self._path} at once: try again.")
+        if isinstance(error, LockTimeout):
+            return self._locked_by(error)
         if isinstance(error, sqlite3.IntegrityError):
             return Corrupt(
                 f"The log {self._path} contradicts itself: {error}. Run `hermes-jobs log events verify`."
@@ -221,6 +211,13 @@ class SqliteDatabase:
             if code.startswith(prefix):
                 return kind(f"The log {self._path} {what}")
         return LogUnavailable(f"The log {self._path} cannot be used: {error} ({code or 'no code'}).")
+
+    def _locked_by(self, late: LockTimeout) -> LogUnavailable:
+        return LogUnavailable(
+            f"The log {self._path} cannot be written: {late.holder} has kept it locked for "
+            f"{late.seconds:.0f} s. Let that process continue or end it, then try again; nothing was "
+            "recorded."
+        )
 
     def close(self) -> None:
         # The last connection to close a file writes its WAL into it, which should not block anyone. If

@@ -21,6 +21,10 @@ class RecordUsage(msgspec.Struct, frozen=True, eq=False):
     finish: Callable[[Session, Step], c.FinishTurn] = lambda session, step: c.FinishTurn(step=step.id)
     speak: Speak | None = None
 
+    def is_brief(self, session: Session) -> bool:
+        """See `BriefStepHandler`: only answers that are delivered are spoken, which calls a model."""
+        return self.speak is None or not running_turn(session).deliver
+
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
         turn, finish = running_turn(session), self.finish(session, step)
         spoken = self.speak(turn, final_answer(turn), step.id, cancel) if self.speak is not None else ()

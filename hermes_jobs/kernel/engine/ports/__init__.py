@@ -40,6 +40,7 @@ from hermes_jobs.kernel.engine.ports.prompt import (
     Speak,
 )
 from hermes_jobs.kernel.engine.ports.step_handler import (
+    BriefStepHandler,
     PaidStepHandler,
     Preflight,
     SpendingApproval,

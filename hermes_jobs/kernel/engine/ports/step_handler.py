@@ -35,6 +35,14 @@ class StepHandler(Protocol):
         """
 
 
+@runtime_checkable
+class BriefStepHandler(StepHandler, Protocol):
+    """Runs steps some of which need no claim before they run."""
+
+    def is_brief(self, session: Session) -> bool:
+        """Whether running the step takes no time and changes nothing: the append of its outcome claims it."""
+
+
 class SpendingApproval(msgspec.Struct, frozen=True, kw_only=True):
     """The reservation and limits of a claim. `fixed`: its answer cannot be made shorter."""
 
