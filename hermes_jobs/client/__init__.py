@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hermes_jobs.client.approvals import Approvals, Rule, TestedCall
+    from hermes_jobs.client.following import TextPart, TurnEvent
     from hermes_jobs.client.home import Home
     from hermes_jobs.client.memory import Memory
     from hermes_jobs.client.schedules import Schedules
     from hermes_jobs.client.sessions import Sessions, Undone
-    from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
+    from hermes_jobs.client.turns import TurnOptions, Turns
     from hermes_jobs.errors import HermesJobsError, LogUnavailable, Misconfigured, OutOfBudget, Rejected
     from hermes_jobs.features.memory.rules.entries import Entry
     from hermes_jobs.features.schedules.schedule_json import RunJson as Run
@@ -41,7 +42,8 @@ _PLACES = {
     "Memory": "client.memory",
     "Schedules": "client.schedules",
     **dict.fromkeys(("Sessions", "Undone"), "client.sessions"),
-    **dict.fromkeys(("TextPart", "TurnEvent", "TurnOptions", "Turns"), "client.turns"),
+    **dict.fromkeys(("TextPart", "TurnEvent"), "client.following"),
+    **dict.fromkeys(("TurnOptions", "Turns"), "client.turns"),
     "Entry": "features.memory.rules.entries",
     "Question": "kernel.turns.questions",
     **dict.fromkeys(

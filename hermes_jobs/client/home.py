@@ -11,10 +11,11 @@ from typing import Unpack
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.approvals import Approvals
+from hermes_jobs.client.following import TextPart, TurnEvent
 from hermes_jobs.client.memory import Memory
 from hermes_jobs.client.schedules import Schedules
 from hermes_jobs.client.sessions import Sessions
-from hermes_jobs.client.turns import TextPart, TurnEvent, TurnOptions, Turns
+from hermes_jobs.client.turns import TurnOptions, Turns
 from hermes_jobs.features.usage.tables.usage import Spending, select_spending
 from hermes_jobs.features.usage.tables.usage import SpendingKey as SpendingKey  # noqa: PLC0414 - for callers
 from hermes_jobs.kernel.views.turn_json import TurnJson

@@ -1,4 +1,5 @@
-"""What a turn is asked with, and the command that submits it: for the command line, chats and programs."""
+"""What a turn is asked with, and the commands that submit it and resume it: for the command line, chats and
+programs."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening, TurnSubmitted
+from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening, TurnResumed, TurnSubmitted
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.commands import EndWait, ResumeTurn, SessionCommand
+from hermes_jobs.kernel.turns.submitted import Submitted
+from hermes_jobs.settings.turn_settings import TurnSettings
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.settings.turn_settings import TurnSettings
 
 
 class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,44 @@ def _opening(request: TurnRequest) -> Opening:
         toolsets=request.toolsets,
         mode=request.mode,
     )
+
+
+def resumption(
+    application: Application,
+    turn: str,
+    carried: TurnSettings | None = None,
+    *,
+    model: str | None = None,
+    budget_usd: float | None = None,
+    by: str = "user",
+    only_stopped: bool = False,
+) -> ResumeTurn:
+    """The command that resumes a turn, by another model or ensemble where one is named; `carried` is laid
+    over the settings that it was sent with."""
+    carried = carried or TurnSettings()
+    name = application.settings.ensemble_name(model) if model else None
+    ensemble = None if name is None else application.settings.models.ensembles[name]
+    return ResumeTurn(
+        TurnResumed(
+            turn=turn,
+            by=by,
+            budget_usd=budget_usd,
+            model=(model or "") if ensemble is None else ensemble.aggregator,
+            settings=carried.values,
+            requires=carried.requires,
+            ensemble=name or "",
+            members=() if ensemble is None else ensemble.members,
+        ),
+        only_stopped=only_stopped,
+    )
+
+
+def retrial(application: Application, submitted: Submitted, resumed: ResumeTurn) -> SessionCommand:
+    """The command that resumes a turn so, or ends its wait where it waits for a quota or a server."""
+    turn = application.engine().sessions.load(submitted.stream).find(submitted.turn)
+    if turn is None or not turn.waits_until:
+        return resumed
+    return EndWait(turn=submitted.turn, by=resumed.resumed.by, model=resumed.resumed.model)
 
 
 def settings_for_workers(

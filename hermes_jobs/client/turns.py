@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 
-from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
+from hermes_jobs.client.following import Following, TextPart, TurnEvent
+from hermes_jobs.client.submission import TurnRequest, resumption, retrial, settings_for_workers, submission
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.api import lineage_called, rename_session
-from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode, TurnResumed
-from hermes_jobs.kernel.live import LiveTranscript, TextDelta
+from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.forms import filled_in
@@ -33,32 +31,12 @@ from hermes_jobs.kernel.views.turn_json import (
     listed_turn_json,
     turn_json,
 )
-from hermes_jobs.system.struct_types import all_fields
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.kernel.events.recorded import RecordedEvent
     from hermes_jobs.settings.turn_settings import TurnSettings
 
 BY = "user"
-
-
-class TextPart(msgspec.Struct, frozen=True):
-    """The next characters of the answer, as the model writes it. `attempt` counts model calls that had to be
-    made again: a part with `at` 0 begins the text anew."""
-
-    text: str
-    at: int
-    step: str
-    attempt: int
-
-
-class TurnEvent(msgspec.Struct, frozen=True):
-    """An event of the turn as `--jsonl` prints it: its type, its moment (ISO 8601), and its fields."""
-
-    type: str
-    at: str
-    data: Mapping[str, Any]
 
 
 class TurnOptions(TypedDict, total=False):
@@ -224,7 +202,8 @@ class Turns:
     ) -> Iterator[TextPart | TurnEvent | TurnJson]:
         """Yield what happens in the turn from now on, as `Home.stream` does."""
         submitted = turn if isinstance(turn, Submitted) else self.find(turn)
-        return _Following(self, submitted).run(timeout)
+        yield from Following(self._application, submitted, self._wait).parts(timeout)
+        yield self.current(submitted)
 
     def _wait(self, wait: TurnWait, timeout: float | None) -> None:
         try:
@@ -269,13 +248,8 @@ class Turns:
         `budget_usd`: the limit of the whole turn from now on.
         """
         submitted = self.find(turn)
-        open_turn = self._engine.sessions.load(submitted.stream).find(submitted.turn)
-        command: c.SessionCommand = c.ResumeTurn(
-            TurnResumed(turn=submitted.turn, by=by, model=model or "", budget_usd=budget_usd)
-        )
-        if open_turn is not None and open_turn.waits_until:
-            command = c.EndWait(turn=submitted.turn, by=by, model=model or "")
-        self._engine.execute(submitted.stream, command)
+        resumed = resumption(self._application, submitted.turn, model=model, budget_usd=budget_usd, by=by)
+        self._engine.execute(submitted.stream, retrial(self._application, submitted, resumed))
         return self.wait(submitted) if wait else self.current(submitted)
 
     def approve(
@@ -384,64 +358,6 @@ class Turns:
             what = f"There is no toolset {unknown[0]!r}" if unknown else "No toolset is named"
             raise Rejected(f"{what}; there are {', '.join(known)}.", kind="usage")
         return tuple(names)
-
-
-class _Following:
-    """The parts of one turn for one iteration: a thread waits for it, and puts them into a queue."""
-
-    def __init__(self, turns: Turns, submitted: Submitted) -> None:
-        self._turns = turns
-        self._submitted = submitted
-        self._parts: queue.SimpleQueue[TextPart | TurnEvent | BaseException | None] = queue.SimpleQueue()
-        self._transcript = LiveTranscript()
-        self._call = ""  # the attempt whose text the transcript holds
-        self._lock = threading.Lock()
-        self._is_left = threading.Event()
-
-    def run(self, timeout: float | None) -> Iterator[TextPart | TurnEvent | TurnJson]:
-        """Yield the parts until the turn is over for a program; then the turn."""
-        waiting = threading.Thread(target=self._wait, args=(timeout,), name="turn", daemon=True)
-        waiting.start()
-        try:
-            while (part := self._parts.get()) is not None:
-                if isinstance(part, BaseException):
-                    raise part
-                yield part
-        finally:
-            self._is_left.set()
-            waiting.join()
-        yield self._turns.current(self._submitted)
-
-    def _wait(self, timeout: float | None) -> None:
-        wait = TurnWait(
-            self._turns._application,  # noqa: SLF001 - it is a part of it
-            self._submitted,
-            on_events=self._take_events,
-            on_delta=self._take_delta,
-            is_given_up=self._is_left.is_set,
-        )
-        try:
-            self._turns._wait(wait, timeout)  # noqa: SLF001
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._parts.put(error)
-        self._parts.put(None)
-
-    def _take_delta(self, delta: TextDelta) -> None:
-        if delta.tool:
-            return
-        with self._lock:  # a delta may come twice, late, or from another thread
-            at = len(self._transcript.text) if delta.call == self._call else 0
-            if not self._transcript.add_delta(delta):
-                return
-            self._call, text = delta.call, self._transcript.text[at:]
-            self._parts.put(TextPart(text=text, at=at, step=delta.step, attempt=delta.attempt))
-
-    def _take_events(self, events: Sequence[RecordedEvent]) -> None:
-        for recorded in events:
-            if getattr(recorded.event, "turn", None) == self._submitted.turn:
-                fields = all_fields(recorded.event)
-                assert isinstance(fields, dict), fields
-                self._parts.put(TurnEvent(recorded.type, recorded.recorded_at, fields))
 
 
 def _folder(path: str | Path | None) -> str | None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hermes_jobs.kernel.events import Effect
 
 GROUP = "hermes_jobs.tools"
-SETTING = "tools.modules"
 SECONDS = 30.0  # of a call, as for the tools of other plugins
 IMPORT_SECONDS = 60.0
 _MARK = "__hermes_jobs_tool__"

@@ -63,11 +63,6 @@ class GuardStore:
                 undone += self._restore_and_remove(file)
         return tuple(dict.fromkeys(undone))
 
-    def runs_in(self, roots: Sequence[str]) -> bool:
-        """Whether a background process is guarded in one of these folders."""
-        names = (file for file in self._files() if file.name.startswith("p-"))
-        return any((guard := _read(file)) is not None and guard.overlaps(roots) for file in names)
-
     def _files(self) -> list[Path]:
         try:
             return [path for path in self._folder.iterdir() if re.match(r"p-.|w-\d+-", path.name)]

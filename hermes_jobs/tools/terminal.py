@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import socket
@@ -15,15 +14,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from msgspec import Meta
 
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
-from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
+from hermes_jobs.tools.command_outcome import MAX_TIMEOUT, agent_note, outcome, with_undone
 from hermes_jobs.tools.docker import (
-    DOCKER_FAILED,
     PROGRAM,
     DockerOptions,
     container_name,
@@ -32,7 +29,7 @@ from hermes_jobs.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.tools.environment import filtered_environment
-from hermes_jobs.tools.folder_guard import Guard, undone_note
+from hermes_jobs.tools.folder_guard import Guard
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.key_environment import applied
 from hermes_jobs.tools.process import start_result
@@ -40,13 +37,12 @@ from hermes_jobs.tools.process_files import Lifetime
 from hermes_jobs.tools.processes import MAX_OUTPUT_BYTES, Completed, run
 from hermes_jobs.tools.sandbox import Enclosure, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
-from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, ToolRefused, tool
+from hermes_jobs.tools.terminal_rules import CommandRules
+from hermes_jobs.tools.tool import Tool, ToolFailed, ToolRefused, tool
 
 if TYPE_CHECKING:
     from hermes_jobs.tools.credentials import Keys
     from hermes_jobs.tools.policy import CommandPolicy
-
-MAX_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,71 +63,6 @@ class TerminalOptions:
     max_bytes: int = MAX_OUTPUT_BYTES
     docker: DockerOptions | None = None
     background: BackgroundProcesses | None = None
-
-
-class CommandRules(CallRules):
-    """Rules for commands: the whole text, or each program of a line by its words."""
-
-    def __init__(self, policy: CommandPolicy) -> None:
-        self._policy = policy
-
-    def only_reads(self, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.only_reads`."""
-        return self._policy.line(arguments["command"], context).only_reads()
-
-    def leaves_all_as_it_is(self, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.leaves_all_as_it_is`. What starts in the background is still there afterwards."""
-        return not arguments["background"] and self.only_reads(arguments, context)
-
-    def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_named`. An unparsable command matches every pattern."""
-        if _is_exactly(calls, arguments):
-            return True
-        line = self._policy.line(arguments["command"], context)
-        return bool(line.unreadable) or line.is_named_by(calls)
-
-    def allowed_by(
-        self, patterns: Sequence[CallPattern], arguments: Arguments, context: ToolContext
-    ) -> tuple[CallPattern, ...]:
-        """See `CallRules.allowed_by`."""
-        line = self._policy.line(arguments["command"], context)
-        if line.shows_keys:
-            return ()
-        here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
-        exactly = tuple(
-            pattern
-            for pattern in patterns
-            if _is_exactly(pattern, arguments)
-            and (not pattern.folder or os.path.realpath(pattern.folder) == here)
-        )[:1]
-        others = [pattern for pattern in patterns if not pattern.exact]
-        if exactly or not others:
-            return exactly
-        return line.allowed_by(others, everyday_runs=_everyday_runs(context))
-
-    def asks_unattended(self, arguments: Arguments, context: ToolContext) -> str:
-        """See `CallRules.asks_unattended`."""
-        return self._policy.unconfined_code(arguments["command"], context)
-
-    def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
-        """See `CallRules.is_always_asked`."""
-        return self._policy.line(arguments["command"], context).is_always_asked
-
-    def offer(self, tool: str, arguments: Arguments, context: ToolContext) -> CallPattern | None:
-        """See `CallRules.offer`."""
-        command: str = arguments["command"]
-        line = self._policy.line(command, context)
-        return line.offer(command, context.workdir, everyday_runs=_everyday_runs(context))
-
-
-def _everyday_runs(context: ToolContext) -> bool:
-    """Whether commands without a question run by themselves."""
-    return context.attended and context.permissions.mode == "ask"
-
-
-def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:
-    command: str = arguments["command"]
-    return calls.exact and calls.pattern == command.strip()
 
 
 class Terminal:
@@ -195,7 +126,7 @@ class Terminal:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         completed, undone, keys = self.complete(context, cancel, command, seconds)
-        note = keys.note or _agent_note(completed)
+        note = keys.note or agent_note(completed)
         ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
         return with_undone(ended, undone)
 
@@ -336,28 +267,6 @@ class Terminal:
         return shlex.join(remove_arguments(container_name(context.call))) if self._options.docker else ""
 
 
-def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
-    """The outcome, with a note on files that were moved away."""
-    if not undone:
-        return ended
-    content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
-    return msgspec.structs.replace(ended, content=content, ok=False)
-
-
-_NO_AGENT = re.compile(r"can't connect to the (?:gpg-)?agent|No agent running|gpg failed to sign the data")
-
-
-def _agent_note(completed: Completed) -> str:
-    """What to do where gpg did not find its agent; empty if it did not look for it."""
-    if not _NO_AGENT.search(completed.output):
-        return ""
-    return (
-        "[gpg did not reach gpg-agent: the sandbox shows the one that runs, and starts none. Tell the user "
-        "to start it (`gpgconf --launch gpg-agent`); if its socket (`gpgconf --list-dirs agent-socket`) "
-        "is elsewhere, `terminal.sandbox_visible` can name that and ~/.gnupg.]"
-    )
-
-
 def check_workdir(workdir: str) -> None:
     """Raise `ToolRefused` if the session has no working folder, or it is not on this host."""
     if not workdir:
@@ -370,53 +279,3 @@ def check_workdir(workdir: str) -> None:
             f"the working folder {workdir} does not exist on this host ({socket.gethostname()}). "
             "Nothing was run. Tell the user; the session works in that folder only."
         )
-
-
-def outcome(
-    completed: Completed, timeout: float, *, in_container: bool = False, note: str = ""
-) -> ToolOutcome:
-    """The result as text: the output, then lines with further information for the model; `note` is added
-    where the command failed."""
-    notes = list(_notes(completed, timeout))
-    if in_container and completed.exit_code == DOCKER_FAILED:
-        notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")
-    if note and completed.exit_code:
-        notes.append(note)
-    output = (
-        completed.output
-        if not completed.output or completed.output.endswith("\n")
-        else f"{completed.output}\n"
-    )
-    content = output + "\n".join(notes) if notes else completed.output or "(no output)"
-    return ToolOutcome(content=content, ok=completed.exit_code == 0, interrupted=completed.interrupted)
-
-
-def _notes(completed: Completed, timeout: float) -> list[str]:
-    notes = []
-    if completed.interrupted:
-        notes.append("[The command was interrupted and killed; what it had done until then stays done.]")
-    elif completed.timed_out:
-        notes.append(
-            f"[The command was killed after {timeout:g} s with all that it had started. "
-            f"A longer timeout (up to {MAX_TIMEOUT:g}) can be asked for.]"
-        )
-    elif completed.lost:
-        notes.append(
-            "[The command killed the process that supervised it; it was stopped, its exit code is unknown.]"
-        )
-    elif completed.exit_code:
-        notes.append(f"[exit code {completed.exit_code}{_signal_note(completed.exit_code)}]")
-    if completed.num_left:
-        notes.append(f"[{completed.num_left} of its processes could not be killed and may still run.]")
-    return notes
-
-
-def _signal_note(code: int) -> str:
-    signals = {
-        130: "interrupted",
-        134: "aborted",
-        137: "killed",
-        139: "segmentation fault",
-        143: "terminated",
-    }
-    return f": {signals[code]}" if code in signals else ""

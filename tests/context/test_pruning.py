@@ -12,8 +12,8 @@ from hermes_jobs.features.web.tools import outcome as web_outcome
 from hermes_jobs.kernel.turns.loop_guard import WARNING
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolCall, ToolMessage
 from hermes_jobs.kernel.turns.tool_results import preview_of
+from hermes_jobs.tools.command_outcome import outcome as terminal_outcome
 from hermes_jobs.tools.processes import Completed
-from hermes_jobs.tools.terminal import outcome as terminal_outcome
 
 OUTPUT = "collecting …\n" * 40 + "FAILED tests/test_x.py::test_y\n1 failed, 3 passed in 0.12s\n"
 

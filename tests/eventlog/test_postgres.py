@@ -14,7 +14,7 @@ from psycopg import Connection
 from sqlalchemy import create_engine, make_url, text
 
 from hermes_jobs.errors import LogUnavailable, Misconfigured
-from hermes_jobs.kernel.log import postgres
+from hermes_jobs.kernel.log import postgres, postgres_connection
 from hermes_jobs.kernel.log.factory import open_log
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from tests.eventlog.changes import append, titles, write
@@ -258,13 +258,13 @@ def test_a_server_that_stays_away_after_a_lost_commit_is_not_waited_for_without_
 
 def test_a_writer_may_be_silent_for_less_time_than_others_wait() -> None:
     assert 2 * postgres.IDLE_SECONDS < postgres.LOCK_SECONDS < 30
-    assert postgres.LOCK_SECONDS < postgres.ANSWER_SECONDS
+    assert postgres.LOCK_SECONDS < postgres_connection.ANSWER_SECONDS
 
 
 def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_back(
     distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres._TimeoutConnection, "answer_seconds", 0.3)
+    monkeypatch.setattr(postgres_connection.TimeoutConnection, "answer_seconds", 0.3)
     distant.append(append(write("session-a", "one")))
     proxy.swallow()
     with pytest.raises(LogUnavailable, match="cannot be used: "):
@@ -276,7 +276,7 @@ def test_a_server_whose_answers_vanish_is_given_up_and_asked_again_when_it_is_ba
 def test_a_lost_query_is_reported_as_a_silent_server(
     distant: SqlEventLog, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres._TimeoutConnection, "answer_seconds", 0.3)
+    monkeypatch.setattr(postgres_connection.TimeoutConnection, "answer_seconds", 0.3)
 
     def ask() -> None:
         with distant._reading() as connection:
@@ -293,13 +293,13 @@ def test_no_event_is_seen_by_anybody_before_it_is_on_disk(
 ) -> None:
     """A worker outlives the server's crash, and would continue from an event that was never there."""
     said: list[str] = []
-    execute = postgres._NamedConnection.execute
+    execute = postgres_connection.NamedConnection.execute
 
     def heard(connection: Any, sql: str, *values: Any) -> Any:
         said.append(sql)
         return execute(connection, sql, *values)
 
-    monkeypatch.setattr(postgres._NamedConnection, "execute", heard)
+    monkeypatch.setattr(postgres_connection.NamedConnection, "execute", heard)
     postgres_log.append(append(write("session-a", "one"), durable=False))
     assert not [each for each in said if "synchronous_commit" in each]
     postgres_log.heartbeat("nobody")

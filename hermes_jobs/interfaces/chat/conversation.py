@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.sessions import Sessions
-from hermes_jobs.client.submission import TurnRequest, submission
+from hermes_jobs.client.submission import TurnRequest, resumption, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect
@@ -344,10 +344,7 @@ class Conversation:
     def _resumption(self, turn: str, *, only_stopped: bool = False) -> c.ResumeTurn:
         """The command that resumes a turn, with this environment's settings."""
         carried = self._application.travelling(self.model, self._start.variables)
-        return c.ResumeTurn(
-            e.TurnResumed(turn=turn, settings=carried.values, requires=carried.requires),
-            only_stopped=only_stopped,
-        )
+        return resumption(self._application, turn, carried, only_stopped=only_stopped)
 
     def retry(self) -> str:
         """Continue the last turn if it failed or was cancelled, else repeat it; returns a note."""

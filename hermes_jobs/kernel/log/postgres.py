@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -33,8 +31,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable, Misconfigured
-from hermes_jobs.kernel.log.database import Begin, Connection, Cursor, Values
+from hermes_jobs.kernel.log.database import Begin, Connection
 from hermes_jobs.kernel.log.listener import CHANNEL, Listener
+from hermes_jobs.kernel.log.postgres_connection import (
+    ANSWER_SECONDS,
+    NamedConnection,
+    TimeoutConnection,
+    connect,
+)
 from hermes_jobs.kernel.log.schema import POSTGRES, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_LAST_POSITION
 from hermes_jobs.system.randomness import random_hex
@@ -45,7 +49,6 @@ CONNECT_SECONDS = 5
 NOTICE_SECONDS = 2  # seconds of waiting for the lock after which `notify` is called
 IDLE_SECONDS = 8  # a writer's longest silence within its transaction
 LOCK_SECONDS = 20  # of waiting for the turn: two writers may have vanished, one behind the other
-ANSWER_SECONDS = 40.0  # a server's longest silence within an answer
 ERASE_SECONDS = 3600.0  # the same while it writes its tables again
 DOUBT_SECONDS = 10.0  # after which a writer gives up to learn whether its commit came to pass
 CONNECTIONS = 8  # of one process, at most
@@ -131,7 +134,7 @@ class PostgresDatabase:
             isolation_level="AUTOCOMMIT",  # each statement that reads is a transaction
             hide_parameters=True,
         )
-        listen(self._engine, "do_connect", _connect)
+        listen(self._engine, "do_connect", connect)
 
     @contextmanager
     def write_lock(self) -> Iterator[Begin]:
@@ -145,7 +148,7 @@ class PostgresDatabase:
 
             yield begin
 
-    def _acquire_write_lock(self, connection: _NamedConnection) -> None:
+    def _acquire_write_lock(self, connection: NamedConnection) -> None:
         """Raises `LogUnavailable` where it does not come."""
         try:
             connection.begin(_lock_statement(NOTICE_SECONDS, self._origin))
@@ -166,7 +169,7 @@ class PostgresDatabase:
     def has_committed(self, connection: Connection) -> bool:
         """The server keeps the status of every transaction. It is asked until it can say, for a while: it may
         be starting again, or still be committing."""
-        assert isinstance(connection, _NamedConnection), "it came from `write_lock`"
+        assert isinstance(connection, NamedConnection), "it came from `write_lock`"
         give_up = time.monotonic() + DOUBT_SECONDS
         while True:
             with suppress(Error, DBAPIError, PoolExhausted), self._borrowed() as other:
@@ -217,7 +220,7 @@ class PostgresDatabase:
         """Blocks other writers: each table is rewritten. The server's WAL and its copies are not changed."""
         with closing(self._engine.raw_connection()) as lent:
             driver = lent.driver_connection
-            assert isinstance(driver, _TimeoutConnection)
+            assert isinstance(driver, TimeoutConnection)
             driver.answer_seconds = ERASE_SECONDS
             try:
                 for table in ("events", "results", "keys", "blobs"):
@@ -234,13 +237,13 @@ class PostgresDatabase:
         return schema_statements(POSTGRES)
 
     @contextmanager
-    def _borrowed(self) -> Iterator[_NamedConnection]:
+    def _borrowed(self) -> Iterator[NamedConnection]:
         """A connection of the pool's, without a transaction before and after."""
         with closing(self._engine.raw_connection()) as lent:
             driver = lent.driver_connection
             assert isinstance(driver, DriverConnection)
             try:
-                yield _NamedConnection(driver)
+                yield NamedConnection(driver)
             finally:
                 if driver.closed:
                     lent.invalidate()  # else the pool would try to use it, and complain on standard error
@@ -291,41 +294,6 @@ def _origin(notifier_folder: Path | None) -> str:
     return blake2b(os.fsencode(place), digest_size=8).hexdigest()
 
 
-class _NamedConnection:
-    """psycopg's connection as a `Connection`: it writes parameters `%(name)s`."""
-
-    Error = errors.Error
-    DataError = errors.DataError
-    IntegrityError = errors.IntegrityError
-    ProgrammingError = errors.ProgrammingError
-
-    def __init__(self, connection: DriverConnection[Any]) -> None:
-        self._connection = connection
-        self.transaction = ""
-        self.commit = connection.commit
-        self.rollback = connection.rollback
-
-    def begin(self, statements: str) -> None:
-        """Run the statements that begin a transaction; the last one selects its id."""
-        cursor = self._connection.execute(statements.encode())
-        while cursor.nextset():
-            pass
-        [(self.transaction,)] = cursor.fetchall()
-
-    def execute(self, sql: str, values: Values | None = None, /) -> Cursor:
-        return self._connection.execute(_named(sql) if values else sql.encode(), values)
-
-    def executemany(self, sql: str, rows: Iterable[Values], /) -> Cursor:
-        cursor = self._connection.cursor()
-        cursor.executemany(_named(sql), rows)
-        return cursor
-
-
-@cache
-def _named(sql: str) -> bytes:
-    return re.sub(r":(\w+)", r"%(\1)s", sql).encode()
-
-
 _FAILURES: tuple[tuple[type[Error], str], ...] = (
     (errors.DiskFull, "cannot grow: the server's disk is full. Free some space; this was not recorded."),
     (errors.ReadOnlySqlTransaction, "is read-only: the server is a standby, or the database was made so."),
@@ -340,37 +308,6 @@ _FAILURES: tuple[tuple[type[Error], str], ...] = (
         "has no schema to hold the tables: create the one that the URL's search_path names.",
     ),
 )
-
-
-class _TimeoutConnection(DriverConnection[Any]):
-    """Fails after a deadline without an answer: the network may have lost the statement."""
-
-    answer_seconds = ANSWER_SECONDS
-
-    def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
-        """psycopg's loop over all that it waits for. Raises `psycopg.OperationalError`."""
-        return super().wait(self._limited(gen), *arguments, **named)
-
-    def _limited(self, gen: Any) -> Any:
-        give_up = time.monotonic() + self.answer_seconds
-        try:
-            request = next(gen)
-            while True:
-                ready = yield request
-                if ready:
-                    give_up = time.monotonic() + self.answer_seconds
-                elif time.monotonic() > give_up:
-                    self.pgconn.finish()
-                    raise errors.OperationalError(
-                        f"the server has said nothing for {self.answer_seconds:.0f} s"
-                    )
-                request = gen.send(ready)
-        except StopIteration as end:
-            return end.value
-
-
-def _connect(_dialect: Any, _record: Any, arguments: Any, named: Any) -> _TimeoutConnection:
-    return _TimeoutConnection.connect(*arguments, **named)
 
 
 def _parsed(url: str) -> URL:

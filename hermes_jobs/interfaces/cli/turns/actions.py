@@ -27,7 +27,6 @@ from hermes_jobs.interfaces.cli.options import (
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.resource import print_result
-from hermes_jobs.kernel.events import TurnResumed
 
 if TYPE_CHECKING:
     from hermes_jobs.kernel.events import ApprovalScope
@@ -128,41 +127,26 @@ def retry_turn(
     Settings in this environment override them. A turn that waits for a quota or a server is retried at once;
     with --model, by another model.
     """
-    from hermes_jobs.kernel.turns import commands as c
+    from hermes_jobs.client.submission import retrial
 
     submitted = find_submitted(context, turn_id)
     resumed = _resumption(context, submitted, budget, model, waiting)
-    again: SessionCommand = resumed
-    turn = context.application.engine().sessions.load(submitted.stream).find(submitted.turn)
-    if turn is not None and turn.waits_until:
-        again = c.EndWait(turn=submitted.turn, by=BY, model=resumed.resumed.model)
-    return _go_on(context, submitted, again, waiting)
+    return _go_on(context, submitted, retrial(context.application, submitted, resumed), waiting)
 
 
 def _resumption(
     context: CliContext, submitted: Submitted, budget: float | None, model: str | None, waiting: WaitOptions
 ) -> ResumeTurn:
     """The command that resumes a turn, with this environment's settings."""
+    from hermes_jobs.client.submission import resumption
     from hermes_jobs.interfaces.cli.turns.options import resolve_model, resolve_settings
-    from hermes_jobs.kernel.turns import commands as c
     from hermes_jobs.kernel.turns.session import lineage_of
 
     lineage = lineage_of(submitted.stream)
     chosen_model = resolve_model(context, model, lineage)
     carried = resolve_settings(context, chosen_model, lineage, wait=bool(waiting.wait))
-    name = context.settings.ensemble_name(chosen_model) if chosen_model else None
-    ensemble = None if name is None else context.settings.models.ensembles[name]
-    return c.ResumeTurn(
-        TurnResumed(
-            turn=submitted.turn,
-            by=BY,
-            budget_usd=budget,
-            model=(chosen_model or "") if ensemble is None else ensemble.aggregator,
-            settings=carried.values,
-            requires=carried.requires,
-            ensemble=name or "",
-            members=() if ensemble is None else ensemble.members,
-        )
+    return resumption(
+        context.application, submitted.turn, carried, model=chosen_model, budget_usd=budget, by=BY
     )
 
 

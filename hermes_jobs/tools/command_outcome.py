@@ -1,0 +1,88 @@
+"""How a command ended, as text for the model: its output, then lines with further information."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.tools.docker import DOCKER_FAILED
+from hermes_jobs.tools.folder_guard import undone_note
+from hermes_jobs.tools.processes import Completed
+
+MAX_TIMEOUT = 600.0
+"""The longest time limit of a command that can be asked for, in seconds."""
+
+
+def outcome(
+    completed: Completed, timeout: float, *, in_container: bool = False, note: str = ""
+) -> ToolOutcome:
+    """The result as text: the output, then lines with further information for the model; `note` is added
+    where the command failed."""
+    notes = list(_notes(completed, timeout))
+    if in_container and completed.exit_code == DOCKER_FAILED:
+        notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")
+    if note and completed.exit_code:
+        notes.append(note)
+    output = (
+        completed.output
+        if not completed.output or completed.output.endswith("\n")
+        else f"{completed.output}\n"
+    )
+    content = output + "\n".join(notes) if notes else completed.output or "(no output)"
+    return ToolOutcome(content=content, ok=completed.exit_code == 0, interrupted=completed.interrupted)
+
+
+def _notes(completed: Completed, timeout: float) -> list[str]:
+    notes = []
+    if completed.interrupted:
+        notes.append("[The command was interrupted and killed; what it had done until then stays done.]")
+    elif completed.timed_out:
+        notes.append(
+            f"[The command was killed after {timeout:g} s with all that it had started. "
+            f"A longer timeout (up to {MAX_TIMEOUT:g}) can be asked for.]"
+        )
+    elif completed.lost:
+        notes.append(
+            "[The command killed the process that supervised it; it was stopped, its exit code is unknown.]"
+        )
+    elif completed.exit_code:
+        notes.append(f"[exit code {completed.exit_code}{_signal_note(completed.exit_code)}]")
+    if completed.num_left:
+        notes.append(f"[{completed.num_left} of its processes could not be killed and may still run.]")
+    return notes
+
+
+def _signal_note(code: int) -> str:
+    signals = {
+        130: "interrupted",
+        134: "aborted",
+        137: "killed",
+        139: "segmentation fault",
+        143: "terminated",
+    }
+    return f": {signals[code]}" if code in signals else ""
+
+
+def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
+    """The outcome, with a note on files that were moved away."""
+    if not undone:
+        return ended
+    content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
+    return msgspec.structs.replace(ended, content=content, ok=False)
+
+
+_NO_AGENT = re.compile(r"can't connect to the (?:gpg-)?agent|No agent running|gpg failed to sign the data")
+
+
+def agent_note(completed: Completed) -> str:
+    """What to do where gpg did not find its agent; empty if it did not look for it."""
+    if not _NO_AGENT.search(completed.output):
+        return ""
+    return (
+        "[gpg did not reach gpg-agent: the sandbox shows the one that runs, and starts none. Tell the user "
+        "to start it (`gpgconf --launch gpg-agent`); if its socket (`gpgconf --list-dirs agent-socket`) "
+        "is elsewhere, `terminal.sandbox_visible` can name that and ~/.gnupg.]"
+    )
