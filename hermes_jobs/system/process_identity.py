@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -61,6 +60,8 @@ def _state(pid: int) -> str:
 
 
 def _by_ps(pid: int, column: str = "lstart=") -> str:
+    import subprocess
+
     with suppress(OSError, subprocess.SubprocessError):
         command = ["ps", "-o", column, "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()

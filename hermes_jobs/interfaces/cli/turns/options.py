@@ -161,9 +161,11 @@ def named_variables(
 
     `how` says how to pass some of them on.
     """
+    names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
+    if not names:
+        return
     from hermes_jobs.tools.environment import is_withheld
 
-    names = dict.fromkeys(re.findall(r"\$\{?([A-Za-z_]\w*)", text, re.ASCII))
     missing = [
         option_name
         for option_name in names

@@ -17,8 +17,6 @@ from typing import BinaryIO
 import click
 
 from hermes_jobs.interfaces.cli.output import note, one_line
-from hermes_jobs.text.fences import in_fence
-from hermes_jobs.text.marks import without_marks
 
 STDIN = "-"
 MAX_BYTES = 1_000_000  # of all files and the piped input of one turn
@@ -121,6 +119,9 @@ def _decoded(content: bytes, name: str) -> str:
 
 def fenced(name: str, content: str) -> str:
     """The file under its name, in a fence longer than any in it, and without marks of ours."""
+    from hermes_jobs.text.fences import in_fence
+    from hermes_jobs.text.marks import without_marks
+
     return f"{_printed(name)}:\n{in_fence(without_marks(content))}"
 
 
