@@ -43,18 +43,27 @@ def of_events(rights: ImportedRights, log: EventLog, *, resume: bool) -> Iterato
     for stream, words in rights.sessions.items():
         if words:
             yield Brought(what=f"session {lineage_of(stream)}", detail=f"{'; '.join(words)}; withdrawn")
-    for plan in rights.plans.values():
-        state = "goes on at once" if resume else "paused"
-        yield Brought(
-            what="schedule",
-            detail=f"{plan.name} ({plan.timing}), to {', '.join(plan.deliver)}; {state}: {plan.text}",
-        )
+    yield from _of_schedules(log, "goes on at once" if resume else "paused")
     if resume and (due := log.steps()):
         yield Brought(what="work", detail=f"{pluralize(len(due), 'step')} that were due go on at once")
     yield from _of_memory(log)
     yield from _of_skills(log)
     for paragraph in rights.prompts:
         yield from _suspected("system prompt of a session", paragraph)
+
+
+def _of_schedules(log: EventLog, outlook: str) -> Iterator[Brought]:
+    from hermes_jobs.features.schedules.rules.schedule import PREFIX, Schedule
+    from hermes_jobs.kernel.streams.streams import fold, initial_state
+
+    for head in log.streams(PREFIX):
+        schedule = fold(initial_state(head.stream), (recorded.event for recorded in log.read(head.stream)))
+        assert isinstance(schedule, Schedule)
+        if (plan := schedule.plan) is not None and not schedule.removed:
+            yield Brought(
+                what="schedule",
+                detail=f"{plan.name} ({plan.timing}), to {', '.join(plan.deliver)}; {outlook}: {plan.text}",
+            )
 
 
 def _of_memory(log: EventLog) -> Iterator[Brought]:

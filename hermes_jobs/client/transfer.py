@@ -10,7 +10,7 @@ from hermes_jobs import __version__
 from hermes_jobs.client.brought_along import Brought, of_events
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.imported_rights import ImportedRights, withhold
-from hermes_jobs.kernel.engine.quiesce import QuiesceReport, quiesce, reconcile_children
+from hermes_jobs.kernel.engine.quiesce import Rested, nothing_rested, quiesce, reconcile_children
 from hermes_jobs.kernel.events import ChildrenStarted, SessionStarted
 from hermes_jobs.kernel.log.copy_log import copy_log, temp_log
 from hermes_jobs.kernel.log.export_log import export_log
@@ -33,7 +33,7 @@ class Imported(NamedTuple):
     """What came in, and what of it rests."""
 
     came: ImportResult
-    rested: QuiesceReport
+    rested: Rested
 
 
 class NotWanted(Exception):
@@ -65,10 +65,10 @@ def import_lines(
         looked_into = TransactionLog(connection, looked.log_id, log.codec)
         return import_log(looked_into, lines, day, log, is_included, rights.see, application.blobs)
 
-    def rest(inner: TransactionLog) -> QuiesceReport:
+    def rest(inner: TransactionLog) -> Rested:
         engine, limits = application.shared.engine_over(inner, BY), application.settings.delegation
         reconcile_children(engine, came.waiting, BY, per_root=limits.per_root, per_home=limits.per_home)
-        rested = QuiesceReport() if resume else quiesce(engine, came.streams, BY, came.waiting)
+        rested = nothing_rested() if resume else quiesce(engine, came.streams, BY, came.waiting)
         withhold(engine, rights, came.streams, BY)
         then()
         return rested

@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.deliveries.events import SILENT
 from hermes_jobs.kernel.engine.ports import ToolSpec
 from hermes_jobs.kernel.events import Opening, SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
+from hermes_jobs.kernel.turns.messages import SILENT
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.tool_results import UNLIMITED
 from hermes_jobs.prompt.project_files import project_context

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from hermes_jobs.features.mcp.config import McpServer
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

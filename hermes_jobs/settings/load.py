@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.features.mcp.config import secrets_named
 from hermes_jobs.llm.providers import Provider
 from hermes_jobs.settings.choices import REHEARSAL, Choice, ModelChooser, is_same_host
 from hermes_jobs.settings.env_file import known_secrets
@@ -19,6 +18,7 @@ from hermes_jobs.settings.keys import Key, known_keys
 from hermes_jobs.settings.removed_keys import removal_of, warning
 from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
 from hermes_jobs.settings.sections import Configuration
+from hermes_jobs.settings.sections.mcp_servers import secrets_named
 from hermes_jobs.settings.sections.models import REHEARSAL_MODEL, AuxiliaryTask, ModelsSettings
 from hermes_jobs.settings.sections.values import Section
 from hermes_jobs.settings.sources import (

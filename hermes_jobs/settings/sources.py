@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.features.mcp.config import NAMED
 from hermes_jobs.settings.home import HOME_VARIABLE
 from hermes_jobs.settings.keys import (
     Key,
@@ -27,6 +26,7 @@ from hermes_jobs.settings.keys import (
 )
 from hermes_jobs.settings.removed_keys import removal_of
 from hermes_jobs.settings.secrets import REDACTED, Secrets, looks_secret, url_passwords
+from hermes_jobs.settings.sections.mcp_servers import NAMED
 
 if TYPE_CHECKING:
     from hermes_jobs.settings.yaml_text import YamlError

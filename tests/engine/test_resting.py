@@ -72,7 +72,7 @@ def test_whatever_sessions_were_at_ends_and_can_be_retried(seed: int) -> None:
         for stream in names_of(log):
             session = engine.sessions.load(stream)
             assert (session.current, session.waiting) == (None, ())
-            for turn in [turn for turn in rested.turns if turn in session.ended]:
+            for turn in [turn for turn in rested["turns"] if turn in session.ended]:
                 assert engine.execute(stream, c.ResumeTurn(e.TurnResumed(turn=turn))).find(turn) is not None
         log.close()
 
@@ -103,14 +103,14 @@ def test_a_schedule_is_paused_and_a_delivery_waits_in_the_inbox(engine: Engine) 
     held = next(row.step for row in engine.log.steps("delivery-d1"))
     engine._command_handler.apply_guard(StepGuard(action="claim", step=held.id, owner="w-gone", fence=1))
     rested = quiesce(engine, names_of(engine.log), BY)
-    assert (rested.schedules, rested.deliveries) == (["active"], ["d1"])
+    assert (rested["schedules"], rested["deliveries"]) == (["active"], ["d1"])
     assert engine.log.steps() == []
     paused, unsent = engine.state("schedule-active"), engine.state("delivery-d1")
     assert isinstance(paused, Schedule)
     assert paused.status == "paused"
     assert isinstance(unsent, Delivery)
     assert (unsent.status, unsent.is_unread) == ("failed", True)
-    assert quiesce(engine, names_of(engine.log), BY).schedules == []
+    assert quiesce(engine, names_of(engine.log), BY)["schedules"] == []
 
 
 def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
@@ -129,7 +129,7 @@ def test_a_review_and_a_compression_are_dropped(engine: Engine) -> None:
     )
     assert {row.step.kind for row in engine.log.steps()} == {"compression.flush", "review.memory"}
     rested = quiesce(engine, [stream], BY)
-    assert (rested.compressions, rested.reviews) == (["s1-flush-1"], ["v1"])
+    assert (rested["compressions"], rested["reviews"]) == (["s1-flush-1"], ["v1"])
     assert engine.log.steps() == []
     session = engine.sessions.load(stream)
     assert isinstance(session, Session)

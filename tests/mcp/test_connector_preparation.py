@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.runtime.connector_preparation import ConnectorPreparation
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from tests.mcp.conftest import TestServer
 from tests.tools.support import processes_with, wait_until
 
@@ -43,7 +43,7 @@ def test_a_worker_s_look_imports_nothing_of_mcp(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from hermes_jobs.features.mcp.config import McpServer\n"
+        "from hermes_jobs.settings.sections.mcp_servers import McpServer\n"
         "from hermes_jobs.features.mcp.servers import Servers\n"
         "from hermes_jobs.runtime.connector_preparation import ConnectorPreparation\n"
         "servers = Servers(Path(sys.argv[1], 'none'))\n"

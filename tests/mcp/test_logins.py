@@ -20,12 +20,12 @@ from mcp.client.auth import OAuthFlowError
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.authorization import LoginClient, LoginRequest, log_in_by_code, log_in_by_device
 from hermes_jobs.features.mcp.bearer import NotRenewed, renew
-from hermes_jobs.features.mcp.config import McpOauth
 from hermes_jobs.features.mcp.logins import Login, LoginFile, Logins, OauthClient
 from hermes_jobs.features.mcp.messages import CallTool, Failed, Launch, Offer, Reply, Result, decode_response
 from hermes_jobs.features.mcp.redirects import Loopback, Paste
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.settings.sections.mcp_servers import McpOauth
 from tests.mcp.oauth_server import OauthServer, browse, oauth_server, visit
 from tests.processes import ROOT
 

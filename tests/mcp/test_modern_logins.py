@@ -10,11 +10,11 @@ import msgspec
 
 from hermes_jobs.features.mcp.authorization import LoginRequest
 from hermes_jobs.features.mcp.bearer import renew
-from hermes_jobs.features.mcp.config import McpOauth
 from hermes_jobs.features.mcp.logins import LoginFile
 from hermes_jobs.features.mcp.messages import Failed, Launch, Offer, Result, decode_response
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.settings.sections.mcp_servers import McpOauth
 from tests.mcp.test_eras import called, free_port, listens
 from tests.mcp.test_logins import pasted
 from tests.tools.support import wait_until

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.launches import Launches
 from hermes_jobs.features.mcp.logins import Logins
 from hermes_jobs.features.mcp.messages import CallTool, Result, decode_response
 from hermes_jobs.features.mcp.servers import Servers
 from hermes_jobs.kernel.engine.in_flight import CancelToken
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from hermes_jobs.tools.sandbox import layer
 from hermes_jobs.tools.sandbox_plan import NONE
 from tests.mcp.conftest import SERVER, TestServer

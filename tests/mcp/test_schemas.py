@@ -13,10 +13,10 @@ from jsonschema import Draft202012Validator
 
 from hermes_jobs.features.mcp.arguments import validated
 from hermes_jobs.features.mcp.catalogue import fingerprint, read_listing
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.malformed import MalformedEntries
 from hermes_jobs.features.mcp.schemas import UnusableSchema, adapt, rename_properties
 from hermes_jobs.features.mcp.tools import effect_of
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from hermes_jobs.tools.tool import InvalidArguments
 from tests.tables import each_row
 

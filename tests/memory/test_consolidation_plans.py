@@ -12,9 +12,9 @@ import pytest
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.consolidation.plans import ConsolidationPlans, plans_of
+from hermes_jobs.features.consolidation.portion import CHARS, portion
 from hermes_jobs.features.consolidation.rules import Consolidation, stream_of
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.engine.portion import CHARS, portion
 from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
 from hermes_jobs.kernel.helper_calls import fail, failure
 from hermes_jobs.kernel.log.log import Append, StreamWrite

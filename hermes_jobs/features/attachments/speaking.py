@@ -11,6 +11,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.ports import Cancel, ModelError, StepInterrupted
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.turns.messages import SILENT
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.text.tokens import tokens
 
@@ -21,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 PURPOSE = "speech"
 NAME = "answer.mp3"
-SILENT = "[SILENT]"
 TAKE_FILES = ("telegram", "file", "webhook")
 """The kinds of targets that take a sound."""
 Which = Literal["voice", "all"]

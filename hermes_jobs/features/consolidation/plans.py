@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import KeyTaken
 from hermes_jobs.features.consolidation.events import ConsolidationRequested
+from hermes_jobs.features.consolidation.portion import fitting, portion
 from hermes_jobs.features.consolidation.rules import FAILURES, KEY_SCOPE, request, stream_of
 from hermes_jobs.features.consolidation.tables import select_finished_unread
 from hermes_jobs.features.memory.entry_recall import EntryIndex
-from hermes_jobs.kernel.engine.portion import fitting, portion
 from hermes_jobs.kernel.events import SessionEnded
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE

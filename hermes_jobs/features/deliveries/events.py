@@ -26,8 +26,6 @@ PREFIX = "delivery-"
 INBOX = "cli"
 PUSH = "push"
 """The target that is all subscribed browsers."""
-SILENT = "[SILENT]"
-"""An answer with exactly this text is not delivered."""
 
 
 class DeliveryQuestion(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,6 @@ from hermes_jobs.features.deliveries.events import (
     INBOX,
     PREFIX,
     PUSH,
-    SILENT,
     TELEGRAM_TOKEN,
     WEBHOOK_SECRET,
     DeliveryEvent,
@@ -43,6 +42,7 @@ from hermes_jobs.kernel.events import (
 from hermes_jobs.kernel.streams.decision import StateLoader, StreamEvents
 from hermes_jobs.kernel.streams.stream_kind import StreamKind
 from hermes_jobs.kernel.turns import review_rules
+from hermes_jobs.kernel.turns.messages import SILENT
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.turn import Turn
@@ -294,4 +294,23 @@ def _target_kind(delivery: Delivery) -> str:
     return "" if delivery.requested is None else delivery.requested.target.partition(":")[0]
 
 
-STREAMS = (StreamKind(PREFIX, Delivery, evolve, next_steps, secret=_secret, labels=_labels),)
+def _rest(delivery: Delivery, by: str) -> tuple[DeliveryFailed, ...]:
+    """It stays in the inbox, where a step of it is due."""
+    if not next_steps(delivery):
+        return ()
+    message = f"Held back by {by}: it may have been delivered from elsewhere."
+    return (DeliveryFailed(delivery=delivery.id, attempt=delivery.attempt, message=message, retry_at=None),)
+
+
+STREAMS = (
+    StreamKind(
+        PREFIX,
+        Delivery,
+        evolve,
+        next_steps,
+        secret=_secret,
+        labels=_labels,
+        rest=_rest,
+        rests_as="deliveries",
+    ),
+)

@@ -30,7 +30,6 @@ from hermes_jobs import __version__
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.bearer import MAX_ANSWER_BYTES, RENEWAL_SECONDS, challenge_of
 from hermes_jobs.features.mcp.catalogue import clean
-from hermes_jobs.features.mcp.config import McpOauth
 from hermes_jobs.features.mcp.logins import Login
 from hermes_jobs.features.mcp.oauth_grants import (
     DEVICE_GRANT,
@@ -43,6 +42,7 @@ from hermes_jobs.features.mcp.oauth_grants import (
     check_is_safe,
 )
 from hermes_jobs.features.mcp.redirects import Redirect
+from hermes_jobs.settings.sections.mcp_servers import McpOauth
 
 
 class LoginRequest(msgspec.Struct, frozen=True, kw_only=True):

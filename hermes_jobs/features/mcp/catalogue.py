@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.events import McpTool, McpToolLeftOut, McpToolsListed
 from hermes_jobs.features.mcp.schemas import UnusableSchema, adapt, rename_properties
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from hermes_jobs.text.scan.findings import Kind
 from hermes_jobs.text.scan.scanner import scan
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.mcp.config import McpOauth, McpServer, filled, secrets_named
 from hermes_jobs.features.mcp.logins import LoginFile, Logins
 from hermes_jobs.features.mcp.messages import Confinement, Launch
+from hermes_jobs.settings.sections.mcp_servers import McpOauth, McpServer, filled, secrets_named
 
 INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """The variables of this process's environment that servers inherit."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_jobs.features.mcp.config import NAMED
+from hermes_jobs.settings.sections.mcp_servers import NAMED
 
 
 def without_secrets(name: str, entry: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:

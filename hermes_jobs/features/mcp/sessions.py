@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from hermes_jobs.errors import LogUnavailable, Rejected
 from hermes_jobs.features.mcp import catalogue
 from hermes_jobs.features.mcp import rules as known
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.events import McpPrompt, McpServerFailed, McpTool, McpToolsListed
 from hermes_jobs.features.mcp.input_questions import InputQuestions
 from hermes_jobs.features.mcp.launches import Launches
@@ -46,6 +45,7 @@ from hermes_jobs.kernel.events import SessionStarted
 from hermes_jobs.kernel.events.session.session import McpCatalogue
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.attachments import can_be_shown
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from hermes_jobs.system.clock import Clock
 from hermes_jobs.text.scan.scanner import redact_findings
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN

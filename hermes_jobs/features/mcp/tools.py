@@ -22,13 +22,13 @@ import msgspec
 
 from hermes_jobs.features.mcp.arguments import validated
 from hermes_jobs.features.mcp.catalogue import full_name
-from hermes_jobs.features.mcp.config import McpServer, McpToolSettings
 from hermes_jobs.features.mcp.events import McpTool
 from hermes_jobs.features.mcp.messages import CallTool, Failed, Result
 from hermes_jobs.features.mcp.server_tasks import Waits
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, Verdict
 from hermes_jobs.kernel.events import Effect
 from hermes_jobs.kernel.turns.inputs import as_mcp
+from hermes_jobs.settings.sections.mcp_servers import McpServer, McpToolSettings
 from hermes_jobs.tools.tool import ALLOW, Arguments, CallRules, Tool, shared_resource
 
 TOOLSET = "mcp"

@@ -43,7 +43,7 @@ def undo(application: Application, number: int, *, by: str = "") -> str:
     an entry that was changed since.
     """
     from hermes_jobs.features.memory.cli.format import removal_note
-    from hermes_jobs.features.replay.cli.verifications import undone_elsewhere
+    from hermes_jobs.features.replay.api import undone_elsewhere
 
     application.memory.sync()
     recorded = application.memory.writes()

@@ -35,7 +35,7 @@ __all__ = [
 def undo(application: Application, name: str, to: int | None = None, *, by: str = "") -> str:
     """Undo a skill's last write, or restore its version `to`; what was done, in words. `by` is who asks for
     it. Raises `Rejected` where there is nothing to undo, and for a version that there is not."""
-    from hermes_jobs.features.replay.cli.verifications import undone_elsewhere
+    from hermes_jobs.features.replay.api import undone_elsewhere
 
     library = application.skills
     skill = library.past(name)

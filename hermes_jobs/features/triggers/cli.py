@@ -272,16 +272,10 @@ def trigger(
     fired = api.fire(context.application, name, payload, key=key or "", at_once=bool(waiting.wait))
     if context.application.clock.now() < fired.due:
         return _print_pending(context, fired, waiting)
+    from hermes_jobs.interfaces.cli.detach import follow_or_detach
     from hermes_jobs.kernel.turns.submitted import Submitted
 
-    submitted = Submitted(turn=fired.turn, stream=fired.session)
-    if not waiting.wait:
-        from hermes_jobs.interfaces.cli.detach import detach
-
-        return detach(context, submitted, waiting.output)
-    from hermes_jobs.interfaces.cli.turns.waiter import follow
-
-    return follow(context, submitted, waiting.output, waiting.timeout)
+    return follow_or_detach(context, Submitted(turn=fired.turn, stream=fired.session), waiting)
 
 
 def _payload(files: tuple[str, ...], *, reads_stdin: bool) -> str:

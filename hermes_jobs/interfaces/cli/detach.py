@@ -1,11 +1,11 @@
-"""`--no-wait`: print the turn's id and return."""
+"""A submitted turn: waited for, or, with `--no-wait`, its id printed."""
 
 from __future__ import annotations
 
 import click
 
 from hermes_jobs.interfaces.cli.context import CliContext
-from hermes_jobs.interfaces.cli.options import OutputOptions
+from hermes_jobs.interfaces.cli.options import OutputOptions, WaitOptions
 from hermes_jobs.interfaces.cli.output import note, print_event, print_json
 from hermes_jobs.kernel.turns.submitted import Submitted
 
@@ -20,6 +20,17 @@ def detach(context: CliContext, submitted: Submitted, options: OutputOptions) ->
         note("No worker is alive: the turn waits until one starts.")
         note(f"  hermes-jobs turns follow {submitted.turn}   runs it here; `hermes-jobs up` starts workers.")
     return 0
+
+
+def follow_or_detach(
+    context: CliContext, submitted: Submitted, waiting: WaitOptions, *, alone: str = ""
+) -> int:
+    """Wait for the turn, or print its id, as the options say. `alone`: see `follow`."""
+    if not waiting.wait:
+        return detach(context, submitted, waiting.output)
+    from hermes_jobs.interfaces.cli.turns.waiter import follow
+
+    return follow(context, submitted, waiting.output, waiting.timeout, alone=alone)
 
 
 def print_current(context: CliContext, submitted: Submitted, options: OutputOptions) -> None:

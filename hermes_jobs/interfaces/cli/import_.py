@@ -14,7 +14,6 @@ from typing import IO, TYPE_CHECKING, cast
 from zipfile import BadZipFile
 
 import click
-import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.cli.command import command
@@ -223,7 +222,7 @@ def _print_rested(imported: Imported) -> None:
     also = f"; {len(came.known)} were here already" if came.known else ""
     events, streams = pluralize(came.num_events, "event"), pluralize(len(came.streams), "stream")
     note(f"Imported {events} in {streams}{also}.")
-    for what, ids in msgspec.to_builtins(rested).items():
+    for what, ids in rested.items():
         if ids:
             text = f"{', '.join(ids[:MAX_IDS])}{' …' * (len(ids) > MAX_IDS)}"
             again = f" ({RESUME_HINTS[what]})" if what in RESUME_HINTS else ""

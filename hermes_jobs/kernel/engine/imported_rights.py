@@ -16,10 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from msgspec.structs import replace
 
-from hermes_jobs.features.schedules import events as schedules_events
-from hermes_jobs.features.schedules.rules.schedule import Schedule
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.streams.approval_rules import (
@@ -39,24 +36,18 @@ class ImportedRights(msgspec.Struct, kw_only=True):
     """What imported events allow, collected while they are read.
 
     `sessions`: what may run without asking, by session; `withdraw`: the streams of sessions that lose
-    something. `plans`: the schedules, by their streams. `prompts`: the distinct paragraphs of the sessions'
-    system prompts.
+    something. `prompts`: the distinct paragraphs of the sessions' system prompts.
     """
 
     rules: ApprovalRules = ApprovalRules()
     sessions: dict[str, dict[str, None]] = {}
     withdraw: dict[str, None] = {}
-    plans: dict[str, schedules_events.Plan] = {}
     prompts: dict[str, None] = {}
 
     def see(self, stream: str, event: e.Event) -> None:
         """Take another event, in the order of its stream."""
         if isinstance(event, e.ApprovalRuleEvent):
             self.rules = evolve(self.rules, event)
-        elif isinstance(event, schedules_events.ScheduleAdded | schedules_events.ScheduleEdited):
-            self.plans[stream] = event.plan
-        elif isinstance(event, schedules_events.ScheduleRemoved):
-            self.plans.pop(stream, None)
         elif isinstance(event, e.SessionStarted):
             self.prompts.update(dict.fromkeys(event.system_prompt.split("\n\n")))
         elif is_session(stream) and brings_along(event):
@@ -70,8 +61,8 @@ class ImportedRights(msgspec.Struct, kw_only=True):
 
 
 def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by: str) -> None:
-    """Propose the imported rules that allow, withdraw what the sessions had, and revoke keys; `by` is the
-    author."""
+    """Propose the imported rules that allow, withdraw what the sessions had, and take back what the others
+    allow, as their kinds say; `by` is the author."""
     imported = frozenset(streams)
     if STREAM in imported:
         state = engine.state(STREAM)
@@ -84,15 +75,7 @@ def withhold(engine: Engine, rights: ImportedRights, streams: Iterable[str], by:
             if withdrawn(session) == session:
                 continue
             engine.change(append(stream, e.RightsWithdrawn(session=session.id, by=by)), by)
-    for stream in imported & withholding():
+    prefixes = withholding()
+    for stream in sorted(each for each in imported if each.startswith(prefixes)):
         if events := withheld_of(engine.state(stream), by):
             engine.change(append(stream, *events), by)
-    for stream, plan in rights.plans.items():
-        if stream in imported and plan.condition is not None and plan.condition.approved:
-            unapproved = replace(plan, condition=replace(plan.condition, approved=False))
-            schedule = engine.state(stream)
-            assert isinstance(schedule, Schedule)
-            edited = schedules_events.ScheduleEdited(
-                schedule=schedule.id, plan=unapproved, by=by, next_due=schedule.next_due
-            )
-            engine.change(append(stream, edited), by)

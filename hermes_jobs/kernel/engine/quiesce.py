@@ -18,89 +18,76 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import partial
-
-import msgspec
+from typing import TypeAlias
 
 from hermes_jobs.errors import Corrupt
-from hermes_jobs.features.deliveries.events import PREFIX as DELIVERIES
-from hermes_jobs.features.deliveries.events import DeliveryFailed
-from hermes_jobs.features.deliveries.rules import Delivery
-from hermes_jobs.features.schedules.rules.commands import Pause
-from hermes_jobs.features.schedules.rules.schedule import PREFIX as SCHEDULES
-from hermes_jobs.features.schedules.rules.schedule import Schedule
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.events import CompressionFailed, ListenerTold, ToolInterrupted
 from hermes_jobs.kernel.streams import delegation
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, append
 from hermes_jobs.kernel.streams.reactions import with_reactions
-from hermes_jobs.kernel.streams.streams import rest_of
+from hermes_jobs.kernel.streams.streams import rest_of, rested_as, rests_as
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.session import Session, is_session
 
 ROUNDS = 10  # the end of one step may make another due, such as a turn's review
 
 
-class QuiesceReport(msgspec.Struct, kw_only=True):
-    """The ids of the cancelled and paused work, in order."""
-
-    turns: list[str] = []
-    reviews: list[str] = []
-    compressions: list[str] = []
-    schedules: list[str] = []
-    deliveries: list[str] = []
+Rested: TypeAlias = dict[str, list[str]]
+"""The ids of the cancelled and paused work, in order: `turns`, `reviews`, `compressions`, and what streams of
+features rest as, such as `schedules`."""
 
 
-def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable[str] = ()) -> QuiesceReport:
+def nothing_rested() -> Rested:
+    """No ids of each."""
+    return {noun: [] for noun in ("turns", "reviews", "compressions", *rests_as())}
+
+
+def quiesce(engine: Engine, streams: Collection[str], by: str, waiting: Iterable[str] = ()) -> Rested:
     """Cancel or pause all steps that are due or running in those streams; `by` is the author.
 
     `waiting` are the streams that wait for others, parents before their children: they may have no due step,
     and cancelling them cancels their children. Call it only while no worker runs: claimed steps are taken
     from their owners. Raises `Corrupt` if work remains due after several rounds.
     """
-    report = QuiesceReport()
-    among = set(streams)
-    for stream in sorted(among):
-        if stream.startswith(SCHEDULES):
-            _pause(engine, stream, by, report)
+    report, among, first = nothing_rested(), set(streams), tuple(waiting)
     due = [row for row in engine.log.steps() if row.step.stream in among]
-    first = tuple(waiting)
     for _ in range(ROUNDS):
         if not (due or first):
             return report
         for row in due:
             if row.owner is not None:
                 engine.reclaim(row)
-        for stream in dict.fromkeys((*first, *(row.step.stream for row in due))):
+        at_work = dict.fromkeys((*first, *(row.step.stream for row in due)))
+        for stream in sorted(at_work, key=is_session):  # others first: a schedule begins no run meanwhile
             if is_session(stream):
                 _end_work(engine, stream, by, report)
-            elif stream.startswith(DELIVERIES):
-                _hold_back(engine, stream, by, report)
-            elif events := rest_of(engine.state(stream), by):
-                engine.change(append(stream, *events), by)
+            else:
+                _rest(engine, stream, by, report)
         first = ()
         due = [row for row in engine.log.steps() if row.step.stream in among]
     raise Corrupt(f"These cannot be put to rest: {', '.join(sorted({row.step.id for row in due}))}.")
 
 
-def _pause(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
-    schedule = engine.state(stream)
-    assert isinstance(schedule, Schedule)
-    if schedule.plan is None or schedule.status != "active":
+def _rest(engine: Engine, stream: str, by: str, report: Rested) -> None:
+    if not (events := rest_of(engine.state(stream), by)):
         return
-    engine.change(Pause(schedule=schedule.id, now=engine.clock.now(), by=by), by)
-    report.schedules.append(schedule.id)
+    engine.change(append(stream, *events), by)
+    noun, its_id = rested_as(stream)
+    if noun:
+        report[noun].append(its_id)
 
 
-def _end_work(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
+def _end_work(engine: Engine, stream: str, by: str, report: Rested) -> None:
     session = engine.sessions.load(stream)
     for turn in (*reversed(session.waiting), *((session.current,) if session.current else ())):
         engine.execute(stream, c.CancelTurn(turn=turn.id, by=by))
-        report.turns.append(turn.id)
+        report["turns"].append(turn.id)
     _leave_tasks(engine, engine.sessions.load(stream))
     _drop_compression(engine, engine.sessions.load(stream), by, report)
     for review in engine.sessions.load(stream).reviews:
         engine.execute(stream, c.CancelReview(review=review.id, by=by))
-        report.reviews.append(review.id)
+        report["reviews"].append(review.id)
     _ignore_progress(engine, engine.sessions.load(stream), by)
 
 
@@ -118,7 +105,7 @@ def _leave_tasks(engine: Engine, session: Session) -> None:
             engine.execute(session.stream, c.FinishToolCall(step=call.id, outcome=interrupted))
 
 
-def _drop_compression(engine: Engine, session: Session, by: str, report: QuiesceReport) -> None:
+def _drop_compression(engine: Engine, session: Session, by: str, report: Rested) -> None:
     job = session.compression
     if job is None or job.running:
         return
@@ -126,7 +113,7 @@ def _drop_compression(engine: Engine, session: Session, by: str, report: Quiesce
         turn=job.turn, step=job.step_id, attempt=job.attempt, kind="cancelled", message=f"Cancelled by {by}."
     )
     engine.execute(session.stream, c.FinishCompression(step=job.step_id, outcome=failed))
-    report.compressions.append(job.step_id)
+    report["compressions"].append(job.step_id)
 
 
 def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
@@ -138,19 +125,6 @@ def _ignore_progress(engine: Engine, session: Session, by: str) -> None:
     )
     if skipped:
         engine.change(append(session.stream, *skipped), by)
-
-
-def _hold_back(engine: Engine, stream: str, by: str, report: QuiesceReport) -> None:
-    def change(load: StateLoader) -> DecisionResult:
-        delivery: Delivery = load(stream)
-        message = f"Held back by {by}: it may have been delivered from elsewhere."
-        failed = DeliveryFailed(
-            delivery=delivery.id, attempt=delivery.attempt, message=message, retry_at=None
-        )
-        return DecisionResult.of(stream, failed)
-
-    engine.change(change, by)
-    report.deliveries.append(stream.removeprefix(DELIVERIES))
 
 
 def reconcile_children(

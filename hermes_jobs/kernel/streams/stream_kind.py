@@ -56,7 +56,8 @@ class StreamKind(msgspec.Struct, frozen=True):
     `secret` is the one that a process must have for the due steps; None: any process can run them. `labels`
     are what Flower shows of them: ids and names, never texts. `purpose` is what `usage` calls the helper
     calls of a stream with that name. `rest` are the events after which nothing of it is due, by that author;
-    `withheld` those that take back what it allows, after it was imported.
+    `rests_as` is the plural under which those that were put to rest are reported, empty for none;
+    `withheld` are the events that take back what it allows, after it was imported.
     """
 
     prefix: str
@@ -69,4 +70,5 @@ class StreamKind(msgspec.Struct, frozen=True):
     labels: Callable[[Any], Mapping[str, str]] = _no_labels
     purpose: Callable[[str], str] = _no_purpose
     rest: Callable[[Any, str], tuple[Event, ...]] = _no_rest
+    rests_as: str = ""
     withheld: Callable[[Any, str], tuple[Event, ...]] | None = None

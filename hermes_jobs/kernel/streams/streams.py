@@ -84,9 +84,20 @@ def rest_of(state: StreamState, by: str) -> tuple[Event, ...]:
     return _kind_of(state.stream).rest(state, by)
 
 
-def withholding() -> frozenset[str]:
-    """The streams that are a kind of their own and take back what they allow, once they were imported."""
-    return frozenset(kind.prefix for kind in kinds() if kind.withheld is not None)
+def rests_as() -> tuple[str, ...]:
+    """What streams that were put to rest are reported as, kind by kind."""
+    return tuple(kind.rests_as for kind in kinds() if kind.rests_as)
+
+
+def rested_as(stream: str) -> tuple[str, str]:
+    """What the stream is reported as, once it was put to rest, empty for not at all; and its id."""
+    kind = _kind_of(stream)
+    return kind.rests_as, stream.removeprefix(kind.prefix)
+
+
+def withholding() -> tuple[str, ...]:
+    """The prefixes of the streams that take back what they allow, once they were imported."""
+    return tuple(kind.prefix for kind in kinds() if kind.withheld is not None)
 
 
 def withheld_of(state: StreamState, by: str) -> tuple[Event, ...]:

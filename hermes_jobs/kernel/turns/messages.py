@@ -7,6 +7,9 @@ import msgspec
 from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
+SILENT = "[SILENT]"
+"""The answer of a turn that has nothing to report: it is neither delivered nor spoken."""
+
 
 class ToolCall(msgspec.Struct, frozen=True):
     """A call as the model wrote it: `id` is the provider's id, `arguments` the model's own string."""

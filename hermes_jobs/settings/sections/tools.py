@@ -4,9 +4,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from hermes_jobs.features.mcp.config import SERVER_NAME, McpServer
 from hermes_jobs.settings.search_providers import ALSO_CALLED as SEARCH_ALSO_CALLED
 from hermes_jobs.settings.search_providers import SearchName
+from hermes_jobs.settings.sections.mcp_servers import SERVER_NAME, McpServer
 from hermes_jobs.settings.sections.values import (
     Count,
     CountFromZero,

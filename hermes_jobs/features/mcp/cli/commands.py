@@ -153,7 +153,7 @@ def add_server(  # noqa: PLR0913, PLR0917 - what an entry has
 
 def _check_name(context: CliContext, name: str) -> None:
     """Raise for what is not a name, and for a server's that is there."""
-    from hermes_jobs.features.mcp.config import SERVER_NAME
+    from hermes_jobs.settings.sections.mcp_servers import SERVER_NAME
 
     if re.match(SERVER_NAME, name) is None:
         raise click.UsageError(
@@ -168,7 +168,7 @@ def _check_name(context: CliContext, name: str) -> None:
 
 def _command_or_url(command: tuple[str, ...], url: str | None) -> tuple[tuple[str, ...], str | None]:
     """The command, or the URL, which may have been given in place of a command."""
-    from hermes_jobs.features.mcp.config import SERVER_URL
+    from hermes_jobs.settings.sections.mcp_servers import SERVER_URL
 
     if url is None and len(command) == 1 and command[0].lower().startswith(("http://", "https://")):
         url, command = command[0], command[:0]

@@ -13,7 +13,7 @@ from hermes_jobs.interfaces.cli.id_completion import completion, settings_of
 if TYPE_CHECKING:
     import click
 
-    from hermes_jobs.features.mcp.config import McpServer
+    from hermes_jobs.settings.sections.mcp_servers import McpServer
 
 KEY = "mcp_servers"
 

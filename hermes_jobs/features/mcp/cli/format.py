@@ -15,7 +15,6 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.catalogue import full_name
-from hermes_jobs.features.mcp.config import McpServer
 from hermes_jobs.features.mcp.logins import Login, needed
 from hermes_jobs.features.mcp.prompts import usage
 from hermes_jobs.features.mcp.rules import ServerListings as ServerState
@@ -26,6 +25,7 @@ from hermes_jobs.interfaces.cli.output import note, one_line, print_fields
 from hermes_jobs.interfaces.cli.resource import Resource, print_result
 from hermes_jobs.interfaces.cli.table import Column
 from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.settings.sections.mcp_servers import McpServer
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.moments import iso

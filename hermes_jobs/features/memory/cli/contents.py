@@ -140,7 +140,8 @@ def _why_out(entry: Entry, places: Placement) -> str:
 def _marks(context: CliContext, places: Placement) -> Mapping[int, str]:
     """The marks of provisional entries, by version."""
     from hermes_jobs.features.memory.rules.entries import in_order
-    from hermes_jobs.features.replay.cli.verifications import mark_of, verifications_by_subject
+    from hermes_jobs.features.replay.api import verifications_by_subject
+    from hermes_jobs.features.replay.cli.verifications import mark_of
 
     provisional = [entry for entry in in_order(places) if entry.review]
     verifications = verifications_by_subject(context.application) if provisional else {}

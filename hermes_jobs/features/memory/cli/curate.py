@@ -80,7 +80,7 @@ def _chosen(proposals: Sequence[MemoryProposal], numbers: Sequence[int]) -> Sequ
 
 def _apply(context: CliContext, chosen: Sequence[MemoryProposal], version: int, *, as_json: bool) -> None:
     from hermes_jobs.features.memory.rules.curation import Curate
-    from hermes_jobs.features.replay.cli.verifications import removed_elsewhere
+    from hermes_jobs.features.replay.api import removed_elsewhere
     from hermes_jobs.kernel.streams.streams import combine
 
     application = context.application

@@ -27,7 +27,8 @@ from hermes_jobs.features.memory.memory_files import RecordedWrite
 from hermes_jobs.features.memory.rules.memory import OBSERVATION, TARGETS, Memory
 from hermes_jobs.features.memory.rules.provenance import provenance
 from hermes_jobs.features.memory.rules.writes import listed, nearest
-from hermes_jobs.features.replay.cli.verifications import finding_lines, verifications_by_subject
+from hermes_jobs.features.replay.api import verifications_by_subject
+from hermes_jobs.features.replay.cli.verifications import finding_lines
 from hermes_jobs.features.replay.tables import VerificationView
 from hermes_jobs.interfaces.cli.moments import format_time, read_moment
 from hermes_jobs.interfaces.cli.output import one_line

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hermes_jobs.features.replay.api import verifications_of
 from hermes_jobs.features.replay.events import CheckResult, Inclusion, VerificationRequested
 from hermes_jobs.features.replay.replayed_requests import ReplayedRequests
 from hermes_jobs.features.replay.rules.experiment import stream_of
@@ -13,7 +14,6 @@ from hermes_jobs.features.replay.rules.replay import limits_of
 from hermes_jobs.features.replay.steps.check_answer import CheckAnswer
 from hermes_jobs.features.replay.steps.replay_call import AskAgain, ReadTools
 from hermes_jobs.features.replay.steps.verify import ConcludeVerification, PlanVerification
-from hermes_jobs.features.replay.verifications import verifications_of
 from hermes_jobs.features.replay.verified_turns import PastTurn, VerifiedTurns, saved_items
 
 if TYPE_CHECKING:

@@ -160,7 +160,7 @@ def keep(context: CliContext, review_id: ReviewId, numbers: tuple[int, ...], as_
 def _decide(
     context: CliContext, review: ReviewView, numbers: tuple[int, ...], *, keep: bool, as_json: bool
 ) -> None:
-    from hermes_jobs.features.replay.cli.verifications import decide, subject_of
+    from hermes_jobs.features.replay.api import decide, subject_of
 
     application = context.application
     things = [

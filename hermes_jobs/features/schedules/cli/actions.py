@@ -45,14 +45,9 @@ def run_schedule(context: CliContext, schedule_id: ScheduleId, waiting: WaitOpti
     It is a normal run: the answer is delivered, the cost counts, and `history` lists it. A paused schedule
     can be run, too. The next due time does not change.
     """
-    submitted = Schedules(context.application).run(schedule_id)
-    if not waiting.wait:
-        from hermes_jobs.interfaces.cli.detach import detach
+    from hermes_jobs.interfaces.cli.detach import follow_or_detach
 
-        return detach(context, submitted, waiting.output)
-    from hermes_jobs.interfaces.cli.turns.waiter import follow
-
-    return follow(context, submitted, waiting.output, waiting.timeout)
+    return follow_or_detach(context, Schedules(context.application).run(schedule_id), waiting)
 
 
 def _print_changed(context: CliContext, changed: ScheduleJson, action: str, *, as_json: bool) -> None:

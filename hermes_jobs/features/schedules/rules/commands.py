@@ -16,7 +16,7 @@ from hermes_jobs.features.schedules import events as e
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.schedules.rules.names import clean_name
 from hermes_jobs.features.schedules.rules.runs import Run, submission
-from hermes_jobs.features.schedules.rules.schedule import Schedule
+from hermes_jobs.features.schedules.rules.schedule import Schedule, withdrawn
 from hermes_jobs.features.schedules.rules.timing import rule_of, zone_of
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.turns import session as sessions
@@ -195,13 +195,6 @@ def retargeted(schedule: Schedule, old: str, new: str, by: str) -> tuple[e.Sched
     deliver = tuple(dict.fromkeys(new if target == old else target for target in plan.deliver))
     edited = msgspec.structs.replace(plan, deliver=deliver)
     return (e.ScheduleEdited(schedule=schedule.id, plan=edited, by=by, next_due=schedule.next_due),)
-
-
-def withdrawn(schedule: Schedule, why: str) -> tuple[e.ScheduleSkipped, ...]:
-    """The end of an open check: that run is skipped."""
-    if schedule.checking is None:
-        return ()
-    return (e.ScheduleSkipped(schedule=schedule.id, due=schedule.checking.due, message=why),)
 
 
 def checked(plan: e.Plan, load: StateLoader) -> e.Plan:

@@ -86,6 +86,29 @@ def next_steps(schedule: Schedule) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def withdrawn(schedule: Schedule, why: str) -> tuple[e.ScheduleSkipped, ...]:
+    """The end of an open check: that run is skipped."""
+    if schedule.checking is None:
+        return ()
+    return (e.ScheduleSkipped(schedule=schedule.id, due=schedule.checking.due, message=why),)
+
+
+def rest(schedule: Schedule, by: str) -> tuple[e.ScheduleSkipped | e.SchedulePaused, ...]:
+    """The events that pause an active one."""
+    if schedule.plan is None or schedule.status != "active":
+        return ()
+    return (*withdrawn(schedule, f"paused by {by}"), e.SchedulePaused(schedule=schedule.id, by=by))
+
+
+def withheld(schedule: Schedule, by: str) -> tuple[e.ScheduleEdited, ...]:
+    """The edit after which a command that decides about its runs has to be approved here."""
+    plan = schedule.plan
+    if schedule.removed or plan is None or plan.condition is None or not plan.condition.approved:
+        return ()
+    unapproved = replace(plan, condition=replace(plan.condition, approved=False))
+    return (e.ScheduleEdited(schedule=schedule.id, plan=unapproved, by=by, next_due=schedule.next_due),)
+
+
 def open_dues(schedule: Schedule) -> dict[float, float]:
     """The due times that are to be decided, by the times at which they are: the oldest queued one, and the
     next one by the clock."""

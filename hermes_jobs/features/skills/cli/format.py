@@ -9,11 +9,8 @@ import msgspec
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.replay.cli.verifications import (
-    VerificationsBySubject,
-    mark_of,
-    verifications_by_subject,
-)
+from hermes_jobs.features.replay.api import VerificationsBySubject, verifications_by_subject
+from hermes_jobs.features.replay.cli.verifications import mark_of
 from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.features.skills.catalog import SkillEntry
 from hermes_jobs.features.skills.disk import Problem

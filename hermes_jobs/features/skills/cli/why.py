@@ -10,9 +10,9 @@ import msgspec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.memory.cli.format import AUTHORS
+from hermes_jobs.features.replay.api import verifications_of
 from hermes_jobs.features.replay.cli.verifications import finding_lines
 from hermes_jobs.features.replay.tables import VerificationView, select_verifications
-from hermes_jobs.features.replay.verifications import verifications_of
 from hermes_jobs.features.reviews.tables import select_review
 from hermes_jobs.features.skills.cli.format import WriteRow, origin_line, skill_writes, use_fields
 from hermes_jobs.features.skills.rules.skill import stream_of

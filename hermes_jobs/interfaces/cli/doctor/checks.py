@@ -158,9 +158,9 @@ def budgets(application: Application) -> Iterator[DoctorFinding]:
 
 def verifications(application: Application) -> Iterator[DoctorFinding]:
     """Verifications that wait for the budget of the next day."""
+    from hermes_jobs.features.replay.api import waiting_verifications
     from hermes_jobs.features.replay.cli.experiments.format import waiting_line
     from hermes_jobs.features.replay.rules.experiment import PREFIX
-    from hermes_jobs.features.replay.verifications import waiting_verifications
 
     for experiment in waiting_verifications(application.engine()):
         name = experiment.stream.removeprefix(PREFIX)

@@ -152,13 +152,11 @@ def _resumption(
 
 def _go_on(context: CliContext, submitted: Submitted, again: SessionCommand, waiting: WaitOptions) -> int:
     """Record the command that continues a turn, and wait for it by the options."""
-    from hermes_jobs.interfaces.cli.detach import detach
-    from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE, follow
+    from hermes_jobs.interfaces.cli.detach import follow_or_detach
+    from hermes_jobs.interfaces.cli.turns.waiter import INLINE_NOTICE
 
     context.application.engine().execute(submitted.stream, again)
-    if not waiting.wait:
-        return detach(context, submitted, waiting.output)
-    return follow(context, submitted, waiting.output, waiting.timeout, alone=INLINE_NOTICE)
+    return follow_or_detach(context, submitted, waiting, alone=INLINE_NOTICE)
 
 
 call_option = click.option("--call", metavar="CALL", type=NonEmpty(), help="Which call, if several wait.")
