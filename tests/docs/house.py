@@ -28,7 +28,7 @@ WHY = {
     "files that name an event, mean": "it is declared, decided, folded, projected, shown, often due",
     "pairs of structs, five equal fields": "stored forms fix the order of their fields, so there is no base",
     "wiring lines": "endpoints, models by purpose, workers and turns' settings are 880 of it",
-    "imports of features by the kernel": "forgetting, times in queues, costs of replays and snapshots of files",
+    "imports of features by the kernel": "forgetting, times in queues, costs of replays, snapshots",
     "features by features, not by api or events": "the pairs are listed in tests/features/test_features.py",
 }
 """Why a goal is missed, by row."""
