@@ -263,6 +263,13 @@ class AgentParts:
 
         return path_policy(self.settings, self.environ)
 
+    @cached_property
+    def timezone(self) -> str:
+        """The IANA name of the zone of times that name none; this machine's unless configured."""
+        from hermes_jobs.system.local_zone import local_zone_name
+
+        return self.settings.schedules.timezone or local_zone_name()
+
     @property
     def condition_command(self) -> ConditionCommand:
         """What runs the commands of conditions."""

@@ -191,13 +191,6 @@ class Application(AgentParts):
         except LogUnavailable as error:
             logger.warning("the home's files follow later: %s", error)
 
-    @property
-    def timezone(self) -> str:
-        """The IANA name of the zone of times that name none; this machine's unless configured."""
-        from hermes_jobs.system.local_zone import local_zone_name
-
-        return self.settings.schedules.timezone or local_zone_name()
-
     def check(self, model: str | None = None) -> None:
         """Raise where a turn with that model (None: the configured one) could not run as configured.
 

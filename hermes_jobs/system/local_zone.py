@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
 
 
-@cache
 def local_zone_name() -> str:
     """Its IANA name; UTC where it has none."""
     from tzlocal import get_localzone_name

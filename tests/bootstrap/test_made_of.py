@@ -34,7 +34,7 @@ def kept(application: Application, **changed: object) -> frozenset[str]:
 def test_the_curator_is_made_again_with_the_skills(application: Application) -> None:
     terminal = replace(application.settings.terminal, timeout=7)
     assert not {"skills", "curator", "toolbox"} & kept(application, terminal=terminal)
-    assert {"endpoints", "providers", "snapshots"} <= kept(application, terminal=terminal)
+    assert {"endpoints", "providers", "timezone", "snapshots"} <= kept(application, terminal=terminal)
 
 
 def test_settings_that_are_equal_change_nothing(application: Application) -> None:
@@ -46,13 +46,13 @@ def test_a_part_follows_what_its_module_and_the_settings_own_properties_read(
 ) -> None:
     assert {"model", "models", "auxiliary", "secrets"} <= fields_of(AgentParts, "endpoints")
     assert {"schedules", "terminal", "secrets", "skills"} <= fields_of(AgentParts, "curator")
-    assert fields_of(AgentParts, "snapshots") == {"files", "paths"}
+    assert fields_of(AgentParts, "timezone") == {"schedules"}
 
 
 def test_parts_of_the_process_stay_whatever_changes(application: Application) -> None:
     files = replace(application.settings.files, keep_days=1)
     schedules = replace(application.settings.schedules, timezone="Europe/Lisbon")
-    assert not {"snapshots", "curator"} & kept(application, files=files, schedules=schedules)
+    assert not {"snapshots", "timezone", "curator"} & kept(application, files=files, schedules=schedules)
     other = application.under(replace(application.settings, files=files, schedules=schedules))
     assert (other.log, other.views, other.memory) == (application.log, application.views, application.memory)
 

@@ -95,10 +95,11 @@ def _of_session(
         turn = session.find(event.turn)
         if turn is not None and review_rules.is_its_turn(session, turn):
             yield _all(_review_ended(session, turn, event))
-        for react_to_end in parts("turn_end"):
-            yield _all(react_to_end(session, event, load))
     for react in parts("reaction"):
         yield _all(react(session, version, event, load))
+    if isinstance(event, e.TurnEnd):  # last: that a schedule pauses itself is told after the answer
+        for react_to_end in parts("turn_end"):
+            yield _all(react_to_end(session, event, load))
 
 
 def _all(writes: Iterable[StreamEvents]) -> DecisionResult:
