@@ -94,6 +94,26 @@ def test_a_connection_that_was_lost_while_idle_is_replaced(postgres_log: SqlEven
     assert titles(postgres_log.tail()) == ["one", "two"]
 
 
+def test_a_connection_is_tested_after_a_rest_alone(
+    postgres_log: SqlEventLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = 0
+    execute = postgres_connection.TimeoutConnection.execute
+
+    def counted(driver: Any, query: Any, *arguments: Any, **named: Any) -> Any:
+        nonlocal tests
+        tests += query == b""
+        return execute(driver, query, *arguments, **named)
+
+    postgres_log.append(append(write("session-a", "one")))
+    monkeypatch.setattr(postgres_connection.TimeoutConnection, "execute", counted)
+    postgres_log.append(append(write("session-a", "two")))
+    assert tests == 0
+    monkeypatch.setattr(postgres_connection, "FRESH", 0.0)
+    postgres_log.append(append(write("session-a", "three")))
+    assert tests == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="others have no such option")
 def test_a_server_that_the_network_has_swallowed_is_given_up_long_before_the_system_would(
     postgres_log: SqlEventLog,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from msgspec.structs import replace
@@ -54,12 +55,13 @@ class PreparedAppend:
             _apply_guard(connection, change.guard, drops=change.guard.step in self._dropped)
         if change.charges:
             charge(connection, change.charges, change.limits)
-        recorded = self._write_events(connection, heads, position)
-        for write in change.writes:
-            _write_steps(connection, write, self._dropped)
-        if change.keys:
-            _write_keys(connection, change.keys, recorded[0])
-        _write_results(connection, change.results)
+        with connection.batch() if self.has_events else nullcontext():
+            recorded = self._write_events(connection, heads, position)
+            for write in change.writes:
+                _write_steps(connection, write, self._dropped)
+            if change.keys:
+                _write_keys(connection, change.keys, recorded[0])
+            _write_results(connection, change.results)
         return recorded
 
     def _checked_ends(self, connection: Connection) -> tuple[dict[str, Head], int]:

@@ -26,7 +26,7 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A driver's connection, with `sqlite3`'s additions to PEP 249: parameters are written `:name`.
+    """A driver's connection, with `sqlite3`'s additions to PEP 249, and `batch`. Parameters: `:name`.
 
     It raises the driver's own errors, of the classes that it carries.
     """
@@ -52,6 +52,9 @@ class Connection(Protocol):
 
     def executemany(self, sql: str, rows: Iterable[Values], /) -> Cursor:
         """Run a statement with each of these, in order."""
+
+    def batch(self) -> AbstractContextManager[object]:
+        """Until it ends, statements may be sent without waiting for their results, which nobody reads."""
 
     def commit(self) -> None:
         """Commit the transaction."""

@@ -38,6 +38,8 @@ from hermes_jobs.kernel.log.postgres_connection import (
     NamedConnection,
     TimeoutConnection,
     connect,
+    note_use,
+    test,
 )
 from hermes_jobs.kernel.log.schema import POSTGRES, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_LAST_POSITION
@@ -130,11 +132,12 @@ class PostgresDatabase:
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_use_lifo=True,
-            pool_pre_ping=True,
             isolation_level="AUTOCOMMIT",  # each statement that reads is a transaction
             hide_parameters=True,
         )
         listen(self._engine, "do_connect", connect)
+        listen(self._engine, "checkin", note_use)
+        listen(self._engine, "checkout", test)
 
     @contextmanager
     def write_lock(self) -> Iterator[Begin]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import select
 import time
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from psycopg import Connection as DriverConnection
-from psycopg import errors
+from psycopg import Error, errors
+from sqlalchemy.exc import DisconnectionError
 
 from hermes_jobs.kernel.log.database import Cursor, Values
 
 ANSWER_SECONDS = 40.0
 """A server's longest silence within an answer."""
+FRESH = 1.0  # seconds after its last use in which a connection is not tested before the next one
 
 
 class TimeoutConnection(DriverConnection[Any]):
@@ -49,6 +52,27 @@ def connect(_dialect: Any, _record: Any, arguments: Any, named: Any) -> TimeoutC
     return TimeoutConnection.connect(*arguments, **named)
 
 
+def note_use(_driver: object, record: Any) -> None:
+    """For SQLAlchemy's event `checkin`."""
+    record.info["used_at"] = time.monotonic()
+
+
+def test(driver: DriverConnection[Any], record: Any, _lent: object) -> None:
+    """Test a connection with an empty statement, unless it was used a moment ago and has received nothing
+    since: a server tells why it ends one. For SQLAlchemy's event `checkout`.
+
+    Raises `DisconnectionError`: the pool then opens another one.
+    """
+    try:
+        news = select.poll()
+        news.register(driver.fileno(), select.POLLIN)
+        is_fresh = time.monotonic() - record.info.get("used_at", float("-inf")) < FRESH
+        if not is_fresh or news.poll(0):
+            driver.execute(b"")
+    except Error as error:
+        raise DisconnectionError from error
+
+
 class NamedConnection:
     """psycopg's connection as a `Connection`: it writes parameters `%(name)s`."""
 
@@ -60,6 +84,7 @@ class NamedConnection:
     def __init__(self, connection: DriverConnection[Any]) -> None:
         self._connection = connection
         self.transaction = ""
+        self.batch = connection.pipeline
         self.commit = connection.commit
         self.rollback = connection.rollback
 

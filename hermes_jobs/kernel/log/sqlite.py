@@ -15,7 +15,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from hermes_jobs.errors import Corrupt, HermesJobsError, LogUnavailable
@@ -45,13 +45,13 @@ class TooManyReaders(Exception):
 class ReadPool:
     """Lends each connection to one thread at a time; at most `size` are open. Safe for many threads."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], size: int) -> None:
+    def __init__(self, connect: Callable[[], _Connection], size: int) -> None:
         self._connect = connect
         self._slots = threading.BoundedSemaphore(size)
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[_Connection] = []
 
     @contextmanager
-    def lend(self) -> Iterator[sqlite3.Connection]:
+    def lend(self) -> Iterator[_Connection]:
         """A connection without a transaction. Raises `TooManyReaders`, `sqlite3.Error`."""
         if not self._slots.acquire(timeout=READ_WAIT_SECONDS):
             raise TooManyReaders
@@ -71,11 +71,18 @@ class ReadPool:
         while self._idle:
             self._idle_or_new().close()
 
-    def _idle_or_new(self) -> sqlite3.Connection:
+    def _idle_or_new(self) -> _Connection:
         try:
             return self._idle.pop()
         except IndexError:
             return self._connect()
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that waits for no server."""
+
+    def batch(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
 
 class SqliteDatabase:
@@ -107,10 +114,10 @@ class SqliteDatabase:
                 "Its folder must exist and be yours to write."
             ) from error
         self._readers = ReadPool(self._connect, READERS)
-        self._writer: sqlite3.Connection | None = None
+        self._writer: _Connection | None = None
         self._synchronous: str | None = None
         self._busy_timeout: float | None = None
-        self._watcher: sqlite3.Connection | None = None
+        self._watcher: _Connection | None = None
         self._watching = threading.Lock()
 
     @contextmanager
@@ -134,7 +141,7 @@ class SqliteDatabase:
         self._lock_for_writing(self._writer)
         return self._writer
 
-    def _lock_for_writing(self, writer: sqlite3.Connection) -> None:
+    def _lock_for_writing(self, writer: _Connection) -> None:
         """Take SQLite's own lock, which only programs hold that do not queue."""
         notify_after = min(NOTIFY_AFTER, BUSY_SECONDS)
         try:
@@ -147,7 +154,7 @@ class SqliteDatabase:
             self._set_busy_timeout(writer, BUSY_SECONDS - notify_after)
             writer.execute("BEGIN IMMEDIATE")
 
-    def _set_busy_timeout(self, writer: sqlite3.Connection, seconds: float) -> None:
+    def _set_busy_timeout(self, writer: _Connection, seconds: float) -> None:
         if seconds != self._busy_timeout:
             writer.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
             self._busy_timeout = seconds
@@ -238,10 +245,14 @@ class SqliteDatabase:
     def schema_statements(self) -> Sequence[str]:
         return schema_statements(SQLITE)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> _Connection:
         # Transactions are begun by hand, and a connection is used by one thread at a time.
         connection = sqlite3.connect(
-            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self._path,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
         )
         connection.execute("PRAGMA fullfsync = on")  # macOS: past the disk's own cache
         connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
