@@ -73,6 +73,7 @@ class _Reader:
         self._lexicon = lexicon
         self._known: dict[str, int] = {}
         self._others: dict[frozenset[str], int] = {}
+        self._like_packages: dict[str, bool] = {}
         self._names = lexicon.mask(("package", "domain"))
 
     def classes(self, words: list[Word]) -> int:
@@ -91,8 +92,25 @@ class _Reader:
             if word.text in self._lexicon.phrases:
                 present |= self._of_phrases(words, at)
         if present & self._names:
-            present |= self._lexicon.mask(_look_alikes(words, self._lexicon))
+            present |= self._lexicon.mask(self._look_alikes(words))
         return present
+
+    def _look_alikes(self, words: list[Word]) -> Iterator[str]:
+        """Whether two names can be mistaken for each other, or one for that of a known package."""
+        names = list(dict.fromkeys(name for word in words if _NAME.fullmatch(name := word.text.strip("`"))))
+        names = names[:MOST_NAMES]
+        if any(_is_alike(one, other) for at, one in enumerate(names) for other in names[:at]):
+            yield "lookalike"
+        if any(map(self._is_like_a_package, names)):
+            yield "known_lookalike"
+
+    def _is_like_a_package(self, name: str) -> bool:
+        found = self._like_packages.get(name)
+        if found is None:
+            packages = self._lexicon.packages
+            found = name not in packages and any(_is_alike(name, known) for known in packages)
+            self._like_packages[name] = found
+        return found
 
     def _of_other(self, word: Word) -> int:
         if word.classes is UNSPACED_WORD:
@@ -144,19 +162,6 @@ def sum_of(masks: Iterable[int]) -> int:
 
 MOST_NAMES = 12  # of a sentence that are compared with each other
 _NAME = re.compile(r"[a-z][\w.-]{4,40}")
-
-
-def _look_alikes(words: list[Word], lexicon: Lexicon) -> Iterator[str]:
-    """Whether two names of a sentence can be mistaken for each other, or one for that of a known package."""
-    names = list(
-        dict.fromkeys(word.text.strip("`") for word in words if _NAME.fullmatch(word.text.strip("`")))
-    )[:MOST_NAMES]
-    if any(_is_alike(one, other) for at, one in enumerate(names) for other in names[:at]):
-        yield "lookalike"
-    if any(
-        _is_alike(name, known) for name in names for known in lexicon.packages if name not in lexicon.packages
-    ):
-        yield "known_lookalike"
 
 
 def _is_alike(one: str, other: str) -> bool:

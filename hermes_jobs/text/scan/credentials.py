@@ -169,6 +169,4 @@ _UNMARKED = re.compile(
 
 def _known_forms(text: str) -> Iterator[Span]:
     yield from (match.span() for match in _UNMARKED.finditer(text))
-    yield from (
-        (match.start, match.end) for match in search(text, credential_rules(), most_words=None).matches
-    )
+    yield from ((match.start, match.end) for match in search(text, credential_rules()).matches)

@@ -10,7 +10,16 @@ from hermes_jobs.text.scan.acts import acts
 from hermes_jobs.text.scan.findings import ScanFinding, excerpt
 from hermes_jobs.text.scan.hidden import hidden_characters
 from hermes_jobs.text.scan.lexicon import lexicon
-from hermes_jobs.text.scan.matcher import BEFORE, Match, Span, lower, merged, search
+from hermes_jobs.text.scan.matcher import (
+    BEFORE,
+    TRIES_OF_A_COPY,
+    Match,
+    Span,
+    lower,
+    merged,
+    most_tries,
+    search,
+)
 from hermes_jobs.text.scan.normalization import Normalization, normalizations
 from hermes_jobs.text.scan.rules import ScanRule, excuse, scan_rules, skill_rules, warned_of
 
@@ -52,7 +61,7 @@ def _order(finding: ScanFinding) -> tuple[int, int, str]:
 def _matched(text: str) -> tuple[list[ScanFinding], int]:
     """What the rules detect, and how far the text was searched."""
     findings: dict[tuple[str, int, int], ScanFinding] = {}
-    searched = len(text)
+    searched, most = len(text), most_tries(text)
     for at, made in enumerate(normalizations(text) if text else ()):
         parts = list(_near_edits(made)) if at else [(0, len(made.text))]
         joined = _BETWEEN.join(made.text[start:end] for start, end in parts)
@@ -62,7 +71,10 @@ def _matched(text: str) -> tuple[list[ScanFinding], int]:
             part = max(bisect_right(starts, within) - 1, 0)
             return min(parts[part][0] + within - starts[part], parts[part][1])
 
-        matches, end = search(joined, scan_rules(), only=_is_instruction if made.guessed else None)
+        most -= TRIES_OF_A_COPY * len(joined) if at else 0
+        only = _is_instruction if made.guessed else None
+        matches, end, tries = search(joined, scan_rules(), only=only, most=most)
+        most -= tries
         if end < len(joined):
             searched = min(searched, made.original(place(end), place(end) + 1)[0])
         for match in (*matches, *_acts(joined[:end])):

@@ -1,26 +1,29 @@
-"""Searching a text for the matches of many rules at once, in time that grows with the text and no faster.
+"""Searching a text for the matches of rules.
 
-A rule's pattern is tried only near one of its words, and in steps: between two steps other threads run.
+A rule's pattern is only tried near its words, and in steps: between two steps other threads run.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from hermes_jobs.text.scan import kept
-from hermes_jobs.text.scan.rules import ScanRule, ScanRules
+from hermes_jobs.text.scan.rules import BLOCK, ScanRule, ScanRules
 
 Span = tuple[int, int]
 
-REACH = 600  # characters around a rule's word: more than any pattern spans
+BLOCKS_AROUND = 4  # blocks around a rule's word in which its matches begin
+REACH = 600  # characters: more than a match spans
 STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
-MOST_WORDS = 8_000  # words of one rule in a text that is searched to its end: one in 130 characters of 1 MiB
-BEYOND = 200  # characters after the part in question, for what a pattern looks ahead to
+BEYOND = 200  # characters after the part, for what a pattern looks ahead to
+MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 800_000, 12, 8
+"""What a search may cost, in characters that one pattern goes through: ten per character of documentation.
+A character of a further normalization costs as much as some of these."""
 
 
 class Match(NamedTuple):
@@ -32,10 +35,24 @@ class Match(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Every match that counts in the first `end` characters of a text."""
+    """Every match that counts in the first `end` characters of a text, and what it cost."""
 
     matches: tuple[Match, ...]
     end: int
+    tries: int
+
+
+class _Place(NamedTuple):
+    """A pattern of a rule, and the blocks in which its matches may begin, as the bits of a number."""
+
+    rule: ScanRule
+    pattern: str
+    blocks: int
+
+
+def most_tries(text: str) -> int:
+    """What the search of a text, in all its normalizations, may cost."""
+    return MOST_TRIES + TRIES_PER_CHARACTER * len(text)
 
 
 def search(
@@ -43,74 +60,106 @@ def search(
     rules: ScanRules,
     *,
     only: Callable[[ScanRule], bool] | None = None,
-    most_words: int | None = MOST_WORDS,
+    most: int | None = None,
 ) -> Search:
     """Search for the rules that `only` selects.
 
-    It ends where a rule's words have occurred `most_words` times (None: at the text's end). What lies beyond
-    is not worth its cost: only a text that is made for it is so full of one rule's words.
+    It ends where patterns would be tried at more than `most` characters (None: at the text's end). What lies
+    beyond is not worth its cost: only a text that is made for it is so full of words of many rules.
     """
+    if most is not None and most <= 0:
+        return Search((), 0, 0)
     low = lower(text)
-    present = rules.present_in(low)
-    applicable = [rule for rule in rules.rules if _may_match(rule, present) and (only is None or only(rule))]
-    end = len(text)
-    if most_words is not None:
-        end = _end_of_budget(low, [present.intersection(rule.near) for rule in applicable], most_words)
-    return Search(tuple(_matches(text[:end], low[:end], applicable, present)), end)
+    places = [place for place in _places(rules, low) if only is None or only(place.rule)]
+    tries, end = _tries(places), len(text)
+    if most is not None and tries > most:
+        end = _end_of_budget(places, most, len(text))
+        places = [place._replace(blocks=place.blocks & (1 << end // BLOCK) - 1) for place in places]
+        tries = most
+    return Search(tuple(_matches(text[:end], low[:end], places)), end, tries)
 
 
-def _may_match(rule: ScanRule, present: Set[str]) -> bool:
-    return all(not words or not present.isdisjoint(words) for words in (rule.near, rule.also))
-
-
-def _end_of_budget(low: str, groups: Iterable[Collection[str]], most: int) -> int:
-    """Where a group of words has occurred so often, or the text's length."""
-    counted = cache(low.count)
-    end = len(low)
-    for words in groups:
-        if sum(map(counted, words)) > most:
-            end = bisect_right(
-                range(end), most, key=lambda length: sum(low.count(word, 0, length) for word in words)
-            )
-    return end
-
-
-def _matches(text: str, low: str, applicable: Iterable[ScanRule], present: Set[str]) -> Iterator[Match]:
-    around = cache(lambda word: tuple(_around(low, word)))
+def _places(rules: ScanRules, low: str) -> Iterator[_Place]:
+    """Where each branch of each rule may match: near a word of each group that it needs."""
+    blocks = rules.blocks_of_groups(low)
+    absent = frozenset(group for group, found in enumerate(blocks) if not found)
+    everywhere = (1 << -(-len(low) // BLOCK)) - 1
 
     @cache
-    def near(words: tuple[str, ...]) -> tuple[Span, ...]:
-        return tuple(merged(part for word in words for part in around(word))) if words else ((0, len(text)),)
+    def near(group: int) -> int:
+        found = blocks[group]
+        for _ in range(BLOCKS_AROUND):
+            found |= found << 1 | found >> 1
+        return found
 
-    for rule in applicable:
-        searched = low if rule.in_lower_case else text
-        patterns = [
-            kept.compiled(branch.pattern, rule.flags)
-            for branch in rule.branches
-            if all(not present.isdisjoint(group) for group in branch.needs)
-        ]
-        for part in _common(near(rule.near), near(rule.also)) if patterns else ():
-            for start, end in _in_part(searched, patterns, part):
-                if not rule.is_excused(text[start:end], text[max(start - BEFORE, 0) : start]):
-                    yield Match(rule, start, end)
+    for rule, pattern, groups in rules.tried:
+        if absent.isdisjoint(groups):
+            found = everywhere
+            for group in groups:
+                found &= near(group)
+            if found:
+                yield _Place(rule, pattern, found)
 
 
-def _in_part(text: str, patterns: Sequence[re.Pattern[str]], part: Span) -> Iterator[Span]:
-    """The matches that begin in the part, without overlaps; at one beginning the first pattern's."""
+def _tries(places: Iterable[_Place], blocks: int = -1) -> int:
+    """Characters at which patterns are tried, in those of the first blocks."""
+    return BLOCK * sum((place.blocks & blocks).bit_count() for place in places)
+
+
+def _end_of_budget(places: Sequence[_Place], most: int, length: int) -> int:
+    """The end of the last block up to which patterns are tried at no more than `most` characters."""
+    first, last = 0, length // BLOCK
+    while first < last:
+        middle = (first + last + 1) // 2
+        if _tries(places, (1 << middle) - 1) <= most:
+            first = middle
+        else:
+            last = middle - 1
+    return first * BLOCK
+
+
+def _matches(text: str, low: str, places: Sequence[_Place]) -> Iterator[Match]:
+    """The matches that count, of one rule without overlaps; at one beginning that of its first branch."""
+    for _, of_rule in groupby(places, lambda place: id(place.rule)):
+        found: list[tuple[int, int, Match]] = []
+        for at, (rule, pattern, blocks) in enumerate(of_rule):
+            compiled = kept.compiled(pattern, rule.flags)
+            searched = low if rule.in_lower_case else text
+            for part in _runs(blocks):
+                found += (
+                    (start, at, Match(rule, start, end)) for start, end in _in_part(searched, compiled, part)
+                )
+        done = 0
+        for start, _, match in sorted(found, key=lambda each: each[:2]):
+            if start >= done:
+                done = match.end
+                if not match.rule.is_excused(text[start:done], text[max(start - BEFORE, 0) : start]):
+                    yield match
+
+
+def _runs(blocks: int) -> Iterator[Span]:
+    """The spans of the text that these blocks make."""
+    at = 0
+    while blocks:
+        first = (blocks & -blocks).bit_length() - 1
+        blocks >>= first
+        length = (~blocks & blocks + 1).bit_length() - 1
+        blocks >>= length
+        at += first
+        yield at * BLOCK, (at + length) * BLOCK
+        at += length
+
+
+def _in_part(text: str, pattern: re.Pattern[str], part: Span) -> Iterator[Span]:
+    """The matches that begin in the part, without overlaps."""
     done = part[0]
     last = min(part[1], len(text))
     for first in range(part[0], last, STEP):
         step_end = min(first + STEP, last)
         until = step_end + REACH + BEYOND
-        ahead = [(pattern, pattern.search(text, max(first, done), until)) for pattern in patterns]
-        while ahead := [(each, match) for each, match in ahead if match and match.start() < step_end]:
-            match = min((match for _, match in ahead if match), key=lambda match: match.start())
+        while (match := pattern.search(text, max(first, done), until)) and match.start() < step_end:
             start, done = match.span()
             yield start, done
-            ahead = [
-                (each, other if other and other.start() >= done else each.search(text, done, until))
-                for each, other in ahead
-            ]
 
 
 def lower(text: str) -> str:
@@ -119,17 +168,6 @@ def lower(text: str) -> str:
     if len(low) == len(text):
         return low
     return "".join(small if len(small := char.lower()) == 1 else char for char in text)
-
-
-def _around(low: str, word: str) -> Iterator[Span]:
-    """The parts of a text within reach of the word, in order and apart from each other."""
-    at = low.find(word)
-    while at >= 0:
-        first, last = at, at
-        while (further := low.rfind(word, last + 1, last + 2 * REACH)) >= 0:
-            last = further
-        yield max(first - REACH, 0), last + REACH
-        at = low.find(word, last + 1)
 
 
 def merged(spans: Iterable[Span]) -> Iterator[Span]:
@@ -144,13 +182,3 @@ def merged(spans: Iterable[Span]) -> Iterator[Span]:
         last = (start, end)
     if last is not None:
         yield last
-
-
-def _common(some: Iterable[Span], others: Sequence[Span]) -> Iterator[Span]:
-    """What lies in spans of both; each are in order and apart from each other."""
-    at = 0
-    for first, last in some:
-        while at < len(others) and others[at][1] <= first:
-            at += 1
-        end = bisect_left(others, (last,), lo=at)
-        yield from ((max(first, other[0]), min(last, other[1])) for other in others[at:end])

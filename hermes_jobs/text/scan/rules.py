@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -58,13 +59,6 @@ class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Those of the pattern."""
         return int(re.VERBOSE) if self.in_lower_case else EXCUSE_FLAGS
 
-    def words(self) -> Iterator[str]:
-        """All that its matches may need."""
-        yield from (*self.near, *self.also)
-        for branch in self.branches:
-            for group in branch.needs:
-                yield from group
-
     def patterns(self) -> Iterator[Key]:
         """All that a search for the rule may compile."""
         yield from ((branch.pattern, self.flags) for branch in self.branches)
@@ -87,28 +81,57 @@ def at_end(pattern: str) -> str:
     return f"(?:{pattern})$"
 
 
+class Tried(NamedTuple):
+    """A branch of a rule; every match has a word of each of these groups, which are numbered."""
+
+    rule: ScanRule
+    pattern: str
+    groups: tuple[int, ...]
+
+
 class ScanRules:
     """Rules that are searched for together."""
 
     def __init__(self, rules: tuple[ScanRule, ...]) -> None:
         self.rules = rules
-        self._short: list[str] = []
+        self._groups: dict[tuple[str, ...], int] = {}
+        self.tried = tuple(
+            Tried(rule, branch.pattern, self._numbered((rule.near, rule.also, *branch.needs)))
+            for rule in rules
+            for branch in rule.branches
+        )
+        self._groups_of: dict[str, list[int]] = {}
+        for group, number in self._groups.items():
+            for word in set(group):
+                self._groups_of.setdefault(word, []).append(number)
+        self._longest = max(map(len, self._groups_of), default=0)
+        self._short = frozenset(word for word in self._groups_of if len(word) < _GRAM)
         self._by_start: dict[str, list[str]] = {}
-        for word in {word for rule in rules for word in rule.words()}:
-            if len(word) < _GRAM:
-                self._short.append(word)
-            else:
+        for word in self._groups_of:
+            if len(word) >= _GRAM:
                 self._by_start.setdefault(word[:_GRAM], []).append(word)
 
-    def present_in(self, low: str) -> frozenset[str]:
-        """Those of the rules' words that the text, in lower case, contains."""
-        grams = {low[at : at + _GRAM] for at in range(len(low))}
-        candidates = (word for start in grams & self._by_start.keys() for word in self._by_start[start])
-        long = (word for word in candidates if word[-_GRAM:] in grams and word in low)
-        return frozenset((*long, *(word for word in self._short if word in low)))
+    def _numbered(self, groups: Iterable[tuple[str, ...]]) -> tuple[int, ...]:
+        return tuple(self._groups.setdefault(group, len(self._groups)) for group in groups if group)
+
+    def blocks_of_groups(self, low: str) -> list[int]:
+        """For each group the blocks of a text in lower case in which one of its words is, as bits."""
+        found = [0] * len(self._groups)
+        short = self._short & {low[at : at + size] for size in range(1, _GRAM) for at in range(len(low))}
+        for at in range(-(-len(low) // BLOCK)):
+            block = low[at * BLOCK : (at + 1) * BLOCK + self._longest]
+            grams = {block[place : place + _GRAM] for place in range(len(block))}
+            candidates = (word for start in grams & self._by_start.keys() for word in self._by_start[start])
+            bit = 1 << at
+            for word in chain(short, (word for word in candidates if word[-_GRAM:] in grams)):
+                if word in block:
+                    for number in self._groups_of[word]:
+                        found[number] |= bit
+        return found
 
 
-_GRAM = 4  # letters of a word's ends that are looked up before the text is searched for it
+BLOCK = 50  # characters of a text; where words are is told by the block
+_GRAM = 4  # letters of a word's ends that are looked up before a block is searched for it
 
 
 @cache

@@ -14,7 +14,7 @@ from hermes_jobs.text.scan.derived import alternatives, derived, needs
 from hermes_jobs.text.scan.kept import codes
 from hermes_jobs.text.scan.lexicon import read_lexicon
 from hermes_jobs.text.scan.matcher import lower, search
-from hermes_jobs.text.scan.rules import SCAN_FILES, Branch, ScanRule, ScanRules, read_rules
+from hermes_jobs.text.scan.rules import BLOCK, SCAN_FILES, Branch, ScanRule, ScanRules, read_rules
 
 HERE = Path(__file__).parent
 
@@ -72,10 +72,16 @@ def test_a_pattern_is_divided_at_its_top_alone() -> None:
     assert alternatives(r"a(b|c)[|)]\|d | e|") == [r"a(b|c)[|)]\|d ", " e", ""]
 
 
-def test_present_words_are_those_that_occur() -> None:
+def test_the_blocks_of_a_group_are_those_near_its_words() -> None:
     rules = ScanRules(read_rules("intents"))
     text = lower((HERE / "everyday.txt").read_text("utf-8"))
-    assert rules.present_in(text) == {word for rule in rules.rules for word in rule.words() if word in text}
+    found = rules.blocks_of_groups(text)
+    for tried in rules.tried:
+        for group, words in zip(tried.groups, filter(None, (tried.rule.near, tried.rule.also)), strict=False):
+            places = (
+                match.start() // BLOCK for word in set(words) for match in re.finditer(re.escape(word), text)
+            )
+            assert all(found[group] >> place & 1 for place in places)
 
 
 def test_a_file_that_cannot_be_written_is_none(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""Generated texts that are as hard to scan as a writer could make them: 100 kB of words that rules look for.
+
+Words and phrases of the tables, beginnings of encodings, signs and disguised letters are repeated and
+mixed. The same number makes the same shape.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+from hermes_jobs.text.scan.lexicon import lexicon
+from hermes_jobs.text.scan.rules import scan_rules
+from tests.text.scan.test_linear import SHAPES
+
+SIZE = 100_000
+_SEPARATORS = ("", " ", " ", "\n", ". ", ", ", "; ", "   ", "-", "|")
+_SIGNS = (
+    "%41",
+    "&#65;",
+    "&lt;",
+    "\\x41",
+    "\\u0041",
+    "41 ",
+    "065,",
+    "0100 ",
+    "MFRA",
+    "1gn0re ",
+    "e\u0301",
+    "ﬁ",
+    "о",
+    "ρ",
+)
+
+
+def shape(number: int, size: int = SIZE) -> str:
+    """One shape: a text of `size` characters."""
+    choose = random.Random(number)
+    words = choose.choice((_words(), _words(), _phrases(), SHAPES, (*_SIGNS, *SHAPES)))
+    pieces = choose.sample(words, min(len(words), choose.choice((1, 2, 3, 5, 10, 30, 100, 300))))
+    separator = choose.choice(_SEPARATORS)
+    if choose.randrange(3):
+        text = separator.join(choose.choices(pieces, k=size // 4))
+    else:
+        one = separator.join(pieces) + separator
+        text = one * (size // len(one) + 1)
+    if not choose.randrange(4):
+        text = text.replace(choose.choice("aeiou"), choose.choice("аеіо01\u200b"))
+    return text[:size]
+
+
+@cache
+def _words() -> Sequence[str]:
+    return sorted(
+        {word for rule in scan_rules().rules for word in (*rule.near, *rule.also)} | {*lexicon().stems}
+    )
+
+
+@cache
+def _phrases() -> Sequence[str]:
+    return sorted(lexicon().words)
