@@ -474,6 +474,16 @@ docker run -v /:/host x
 docker exec x sh
 docker rm -f x
 docker system prune -af
+docker compose down --rmi all
+docker compose --project-directory /srv/x down
+npm pkg set scripts.test=x
+npm pkg delete scripts
+mysqladmin -u root drop shop
+pg_restore -d shop dump.bak
+some-cms plugin install list
+some-cms post delete 4
+LD_PRELOAD=./x.so ls --version
+/tmp/x --version
 docker compose down -v
 kubectl delete ns x
 kubectl exec x -- sh

@@ -166,6 +166,7 @@ class CommandRuleSet:
 
     def __init__(self, rules: Sequence[CommandRule]) -> None:
         self.rules = tuple(rules)
+        self._asks = all(rule.decision == "ask" for rule in rules)
         self._general: list[int] = []
         self._by_name: dict[str, list[int]] = {}
         self._by_prefix: dict[str, list[int]] = {}
@@ -181,7 +182,8 @@ class CommandRuleSet:
 
         In the order of the rules, with repetitions.
         """
-        candidates = [(index, view) for view in _views(invocation) for index in self._candidates(view.name)]
+        views = () if self._asks and _asks_about_itself(invocation) else _views(invocation)
+        candidates = [(index, view) for view in views for index in self._candidates(view.name)]
         candidates += [(index, invocation) for index in self._general]
         for index, view in sorted(candidates, key=lambda item: item[0]):
             if self.rules[index].is_met(view, context):
@@ -194,6 +196,16 @@ class CommandRuleSet:
             if name.startswith(prefix):
                 numbers.update(indexes)
         return numbers
+
+
+def _asks_about_itself(invocation: Invocation) -> bool:
+    """Whether an installed program only prints its version or its help."""
+    return (
+        invocation.arguments in (("--version",), ("--help",))
+        and "/" not in invocation.program
+        and not invocation.given
+        and not invocation.redirects
+    )
 
 
 def _views(invocation: Invocation) -> Iterator[Invocation]:

@@ -36,6 +36,8 @@ _SCRIPT = re.compile(
     re.IGNORECASE,
 )
 _MAKING = (("new",), ("create",), ("generate",), ("g",))  # what follows is a thing: `hugo new post`
+_THINGS = (("plugin",), ("plugins",), ("extension",), ("post",))
+_LOOKING = (("list",), ("ls",), ("status",), ("info",), ("search",), ("get",))
 _METHOD = ("-X", "--request", "--method", "--http-method")
 _CHANGING = ("POST", "PUT", "PATCH", "DELETE")
 _OPTION = re.compile(r"(?P<name>--?[A-Za-z][\w.-]{0,60})(?:[=:](?P<value>.*))?", re.DOTALL)
@@ -61,6 +63,8 @@ def does_more_than_work_here(invocation: Invocation, context: CommandContext) ->
     if any(names_other_machine(argument) for argument in arguments):
         return True
     verbs = invocation.operands[: 1 if invocation.operands[:1] in _MAKING else 2]
+    if invocation.operands[:1] in _THINGS and invocation.operands[1:2] in _LOOKING:
+        verbs, arguments = (), arguments[1:]
     if not words("known", "deeds").isdisjoint((*arguments[:1], *verbs)):
         return True
     if any(option in _METHOD and value.upper() in _CHANGING for option, value in _options(arguments)):
