@@ -1,16 +1,14 @@
-"""What a turn is asked with, and the commands that submit it and resume it: for the command line, chats and
-programs."""
+"""Turns as the command line, chats and programs submit and resume them: with which settings and models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec.structs import replace
 
 from hermes_jobs.errors import Misconfigured
-from hermes_jobs.kernel.events import BusyPolicy, CallPattern, Mode, Opening, TurnResumed, TurnSubmitted
-from hermes_jobs.kernel.turns.attachments import Attachment
+from hermes_jobs.kernel.events import Opening, TurnResumed, TurnSubmitted
 from hermes_jobs.kernel.turns.commands import EndWait, ResumeTurn, SessionCommand
 from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.settings.turn_settings import TurnSettings
@@ -19,75 +17,15 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 
-class TurnRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for the agent. `session`: the lineage that it continues; None: a new session, whose lineage
-    `begins` names.
-
-    `workdir` and `system` are those of a new session; `model`, `toolsets` and `mode` of a new session, in an
-    existing one of this turn only. `schema`: the JSON Schema of the answer. `deliver`: the targets that get
-    the answer besides. `client_data`: see `TurnSubmitted`.
-    """
-
-    text: str
-    source: str
-    session: str | None = None
-    begins: str | None = None
-    workdir: str | None = None
-    system: str | None = None
-    model: str | None = None
-    toolsets: tuple[str, ...] | None = None
-    mode: Mode | None = None
-    key: str | None = None
-    if_busy: BusyPolicy | None = None
-    approve: tuple[CallPattern, ...] = ()
-    unattended: bool = False
-    schema: str = ""
-    skills: tuple[str, ...] = ()
-    wants_title: bool = False
-    attachments: tuple[Attachment, ...] = ()
-    deliver: tuple[str, ...] = ()
-    account: str = ""
-    account_usd: float | None = None
-    client_data: str = ""
-
-
-def submission(application: Application, request: TurnRequest, settings: TurnSettings) -> TurnSubmitted:
-    """The event that submits the request as a new turn under those settings."""
-    name, continues = application.ids.name, request.session is not None
-    return TurnSubmitted(
-        turn=name("t"),
-        session=request.session or request.begins or name("s"),
-        text=request.text,
-        source=request.source,
-        key=request.key,
-        if_busy=request.if_busy or application.settings.session.if_busy,
-        model=request.model if continues else None,
-        toolsets=request.toolsets if continues else None,
-        mode=request.mode if continues else None,
-        opening=None if continues else _opening(request),
-        approve=request.approve,
-        unattended=request.unattended,
-        settings=settings.values,
-        requires=settings.requires,
-        answer_schema=request.schema,
-        skills=request.skills,
-        wants_title=request.wants_title,
-        attachments=request.attachments,
-        deliver=request.deliver,
-        account=request.account,
-        account_usd=request.account_usd,
-        client_data=request.client_data,
-    )
-
-
-def _opening(request: TurnRequest) -> Opening:
-    return Opening(
-        model=request.model,
-        system=request.system,
-        workdir=request.workdir,
-        toolsets=request.toolsets,
-        mode=request.mode,
-    )
+def submission(
+    turn: TurnSubmitted, opening: Opening, settings: TurnSettings, *, is_first: bool
+) -> TurnSubmitted:
+    """The turn under those settings. The first one of a session opens it so; of another one, the opening's
+    model, toolsets and mode are its own, and its folder and system prompt have no effect."""
+    carried = replace(turn, settings=settings.values, requires=settings.requires)
+    if is_first:
+        return replace(carried, opening=opening)
+    return replace(carried, model=opening.model, toolsets=opening.toolsets, mode=opening.mode)
 
 
 def resumption(

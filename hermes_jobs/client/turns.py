@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import msgspec
 
 from hermes_jobs.client.following import Following, TextPart, TurnEvent
-from hermes_jobs.client.submission import TurnRequest, resumption, retrial, settings_for_workers, submission
+from hermes_jobs.client.submission import resumption, retrial, settings_for_workers, submission
 from hermes_jobs.client.waiting import TurnWait
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import parse_target
 from hermes_jobs.features.titles.api import lineage_called, rename_session
-from hermes_jobs.kernel.events import ApprovalScope, BusyPolicy, CallPattern, InputAction, Mode
+from hermes_jobs.kernel.events import (
+    ApprovalScope,
+    BusyPolicy,
+    CallPattern,
+    InputAction,
+    Mode,
+    Opening,
+    TurnSubmitted,
+)
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.forms import filled_in
@@ -141,31 +149,36 @@ class Turns:
         model = application.settings.models.aliases.get(model, model) if model else None
         answering = model or (view.model if view is not None else None) or None
         application.check(answering)
-        request = TurnRequest(
+        begun = lineage_called(title) if title is not None else application.ids.name("s")
+        command = TurnSubmitted(
+            turn=application.ids.name("t"),
             text=text,
             source=source,
-            session=view.lineage if view is not None else None,
-            begins=lineage_called(title) if title is not None else None,
-            workdir=_folder(workdir),
-            system=system,
-            model=model,
-            toolsets=self._known_toolsets(toolsets),
-            mode=mode,
+            session=view.lineage if view is not None else begun,
             key=key,
-            if_busy=if_busy,
+            if_busy=if_busy or application.settings.session.if_busy,
             approve=self._patterns(approve),
             unattended=unattended,
-            schema=_json_schema(schema),
+            answer_schema=_json_schema(schema),
             attachments=tuple(attachments),
             account=account,
             account_usd=account_usd,
             client_data=client_data,
             deliver=tuple(dict.fromkeys(parse_target(target).text for target in deliver)),
         )
+        opening = Opening(
+            model=model,
+            system=system,
+            workdir=_folder(workdir),
+            toolsets=self._known_toolsets(toolsets),
+            mode=mode,
+        )
         settings = self._settings(answering, runs_here=runs_here)
         application.sync_files()
-        command = submission(application, request, settings)
-        submitted = self._engine.submit(command, asked_for=request.session or "")
+        submitted = self._engine.submit(
+            submission(command, opening, settings, is_first=view is None),
+            asked_for="" if view is None else view.lineage,
+        )
         if title is not None:
             rename_session(self._engine, command.session, title)
         return submitted

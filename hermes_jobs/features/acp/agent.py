@@ -17,7 +17,7 @@ import acp
 from acp import schema as s
 
 from hermes_jobs import __version__
-from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
+from hermes_jobs.client.submission import settings_for_workers, submission
 from hermes_jobs.client.turns import Turns
 from hermes_jobs.errors import HermesJobsError, Rejected
 from hermes_jobs.features.acp.conversation import Conversation
@@ -25,6 +25,7 @@ from hermes_jobs.features.acp.prompts import read_prompt
 from hermes_jobs.features.acp.updates import Updates
 from hermes_jobs.features.gateway.fallback_worker import FallbackWorker
 from hermes_jobs.interfaces.cli.output import note
+from hermes_jobs.kernel.events import Opening, TurnSubmitted
 from hermes_jobs.kernel.live import LocalChannel
 from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.runtime.redis_live import channel_of
@@ -164,17 +165,18 @@ class EditorAgent:
         carried = settings_for_workers(application, self._model)
         application.sync_files()
         is_new = conversation.is_new
-        request = TurnRequest(
+        turn = TurnSubmitted(
+            turn=application.ids.name("t"),
             text=text or "Look at what is attached.",
             source=self._by,
-            session=None if is_new else conversation.lineage,
-            begins=conversation.lineage if is_new else None,
-            workdir=conversation.folder if is_new else None,
-            model=self._model if is_new else None,
+            session=conversation.lineage,
+            if_busy=application.settings.session.if_busy,
             attachments=attachments,
         )
+        opening = Opening(workdir=conversation.folder, model=self._model) if is_new else Opening()
         submitted = application.engine().submit(
-            submission(application, request, carried), asked_for=request.session or ""
+            submission(turn, opening, carried, is_first=is_new),
+            asked_for="" if is_new else conversation.lineage,
         )
         conversation.is_new = False
         return submitted

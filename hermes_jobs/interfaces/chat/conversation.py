@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.client.sessions import Sessions
-from hermes_jobs.client.submission import TurnRequest, resumption, submission
+from hermes_jobs.client.submission import resumption, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
 from hermes_jobs.interfaces.cli.questions.approval import answer_effect
@@ -145,26 +145,28 @@ class Conversation:
         """Submit a text that contains those skills; it begins a new session if needed."""
         with self._lock:
             application = self._application
-            request = TurnRequest(
+            turn = e.TurnSubmitted(
+                turn=application.ids.name("t"),
                 text=text,
                 source=SOURCE,
-                session=self._lineage,
+                session=self._lineage or application.ids.name("s"),
+                if_busy=application.settings.session.if_busy,
                 wants_title=application.settings.names_sessions,
                 skills=skills,
                 attachments=attachments,
             )
-            if self._lineage is None:
-                start = self._start
-                request = replace(
-                    request,
+            is_first, start = self._lineage is None, self._start
+            opening = e.Opening()
+            if is_first:
+                opening = e.Opening(
                     model=start.model,
                     system=start.system,
                     workdir=start.workdir,
                     toolsets=start.toolsets,
                     mode=start.mode,
                 )
-            carried = application.travelling(self.model, self._start.variables)
-            command = submission(application, request, carried)
+            carried = application.travelling(self.model, start.variables)
+            command = submission(turn, opening, carried, is_first=is_first)
             self._renderer.expect(command.turn)
             submitted = self._engine.submit(command)
             self._lineage = command.session

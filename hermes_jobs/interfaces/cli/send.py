@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import click
 
-from hermes_jobs.client.submission import TurnRequest, submission
+from hermes_jobs.client.submission import submission
 from hermes_jobs.interfaces.cli.command import command
 from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition, submitted_if
 from hermes_jobs.interfaces.cli.context import CliContext
@@ -49,7 +49,7 @@ from hermes_jobs.interfaces.cli.turns.options import (
     working_folder,
 )
 from hermes_jobs.interfaces.cli.turns.text import STDIN, Inputs, read_text
-from hermes_jobs.kernel.events import BusyPolicy
+from hermes_jobs.kernel.events import BusyPolicy, Opening, TurnSubmitted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -188,26 +188,24 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
     warn_of_undeliverable(context, targets)
     for line in (*message.notes, *named_variables(context, text or "", variables, by_flags)):
         note(line)
-    request = TurnRequest(
+    name = context.application.ids.name
+    turn = TurnSubmitted(
+        turn=name("t"),
         text=message.text,
         source=source,
-        session=lineage,
-        workdir=folder,
-        system=system,
-        model=model,
-        toolsets=chosen,
-        mode=permitted.mode,
+        session=lineage or name("s"),
         key=key,
-        if_busy=if_busy,
+        if_busy=if_busy or context.settings.session.if_busy,
         approve=resolve_approvals(context, permitted),
         unattended=permitted.unattended,
-        schema=schema or "",
+        answer_schema=schema or "",
         skills=message.skills,
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
         attachments=message.attachments,
         deliver=targets,
     )
-    command = submission(context.application, request, carried)
+    opening = Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode)
+    command = submission(turn, opening, carried, is_first=lineage is None)
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
     submitted: Submitted | None
@@ -215,7 +213,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         asked_for = CONTINUE if choice.newest else lineage or ""
         submitted = context.application.engine().submit(command, asked_for=asked_for)
     else:
-        condition = new_condition(context, if_changed, folder, "--if-changed", request.approve)
+        condition = new_condition(context, if_changed, folder, "--if-changed", turn.approve)
         submitted = submitted_if(context, command, condition, as_json=waiting.output.form != "text")
     if submitted is None:
         return 0

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.client.submission import TurnRequest, settings_for_workers, submission
+from hermes_jobs.client.submission import settings_for_workers, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp.serve import forms
 from hermes_jobs.features.mcp.serve.watched_turn import WatchedTurn
@@ -29,7 +29,7 @@ from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.input import how_to_answer, require_no_secret
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.kernel.engine.ports import ToolContext
-from hermes_jobs.kernel.events import Mode
+from hermes_jobs.kernel.events import Mode, Opening, TurnSubmitted
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.views.models import TurnStatus, TurnView
@@ -94,19 +94,19 @@ class Requests:
         application.check(model_name or (resolved.model if resolved else None) or None)
         carried = settings_for_workers(application, model_name)
         application.sync_files()
-        request = TurnRequest(
+        account, account_usd = self._account()
+        turn = TurnSubmitted(
+            turn=application.ids.name("t"),
             text=text,
             source=self._source,
-            session=lineage,
-            workdir=folder,
-            model=model_name,
-            mode=None if lineage else self._new.mode,
+            session=lineage or application.ids.name("s"),
             key=key or None,
+            if_busy=application.settings.session.if_busy,
+            account=account,
+            account_usd=account_usd,
         )
-        account, account_usd = self._account()
-        command = msgspec.structs.replace(
-            submission(application, request, carried), account=account, account_usd=account_usd
-        )
+        opening = Opening(workdir=folder, model=model_name, mode=None if lineage else self._new.mode)
+        command = submission(turn, opening, carried, is_first=lineage is None)
         return self._engine.submit(command, asked_for=lineage or "")
 
     def find(self, text: str) -> Submitted:
