@@ -55,7 +55,7 @@ def maintain_home(application: Application) -> None:
 
 def maintain_home_if_due(application: Application) -> None:
     """Run it if the last run was a day ago, or if a forgetting is not cleaned up yet."""
-    from hermes_jobs.features.forgetting.erase import unfinished
+    from hermes_jobs.features.forgetting.cleanup import unfinished
 
     with suppress(HermesJobsError):  # the next run checks again
         if unfinished(application) is not None or _is_due(application):
@@ -73,15 +73,9 @@ def _is_due(application: Application) -> bool:
 
 
 def _maintain_home(application: Application) -> None:
-    from hermes_jobs.features.forgetting.erase import Forgetter
+    from hermes_jobs.features.forgetting.cleanup import Cleanup
 
-    forgetter = Forgetter(application)
-    days = application.settings.retention.days
-    if days is not None:
-        count = forgetter.apply_retention(days)
-        if count:
-            logger.info("deleted %d conversations that were not used for %d days", count, days)
-    forgetter.clean()
+    Cleanup(application).clean()
     _collect_attachments(application)
     application.snapshots.prune_if_due(time.time())
     if not application.processes.running():
@@ -174,7 +168,7 @@ class Housekeeper:
             self._wakeup.wait(max(0.0, min(pause, TRIM_EVERY if self._is_clean else AGAIN)))
 
     def _clean_up(self) -> None:
-        from hermes_jobs.features.forgetting.erase import finish
+        from hermes_jobs.features.forgetting.cleanup import finish
 
         if not self._is_clean:
             self._is_clean = True  # before it looks: a removal meanwhile is looked at again

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from hermes_jobs.bootstrap import Application
+from hermes_jobs.features.forgetting import cleanup
 from hermes_jobs.features.forgetting import erase as forgetting
 from hermes_jobs.interfaces.cli import main
 from hermes_jobs.kernel.log import forget as log_forgetting
@@ -20,15 +21,15 @@ PARTS: dict[str, tuple[Any, str]] = {
     "search": (forgetting.Forgetter, "find"),
     "typed": (forgetting.Forgetter, "_scrub_files"),
     "record": (PreparedAppend, "execute"),  # within the transaction that has rewritten the events
-    "home": (forgetting.Forgetter, "clean"),
+    "home": (cleanup.Cleanup, "clean"),
     "views": (Views, "catch_up"),
     "files": (Application, "sync_files"),
     "others": (Views, "delete_old"),
-    "results": (forgetting.Forgetter, "_delete_results"),
-    "snapshots": (forgetting.Forgetter, "_delete_snapshots"),
+    "results": (cleanup.Cleanup, "_delete_results"),
+    "snapshots": (cleanup.Cleanup, "_delete_snapshots"),
     "database": (SqlEventLog, "erase_deleted"),
     "erased": (log_forgetting, "moved"),
-    "marker": (forgetting, "write_bytes"),
+    "marker": (cleanup, "write_bytes"),
 }
 
 

@@ -68,14 +68,16 @@ class Request:
     """One removal on the command line: matches, confirmation, and result."""
 
     def __init__(self, context: CliContext, options: RemovalOptions, *, force: bool = False) -> None:
+        from hermes_jobs.features.forgetting.cleanup import Cleanup
         from hermes_jobs.features.forgetting.erase import Forgetter
 
         self._context = context
         self.forgetter: Forgetter = Forgetter(context.application)
+        self._cleanup = Cleanup(context.application)
         self._options = options
         self._force = force
         if not options.dry_run:
-            self.forgetter.clean()
+            self._cleanup.clean()
 
     def find(self, removal: Removal) -> Matches:
         """The matches. Raises `Rejected` if the reason contains the text to be forgotten."""
@@ -109,7 +111,7 @@ class Request:
         )
         if family is not None:
             self.forgetter.end_sessions(family)
-        self._print(forgetting, matches, is_complete=self.forgetter.clean_patiently())
+        self._print(forgetting, matches, is_complete=self._cleanup.clean_patiently())
 
     def _print(self, forgetting: str | None, matches: Matches, *, is_complete: bool = True) -> None:
         if self._options.as_json:

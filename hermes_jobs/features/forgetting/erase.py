@@ -1,21 +1,17 @@
-"""Forgetting in an installation: the log, and the files of this home that hold what the log had.
+"""Forgetting in an installation: what is found, and the transaction that removes it from the log.
 
-One transaction removes the texts from the log. The other steps follow from it, and any process repeats them
-until they succeed: rebuild the views, write the files of memory and skills from the log, delete the files of
-large results, and erase the deleted data from the database's files.
+What follows from that in the files of a home is `cleanup`.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from hermes_jobs.errors import HermesJobsError, Rejected
+from hermes_jobs.errors import Rejected
 from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
 from hermes_jobs.features.consolidation.rules import stream_of as consolidation_of
 from hermes_jobs.features.deliveries.events import DeliveryRequested
@@ -28,28 +24,22 @@ from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
-from hermes_jobs.kernel.log.blobs import named_everywhere
 from hermes_jobs.kernel.log.forget import Matches as Matches  # noqa: PLC0414 - for callers
-from hermes_jobs.kernel.log.forget import erase_remains, events_of_type, find, forget
+from hermes_jobs.kernel.log.forget import events_of_type, find, forget
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.streams import child_slots
 from hermes_jobs.kernel.streams.child_slots import ChildSlots
 from hermes_jobs.kernel.streams.forgetting import (
     ENDED_BECAUSE,
     FORGOTTEN,
-    KEY_SCOPE,
-    NEWEST,
     PREFIX,
     Removal,
     SessionFamily,
     deleted,
     family_of,
 )
-from hermes_jobs.kernel.turns.attachments import IN_RESULTS
 from hermes_jobs.kernel.turns.commands import EndSession
-from hermes_jobs.kernel.turns.session import is_session, lineage_of, require_no_children, stream_of
-from hermes_jobs.system.atomic_file import write_bytes
-from hermes_jobs.system.file_lock import FileLock
+from hermes_jobs.kernel.turns.session import is_session, require_no_children, stream_of
 from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
@@ -107,10 +97,6 @@ class Forgetter:
 
         return family
 
-    def _deleted_streams(self) -> set[str]:
-        past = (cast(e.TextsForgotten, recorded.event) for recorded in self.past())
-        return {stream_of(session) for event in past for session in event.sessions}
-
     def schedules_of(self, sessions: Collection[str]) -> list[str]:
         """The ids of the schedules that continue in one of these sessions."""
         return [
@@ -144,7 +130,7 @@ class Forgetter:
     ) -> str | None:
         """Remove the texts; returns the id of the forgetting, None if the log had none of them.
 
-        The files of the home follow with `clean`. Raises what `hermes_jobs.kernel.log.forget.forget` does.
+        The files of the home follow with `Cleanup`. Raises what `hermes_jobs.kernel.log.forget.forget` does.
         """
         application = self._application
         application.settings.paths.forgetting.touch(mode=0o600)
@@ -204,78 +190,6 @@ class Forgetter:
                     hint=f"Wait for it, or cancel it: hermes-jobs turns cancel {turn.id}",
                 )
             require_no_children(session)
-
-    # --- the home ---------------------------------------------------------------------------------
-
-    def clean(self) -> bool:
-        """Remove forgotten texts from this home's files and the database; whether none is left.
-
-        Has no effect after a complete cleanup. Waits for another process of this home that cleans up, and
-        completes what that leaves if it is killed.
-        """
-        paths = self._application.settings.paths
-        lock = FileLock(paths.run / "forgetting.lock", "removed texts, to clean up after them")
-        try:
-            with lock.hold():
-                is_clean = self._clean()
-                if is_clean:
-                    paths.forgetting.unlink(missing_ok=True)
-                return is_clean
-        finally:
-            lock.close()
-
-    def clean_patiently(self) -> bool:
-        """The same, again and again for a few seconds: another process may be reading an earlier state."""
-        until = self._application.clock.monotonic() + PATIENCE
-        while not self.clean():
-            if self._application.clock.monotonic() >= until:
-                return False
-            time.sleep(BREATH)
-        return True
-
-    def _clean(self) -> bool:
-        done = unfinished(self._application)
-        if done is None:
-            return True
-        self._application.views.catch_up()
-        self._application.views.delete_old()
-        self._application.sync_files()
-        self._delete_results()
-        self._delete_snapshots()
-        self._delete_blobs()
-        if not erase_remains(self._log):
-            return False
-        write_bytes(self._application.settings.paths.forgotten, done.encode())
-        return True
-
-    def _delete_results(self) -> None:
-        """The next reader makes them again from the log."""
-        results = self._application.settings.paths.results
-        for file in (*results.glob("*.txt"), *results.glob(f"{IN_RESULTS}*")):
-            file.unlink(missing_ok=True)
-
-    def _delete_snapshots(self) -> None:
-        """Contents of files that only deleted sessions have written, and their processes."""
-        deleted = self._deleted_streams()
-        remaining, forgotten, calls = set[str](), set[str](), set[str]()
-        for stream, event in events_of_type(self._log, e.FileWritten) if deleted else ():
-            states = (event.change.before, event.change.after)
-            digests = {state.digest for state in states if state is not None}
-            (forgotten if stream in deleted else remaining).update(digests)
-            if stream in deleted:
-                calls.add(event.call)
-        self._application.snapshots.forget(forgotten - remaining, calls)
-        self._application.processes.forget({lineage_of(stream) for stream in deleted})
-
-    def _delete_blobs(self) -> None:
-        """Attachments that no event names since their names were removed."""
-        forgotten = frozenset[str]().union(
-            *(event.blobs for _, event in events_of_type(self._log, e.TextsForgotten))
-        )
-        if forgotten:
-            with self._log.snapshot() as connection:
-                remaining = named_everywhere(connection)
-            self._application.blobs.delete(sorted(forgotten - remaining))
 
     def blobs_with(self, found: Callable[[str], bool]) -> frozenset[str]:
         """The digests of the texts read from documents in which something is found, of the sounds in which it
@@ -362,30 +276,6 @@ def _text(content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError:
         return ""
-
-
-def unfinished(application: Application) -> str | None:
-    """What this home's marker says once it has followed the log's newest removal; None if it says so already.
-
-    Raises `LogUnavailable`.
-    """
-    newest = application.log.key(KEY_SCOPE, NEWEST)
-    if newest is None:
-        return None
-    done = f"{application.log.log_id} {newest.position}\n"
-    with suppress(OSError):
-        if application.settings.paths.forgotten.read_text(encoding="utf-8") == done:
-            return None
-    return done
-
-
-def finish(application: Application) -> bool:
-    """Complete a removal whose process was killed; whether nothing is left to do. A failure is logged."""
-    try:
-        return unfinished(application) is None or Forgetter(application).clean()
-    except (HermesJobsError, OSError) as error:
-        logger.warning("removed texts are cleaned up later: %s", error)
-        return False
 
 
 def _replays(planned: replay_events.ReplayPlanned, streams: Collection[str]) -> bool:

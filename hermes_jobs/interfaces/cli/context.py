@@ -49,7 +49,7 @@ class CliContext:
         except Misconfigured as error:
             return self._reading_a_copy(error)
         if self.settings.paths.forgetting.exists():
-            from hermes_jobs.features.forgetting.erase import finish
+            from hermes_jobs.features.forgetting.cleanup import finish
 
             finish(application)
         return application
