@@ -8,7 +8,7 @@ and one part is read at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 import msgspec
@@ -19,7 +19,7 @@ from hermes_jobs.features.consolidation import events as consolidation_events
 from hermes_jobs.features.memory.rules.observations import Observation, written
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.helper_calls import HelperCall, failure, required
-from hermes_jobs.kernel.streams.accounts import Charge, Today, by_account
+from hermes_jobs.kernel.streams.accounts import Charge, by_account
 from hermes_jobs.kernel.streams.budgets import DAY, amount_of, charges_outside, on_day
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
@@ -186,13 +186,13 @@ def ended(
 # --- costs ------------------------------------------------------------------------------
 
 
-def charges(state: Consolidation, events: Iterable[e.Event], today: Today) -> tuple[Charge, ...]:
+def charges(state: Consolidation, events: Iterable[e.Event], today: Callable[[], str]) -> tuple[Charge, ...]:
     """The account changes of those events: its own account, the day, and the day's consolidations. See
     `budgets.charges`."""
     return by_account(charge for event in events for charge in _charges(state, event, today))
 
 
-def _charges(state: Consolidation, event: e.Event, today: Today) -> Iterator[Charge]:
+def _charges(state: Consolidation, event: e.Event, today: Callable[[], str]) -> Iterator[Charge]:
     reservation = state.call.reserved if state.call is not None else None
     match event:
         case e.ResponseBooked():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from hermes_jobs.kernel.events import Event, SessionEvent
 from hermes_jobs.kernel.events.recorded import EventMeta
 from hermes_jobs.kernel.log.log import Append, EventLog, StepGuard, StreamWrite
 from hermes_jobs.kernel.streams import delegation
-from hermes_jobs.kernel.streams.accounts import Charge, Limit, Today
+from hermes_jobs.kernel.streams.accounts import Charge, Limit
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, LargeResult, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.streams.stream_kind import StreamState
@@ -28,7 +28,7 @@ from hermes_jobs.kernel.turns.loop_guard import with_warning
 from hermes_jobs.kernel.turns.rounds import repeats_before
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.system.clock import Clock
-from hermes_jobs.text.moments import day_of, iso
+from hermes_jobs.text.moments import iso
 
 CONFLICTS_OF_DOUBT = 3
 LOCKS = 64
@@ -55,12 +55,12 @@ class CommandHandler:
         repository: StreamRepository,
         *,
         follow: FileSync | None = None,
-        today: Today | None = None,
+        today: Callable[[], str],
         append_hook: AppendHook | None = None,
     ) -> None:
         """`today` is the day to which a response without a reservation is charged."""
         self.worker = worker
-        self._today = today or (lambda: day_of(clock.now()))
+        self._today = today
         self._log = log
         self._clock = clock
         self._dispatcher = dispatcher

@@ -42,6 +42,7 @@ from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.system.clock import Clock
 from hermes_jobs.system.ids import Ids
+from hermes_jobs.text.moments import day_of
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,6 @@ class Engine:
         self.file_sync = file_sync
         self.sessions = StreamRepository(log)
         self._parts = parts
-        is_limited = parts.of(None).budget_guard is not None
         self._command_handler = CommandHandler(
             log,
             worker,
@@ -82,7 +82,7 @@ class Engine:
             dispatcher,
             self.sessions,
             follow=file_sync,
-            today=self._today if is_limited else None,
+            today=self._today,
             append_hook=append_hook,
         )
         self._claims = StepClaims(self._command_handler)
@@ -92,8 +92,7 @@ class Engine:
     def _today(self) -> str:
         """The day to which usage is charged now."""
         guard = self._parts.of(None).budget_guard
-        assert guard is not None, "there was one"
-        return guard.today()
+        return guard.today() if guard is not None else day_of(self.clock.now())
 
     @property
     def worker(self) -> str:

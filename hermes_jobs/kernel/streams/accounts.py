@@ -5,7 +5,7 @@ A leaf module: any package may import it. Budgets are decided with it; the log's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -14,9 +14,6 @@ from hermes_jobs.errors import HermesJobsError
 
 NANO = 1_000_000_000
 """Accounts count money in whole billionths of a dollar, so that sums are exact in any order."""
-
-Today = Callable[[], str]
-"""Gives the day, YYYY-MM-DD, to which a call without a reservation is charged."""
 
 
 class Amount(msgspec.Struct, frozen=True):

@@ -17,16 +17,7 @@ from msgspec.structs import replace
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.paid import PaidFailure, PaidOutcome
 from hermes_jobs.kernel.helper_calls import HelperState
-from hermes_jobs.kernel.streams.accounts import (
-    NANO,
-    NOTHING,
-    Amount,
-    Charge,
-    Limit,
-    Today,
-    by_account,
-    usd_limits,
-)
+from hermes_jobs.kernel.streams.accounts import NANO, NOTHING, Amount, Charge, Limit, by_account, usd_limits
 from hermes_jobs.kernel.streams.decision import UniqueKey
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.kernel.turns.session import Session
@@ -151,15 +142,15 @@ def charged(event: GivenUp, reservation: Reservation | None) -> GivenUp:
     )
 
 
-def charges(session: Session, events: Iterable[e.Event], today: Today) -> tuple[Charge, ...]:
+def charges(session: Session, events: Iterable[e.Event], today: Callable[[], str]) -> tuple[Charge, ...]:
     """The account changes of those events; `session` is the state before them.
 
-    `today` is asked for calls without a reservation. Those are charged to no turn.
+    `today()` is the day, YYYY-MM-DD, of calls without a reservation. Those are charged to no turn.
     """
     return by_account(charge for event in events for charge in _charges(session, event, today))
 
 
-def _charges(session: Session, event: e.Event, today: Today) -> Iterator[Charge]:
+def _charges(session: Session, event: e.Event, today: Callable[[], str]) -> Iterator[Charge]:
     match event:
         case e.ModelCallStarted() | e.ReferenceStarted() | e.CompressionStarted() | e.ToolStarted():
             yield from _held(session, event.turn, event.reserved)
@@ -193,7 +184,7 @@ def charges_outside(
     stream: str,
     event: e.Event,
     reservation: Reservation | None,
-    today: Today,
+    today: Callable[[], str],
     days: Sequence[str] = (DAY,),
 ) -> Iterator[Charge]:
     """The account changes of an event of a helper call: of its stream, and of the day.
@@ -208,7 +199,9 @@ def charges_outside(
         yield from on_day(stream, day, days, spent=spent, reserved_amount=-held)
 
 
-def helper_charges(state: HelperState, events: Iterable[e.Event], today: Today) -> tuple[Charge, ...]:
+def helper_charges(
+    state: HelperState, events: Iterable[e.Event], today: Callable[[], str]
+) -> tuple[Charge, ...]:
     """The account changes of those events of a stream outside of sessions. See `charges`."""
 
     def reserved_for(event: e.Event) -> Reservation | None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from hermes_jobs.kernel.events import Event
-from hermes_jobs.kernel.streams.accounts import Charge, Today
+from hermes_jobs.kernel.streams.accounts import Charge
 from hermes_jobs.kernel.turns.steps import Step
 
 
@@ -28,7 +28,7 @@ def _no_steps(_state: Any) -> tuple[Step, ...]:
     return ()
 
 
-def _free(_state: Any, _events: Iterable[Event], _today: Today) -> tuple[Charge, ...]:
+def _free(_state: Any, _events: Iterable[Event], _today: Callable[[], str]) -> tuple[Charge, ...]:
     return ()
 
 
@@ -64,7 +64,7 @@ class StreamKind(msgspec.Struct, frozen=True):
     state: Callable[..., StreamState]
     evolve: Callable[[Any, Any], StreamState]
     next_steps: Callable[[Any], tuple[Step, ...]] = _no_steps
-    charges: Callable[[Any, Iterable[Event], Today], tuple[Charge, ...]] = _free
+    charges: Callable[[Any, Iterable[Event], Callable[[], str]], tuple[Charge, ...]] = _free
     fold: Callable[[Any, Iterable[Any]], StreamState] | None = None
     secret: Callable[[Any], str | None] = _no_secret
     labels: Callable[[Any], Mapping[str, str]] = _no_labels

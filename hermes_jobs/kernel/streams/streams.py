@@ -15,7 +15,7 @@ A feature declares its own: `streams.py` in its folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, reduce
 from itertools import chain
 from typing import Any
@@ -32,7 +32,7 @@ from hermes_jobs.kernel.streams import (
     model_pauses,
     subscriptions,
 )
-from hermes_jobs.kernel.streams.accounts import Charge, Today
+from hermes_jobs.kernel.streams.accounts import Charge
 from hermes_jobs.kernel.streams.decision import (
     Decision,
     DecisionResult,
@@ -159,7 +159,7 @@ def due_steps(state: StreamState) -> tuple[Step, ...]:
     return _kind_of(state.stream).next_steps(state)
 
 
-def charges(state: StreamState, events: Iterable[Event], today: Today) -> tuple[Charge, ...]:
+def charges(state: StreamState, events: Iterable[Event], today: Callable[[], str]) -> tuple[Charge, ...]:
     """The account changes of those events; `state` is that before them. See `budgets.charges`."""
     return _kind_of(state.stream).charges(state, events, today)
 
