@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tarfile
+import threading
 import venv
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -591,6 +595,65 @@ def test_kubectl_reads_a_plain_kubeconfig_without_a_question(
     done = person.run("kubectl -n prod get pods -o wide", attended=False)
     assert done.content == "NEEDLE-kube"
     assert "NEEDLE" not in person.run("kubectl --kubeconfig=x get pods", attended=False).content
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_lists_pods_of_the_server_that_its_settings_name(
+    tmp_path: Path, people: Callable[..., Person], layer: str
+) -> None:
+    person = people(tmp_path.resolve())
+    with cluster() as port:
+        server = {"name": "a", "cluster": {"server": f"http://127.0.0.1:{port}"}}
+        context = {"name": "a", "context": {"cluster": "a"}}
+        config = {"clusters": [server], "contexts": [context], "current-context": "a"}
+        person.write(
+            person.folder / ".kube/config", json.dumps({"apiVersion": "v1", "kind": "Config", **config})
+        )
+        done = person.run("kubectl -n prod get pods -o name", attended=False)
+    assert done.content.splitlines()[-1] == "pod/web-0", done.content
+
+
+@contextmanager
+def cluster() -> Iterator[int]:
+    """The port of a server with one pod; no token is asked for, as kubectl sends one over TLS only."""
+    answers: dict[str, dict[str, object]] = {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+        "/api/v1": {
+            "kind": "APIResourceList",
+            "groupVersion": "v1",
+            "resources": [{"name": "pods", "namespaced": True, "kind": "Pod", "verbs": ["get", "list"]}],
+        },
+        "/api/v1/namespaces/prod/pods": {
+            "kind": "PodList",
+            "apiVersion": "v1",
+            "metadata": {},
+            "items": [
+                {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web-0", "namespace": "prod"}}
+            ],
+        },
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = answers.get(self.path.partition("?")[0])
+            self.send_response(404 if answer is None else 200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")

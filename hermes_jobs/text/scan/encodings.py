@@ -10,6 +10,7 @@ import html
 import re
 from base64 import b32decode, urlsafe_b64decode
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 
 Edit = tuple[int, int, str]
@@ -148,13 +149,14 @@ _FEWEST_DISGUISED = 3  # words of a line
 
 def leet_edits(text: str, vocabulary: frozenset[str]) -> Iterator[Edit]:
     """Lines with several words in which digits and signs stand for letters; `1` makes a known word."""
+    read = cache(lambda word: _read_leet(word, vocabulary))
     for line in _LINE.finditer(text):
         words = list(_LEET_WORD.finditer(line[0]))
         if sum(1 for word in words if _is_disguised(word[0])) >= _FEWEST_DISGUISED:
             for word in words:
-                read = _read_leet(word[0].lower(), vocabulary)
-                if read != word[0].lower():
-                    yield line.start() + word.start(), line.start() + word.end(), read
+                low = word[0].lower()
+                if read(low) != low:
+                    yield line.start() + word.start(), line.start() + word.end(), read(low)
 
 
 def _is_disguised(word: str) -> bool:

@@ -21,7 +21,7 @@ REACH = 600  # characters: more than a match spans
 STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
 BEYOND = 200  # characters after the part, for what a pattern looks ahead to
-MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 800_000, 12, 8
+MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 600_000, 10, 8
 """What a search may cost, in characters that one pattern goes through: ten per character of documentation.
 A character of a further normalization costs as much as some of these."""
 

@@ -117,13 +117,13 @@ class ScanRules:
     def blocks_of_groups(self, low: str) -> list[int]:
         """For each group the blocks of a text in lower case in which one of its words is, as bits."""
         found = [0] * len(self._groups)
-        short = self._short & {low[at : at + size] for size in range(1, _GRAM) for at in range(len(low))}
+        parts = {low[at : at + _GRAM - 1] for at in range(len(low))}
+        short = [word for word in self._short if word in parts or (len(word) < _GRAM - 1 and word in low)]
         for at in range(-(-len(low) // BLOCK)):
             block = low[at * BLOCK : (at + 1) * BLOCK + self._longest]
-            grams = {block[place : place + _GRAM] for place in range(len(block))}
-            candidates = (word for start in grams & self._by_start.keys() for word in self._by_start[start])
+            starts = {block[place : place + _GRAM] for place in range(BLOCK)}
             bit = 1 << at
-            for word in chain(short, (word for word in candidates if word[-_GRAM:] in grams)):
+            for word in chain(short, *(self._by_start[start] for start in starts & self._by_start.keys())):
                 if word in block:
                     for number in self._groups_of[word]:
                         found[number] |= bit
@@ -131,7 +131,7 @@ class ScanRules:
 
 
 BLOCK = 50  # characters of a text; where words are is told by the block
-_GRAM = 4  # letters of a word's ends that are looked up before a block is searched for it
+_GRAM = 4  # letters of a word's beginning that are looked up before a block is searched for it
 
 
 @cache
