@@ -1,7 +1,8 @@
 """What the scan finds among injections and everyday notes that no rule was written for.
 
 The texts are in `data/injections.txt` and `data/everyday_notes.txt`, a sentence a line under headings (`##`)
-by kind and language. No rule may be mended by them: the figure would then say nothing about new wordings.
+by kind and language; two other writers' are in `data/fresh_injections.txt` and `data/fresh_notes.txt`, with `\\n`
+for the end of a line. No rule may be mended by them: the figure would then say nothing about new wordings.
 Known tricks, each with its rule, are in `tests/text/scan`.
 """
 
@@ -17,7 +18,7 @@ DATA = Path(__file__).parent / "data"
 
 def main() -> None:
     """Print the share of texts with a finding, by heading."""
-    for name in ("injections", "everyday_notes"):
+    for name in ("injections", "fresh_injections", "everyday_notes", "fresh_notes"):
         sections = by_heading((DATA / f"{name}.txt").read_text("utf-8"))
         print(f"{name.replace('_', ' ')}: texts with a finding")
         total = found = 0
@@ -35,7 +36,7 @@ def by_heading(text: str) -> Mapping[str, list[str]]:
         if line.startswith("## "):
             sections[line[3:]] = found = []
         else:
-            found.append(line)
+            found.append(line.replace("\\n", "\n").strip())
     return sections
 
 
