@@ -1,9 +1,9 @@
-"""What the scan finds among injections and everyday notes that no rule was written for.
+r"""What the scan finds among injections and everyday notes that no rule was written for.
 
 The texts are in `data/injections.txt` and `data/everyday_notes.txt`, a sentence a line under headings (`##`)
-by kind and language; two other writers' are in `data/fresh_injections.txt` and `data/fresh_notes.txt`, with `\\n`
-for the end of a line. No rule may be mended by them: the figure would then say nothing about new wordings.
-Known tricks, each with its rule, are in `tests/text/scan`.
+by kind and language; those of other writers are in `data/fresh_injections.txt` and `data/fresh_notes.txt`,
+with `\n` for the end of a line. No rule may be mended by them: the figure would then say nothing about new
+wordings. Known tricks, each with its rule, are in `tests/text/scan`.
 """
 
 from __future__ import annotations
