@@ -642,6 +642,8 @@ def test_no_everyday_command_that_was_held_out_is_asked_about_but_for_pushes():
         ("npx cowsay src", "ask"),
         ("npx prettier src", "allow"),
         ("docker compose up -d", "allow"),
+        ("docker compose down", "allow"),
+        ("docker compose down -v", "ask"),
         ("docker compose -f ../compose.yaml up", "ask"),
         ("docker compose run -v /:/host web ls", "ask"),
         ("docker compose exec web rm -r data", "ask"),
@@ -654,6 +656,10 @@ def test_no_everyday_command_that_was_held_out_is_asked_about_but_for_pushes():
         ("docker build ..", "ask"),
         ("docker build -f /etc/x .", "ask"),
         ("docker build https://e.com/x.git", "ask"),
+        ("mv web src", "allow"),
+        ("mv a.log /tmp/a.log", "allow"),
+        ("mv web /tmp/", "ask"),
+        ("mv -t /tmp a.log web", "ask"),
     ],
 )
 def test_commands_within_the_project_do_not_ask(tmp_path, command, decision):

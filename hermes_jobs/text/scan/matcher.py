@@ -16,12 +16,12 @@ from hermes_jobs.text.scan.rules import BLOCK, ScanRule, ScanRules
 
 Span = tuple[int, int]
 
-BLOCKS_AROUND = 4  # blocks around a rule's word in which its matches begin
+BLOCKS_AROUND = 3  # blocks around a rule's word in which its matches begin
 REACH = 600  # characters: more than a match spans
 STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
 BEYOND = 200  # characters after the part, for what a pattern looks ahead to
-MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 600_000, 10, 8
+MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 500_000, 8, 8
 """What a search may cost, in characters that one pattern goes through: ten per character of documentation.
 A character of a further normalization costs as much as some of these."""
 

@@ -130,7 +130,7 @@ class ScanRules:
         return found
 
 
-BLOCK = 50  # characters of a text; where words are is told by the block
+BLOCK = 64  # characters of a text; where words are is told by the block
 _GRAM = 4  # letters of a word's beginning that are looked up before a block is searched for it
 
 

@@ -1,7 +1,7 @@
 """Checks on the files that a program deletes, writes, reads or searches."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118, PTH119, PTH120
+# ruff: noqa: PTH112, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import MAX_PATH, CommandContext
-from hermes_jobs.tools.command_rules.written_paths import written_paths
+from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
@@ -59,12 +59,30 @@ def _names_whole_folder(invocation: Invocation, context: CommandContext, targets
     return False
 
 
-def deletes_many(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether it deletes or moves all files of a folder, or files known only to the shell."""
+def deletes_many(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether all files of a folder are deleted or moved, or unknown ones, or a folder leaves the session."""
     moves = invocation.name == "mv"
     deleted = invocation.operands[:-1] if moves else invocation.operands
+    if moves and _moves_folder_away(invocation, context):
+        return True
     return invocation.given or any(
         UNKNOWN in word or os.path.basename(word) in ("*", ".*", "**", ".", "..") for word in deleted
+    )
+
+
+def _moves_folder_away(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether a folder of the session leaves it, for instance to /tmp, which is emptied."""
+    roots = context.paths.real_roots(context.workdir)
+    *operands, last = invocation.operands or ("",)
+    targets = values(invocation, "t", "--target-directory")
+    sources = [*operands, last] if targets else operands
+
+    def is_in_session(word: str) -> bool:
+        path = invocation.path(word)
+        return path is not None and any(is_inside(context.real(path), root) for root in roots)
+
+    return not is_in_session((targets or [last])[0]) and any(
+        is_in_session(word) and os.path.isdir(invocation.path(word) or "") for word in sources
     )
 
 
