@@ -38,7 +38,7 @@ _LETTERS = r"(?:[^\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u09
 _TOKEN = re.compile(
     rf"""
     (?P<plain> (?!(?:curl|wget)\b) [a-z]+ (?=[\s,;!?]|\.\s) )
-    | (?P<code> (?:curl|wget)\b [^\n|]{{1,200}} \| \s? (?:sudo\s)? (?:ba|z|da)?sh\b )
+    | (?P<code> (?:curl|wget)\b [^\n|]{{1,200}}+ \| \s? (?:sudo\s)? (?:ba|z|da)?sh\b )
     | (?P<local> https?://{_OWN_HOST}[^\s)\]>"']{{0,300}} )
     | (?P<mail> (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}} )
     | (?P<url> (?:https?|ftp|wss?)://[^\s"'`]{{1,400}} )
