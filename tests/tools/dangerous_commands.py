@@ -95,6 +95,13 @@ secret-tool lookup a b
 security find-generic-password -w -s x
 git credential fill
 gh auth token
+glab auth status -t
+npm config get //registry.npmjs.org/:_authToken
+bin/rails credentials:show
+bw list items
+bitcoin-cli sendtoaddress bc1qexample 0.5
+lncli payinvoice lnbc1example
+solana transfer 9xExample 1
 aws configure get aws_secret_access_key
 aws secretsmanager get-secret-value --secret-id x
 gcloud auth print-access-token

@@ -104,7 +104,8 @@ def _restore_backup(*, file: Path, **options: bool) -> int:
     with file.open("rb") as opened:
         if not opened.peek(len(ZIP)).startswith(ZIP):
             raise click.UsageError(f"{file} is not a backup. An export: hermes-jobs import {file}")
-    code: int = click.get_current_context().invoke(import_file, file=file, sessions_only=False, **options)
+    assert import_file.callback is not None
+    code: int = import_file.callback(file=file, sessions_only=False, **options)  # in this command's context
     return code
 
 
