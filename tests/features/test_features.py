@@ -20,6 +20,7 @@ from hermes_jobs.kernel.feature import Feature, features
 from hermes_jobs.kernel.log.factory import sqlite_url
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.streams.streams import about_sessions
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from tests.eventlog.test_opaque import fill
 from tests.processes import ROOT
@@ -33,7 +34,7 @@ NOT_YET = {
     "consolidation": "memory reviews",
     "delegation": "skills",
     "deliveries": "gateway schedules",
-    "forgetting": "consolidation memory schedules",
+    "forgetting": "memory schedules",
     "gateway": "deliveries",
     "mcp": "api gateway memory schedules search",
     "memory": "forgetting recall replay search",
@@ -67,6 +68,30 @@ def test_what_a_feature_declares_is_there(feature: Feature):
         assert not function or isinstance(feature.load(function), Callable)  # type: ignore[arg-type]
     for command in feature.commands.values():
         assert isinstance(feature.load(command.target), click.Command)
+
+
+IDS_ALONE = {
+    "ScheduleFired": "a session in which a schedule continues cannot be deleted",
+    "ScheduleChecking": "the same",
+    "TriggerFired": "an id, without a text of the session",
+    "TriggerStarted": "the same",
+    "ConversationOpened": "the same",
+    "VerificationRequested": "of an experiment, whose replays are about the session",
+}
+"""Events that name a session in streams that stay when it is deleted, and why."""
+
+
+def test_what_tells_of_a_session_is_deleted_with_it():
+    """A stream with such an event is `about` the session, or the event says nothing of it."""
+    covered = {each.event.__name__ for each in about_sessions()}
+    told = {
+        kind.__name__
+        for feature in features()
+        if feature.events
+        for kind in get_args(feature.load(feature.events)) or (feature.load(feature.events),)
+        if {"session", "sessions", "turns"} & set(kind.__struct_fields__)
+    }
+    assert told - covered == set(IDS_ALONE)
 
 
 def test_a_feature_uses_another_one_only_through_its_api_or_events():

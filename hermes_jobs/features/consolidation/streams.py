@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hermes_jobs.features.consolidation import rules
-from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.features.consolidation.events import ConsolidationRequested
+from hermes_jobs.kernel.streams.stream_kind import About, StreamKind
 
 STREAMS = (
     StreamKind(
@@ -13,5 +14,6 @@ STREAMS = (
         rules.next_steps,
         rules.charges,
         purpose=lambda _stream: rules.PURPOSE,
+        about=About(ConsolidationRequested, lambda stream, _event: (stream.removeprefix(rules.PREFIX),)),
     ),
 )

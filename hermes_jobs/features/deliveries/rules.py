@@ -40,7 +40,7 @@ from hermes_jobs.kernel.events import (
     TurnFailed,
 )
 from hermes_jobs.kernel.streams.decision import StateLoader, StreamEvents
-from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.streams.stream_kind import About, StreamKind
 from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns.messages import SILENT
 from hermes_jobs.kernel.turns.session import Session
@@ -312,5 +312,6 @@ STREAMS = (
         labels=_labels,
         rest=_rest,
         rests_as="deliveries",
+        about=About(DeliveryRequested, lambda _stream, event: (event.session,)),
     ),
 )

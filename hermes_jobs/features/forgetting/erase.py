@@ -6,21 +6,18 @@ What follows from that in the files of a home is `cleanup`.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
-from hermes_jobs.features.consolidation.rules import stream_of as consolidation_of
-from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.forgetting.home_texts import HomeTexts
 from hermes_jobs.features.forgetting.patterns import Pattern, exact_texts
 from hermes_jobs.features.memory.rules.memory import STREAM as MEMORY
 from hermes_jobs.features.memory.rules.observations import names_of, of_sessions
 from hermes_jobs.features.memory.rules.provenance import Drop
-from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules.tables import select_schedules
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.recorded import EventMeta, RecordedEvent
@@ -38,6 +35,7 @@ from hermes_jobs.kernel.streams.forgetting import (
     deleted,
     family_of,
 )
+from hermes_jobs.kernel.streams.streams import about_sessions
 from hermes_jobs.kernel.turns.commands import EndSession
 from hermes_jobs.kernel.turns.session import is_session, require_no_children, stream_of
 from hermes_jobs.text.moments import iso
@@ -65,7 +63,7 @@ class Forgetter:
     # --- what there is ----------------------------------------------------------------------------
 
     def family(self, stream: str, *, with_forks: bool) -> SessionFamily:
-        """The streams that go with a session, its deliveries among them."""
+        """The streams that go with a session, those of features that are about it among them."""
         return self._families()(stream, with_forks)
 
     def _families(self) -> Callable[[str, bool], SessionFamily]:
@@ -82,18 +80,16 @@ class Forgetter:
         }
         started = events_of_type(self._log, e.SessionStarted)
         delegated = events_of_type(self._log, e.ChildrenStarted)
-        requested = events_of_type(self._log, DeliveryRequested)
-        planned = events_of_type(self._log, replay_events.ReplayPlanned)
-        consolidated = {head.stream for head in self._log.streams(CONSOLIDATIONS)}
+        about = defaultdict[str, set[str]](set)
+        for each in about_sessions():
+            for its, event in events_of_type(self._log, each.event):
+                for session in each.sessions(its, event):
+                    about[session].add(its)
 
         def family(stream: str, with_forks: bool) -> SessionFamily:
             found = family_of(stream, started, delegated, with_forks=with_forks)
-            delivered = frozenset(its for its, event in requested if event.session in found.sessions)
-            replayed = frozenset(its for its, event in planned if _replays(event, found.streams))
-            read = frozenset(map(consolidation_of, found.sessions)) & consolidated
-            return replace(
-                found, streams=found.streams | delivered | replayed | read, forks=found.forks - deleted
-            )
+            told = found.streams.union(*(about[session] for session in found.sessions if session in about))
+            return replace(found, streams=told, forks=found.forks - deleted)
 
         return family
 
@@ -276,11 +272,6 @@ def _text(content: bytes) -> str:
         return content.decode()
     except UnicodeDecodeError:
         return ""
-
-
-def _replays(planned: replay_events.ReplayPlanned, streams: Collection[str]) -> bool:
-    """Whether a turn of one of these streams is replayed: the new answers say what it was about."""
-    return any(turn.stream in streams for turn in planned.turns)
 
 
 def forgotten_in(past: Sequence[RecordedEvent], stream: str) -> dict[int, RecordedEvent]:

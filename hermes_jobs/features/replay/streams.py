@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hermes_jobs.features.replay import events
 from hermes_jobs.features.replay.rules import experiment, replay, verification
 from hermes_jobs.kernel.streams import budgets
-from hermes_jobs.kernel.streams.stream_kind import StreamKind
+from hermes_jobs.kernel.streams.stream_kind import About, StreamKind
 
 STREAMS = (
     StreamKind(
@@ -14,6 +15,7 @@ STREAMS = (
         replay.next_steps,
         budgets.helper_charges,
         purpose=verification.purpose_of,
+        about=About(events.ReplayPlanned, replay.sessions_of),
     ),
     StreamKind(
         experiment.PREFIX,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -48,6 +48,13 @@ def _no_labels(_state: Any) -> Mapping[str, str]:
     return {}
 
 
+class About(NamedTuple):
+    """Which sessions a stream is about: their ids, from its name and an event of that type in it."""
+
+    event: type[Event]
+    sessions: Callable[[str, Any], Iterable[str]]
+
+
 class StreamKind(msgspec.Struct, frozen=True):
     """One kind of stream. `prefix` begins its streams' names; `state(stream=…)`
     is the state without events. `charges` are the account changes of events, as `budgets.charges` says.
@@ -57,7 +64,8 @@ class StreamKind(msgspec.Struct, frozen=True):
     are what Flower shows of them: ids and names, never texts. `purpose` is what `usage` calls the helper
     calls of a stream with that name. `rest` are the events after which nothing of it is due, by that author;
     `rests_as` is the plural under which those that were put to rest are reported, empty for none;
-    `withheld` are the events that take back what it allows, after it was imported.
+    `withheld` are the events that take back what it allows, after it was imported. A stream that is `about`
+    sessions is deleted with the first of them.
     """
 
     prefix: str
@@ -72,3 +80,4 @@ class StreamKind(msgspec.Struct, frozen=True):
     rest: Callable[[Any, str], tuple[Event, ...]] = _no_rest
     rests_as: str = ""
     withheld: Callable[[Any, str], tuple[Event, ...]] | None = None
+    about: About | None = None

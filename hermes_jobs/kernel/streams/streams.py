@@ -41,7 +41,7 @@ from hermes_jobs.kernel.streams.decision import (
     StreamEvents,
     UniqueKey,
 )
-from hermes_jobs.kernel.streams.stream_kind import StreamKind, StreamState
+from hermes_jobs.kernel.streams.stream_kind import About, StreamKind, StreamState
 from hermes_jobs.kernel.turns import evolve as sessions
 from hermes_jobs.kernel.turns.session import PREFIX, Session
 from hermes_jobs.kernel.turns.steps import Step, next_steps
@@ -104,6 +104,11 @@ def withheld_of(state: StreamState, by: str) -> tuple[Event, ...]:
     """The events that take back what an imported stream allows, as its kind says."""
     withheld = _kind_of(state.stream).withheld
     return withheld(state, by) if withheld is not None else ()
+
+
+def about_sessions() -> tuple[About, ...]:
+    """How the streams that are about sessions say so, kind by kind."""
+    return tuple(kind.about for kind in kinds() if kind.about is not None)
 
 
 def initial_state(stream: str) -> StreamState:

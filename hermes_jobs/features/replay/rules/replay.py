@@ -19,6 +19,7 @@ from hermes_jobs.kernel.helper_calls import HelperCall
 from hermes_jobs.kernel.streams.accounts import Limit, usd_limits
 from hermes_jobs.kernel.streams.budgets import Budgets
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
+from hermes_jobs.kernel.turns.session import PREFIX as SESSIONS
 from hermes_jobs.kernel.turns.steps import Step, helper_step
 from hermes_jobs.kernel.turns.stops import BUDGET
 
@@ -84,6 +85,11 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def stream_of(replay: str) -> str:
     """The stream of the replay with that id."""
     return f"{PREFIX}{replay}"
+
+
+def sessions_of(_stream: str, planned: replay_events.ReplayPlanned) -> frozenset[str]:
+    """The sessions whose turns are asked again: the new answers tell what those were about."""
+    return frozenset(turn.stream.removeprefix(SESSIONS) for turn in planned.turns)
 
 
 def required_plan(replay: Replay) -> replay_events.ReplayPlanned:
