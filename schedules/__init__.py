@@ -1,1 +1,4 @@
-"""When scheduled prompts are due, and the scheduler (Celery beat) that fires them."""
+"""Times in words and in the calendar, and the scheduler (Celery beat).
+
+Schedules themselves are in `hermes_jobs/features/schedules`.
+"""

@@ -1,1 +1,1 @@
-"""Interfaces for users and programs: command line, chat, chat gateways, MCP server, HTML pages."""
+"""Interfaces for users: command line, chat, HTML pages."""

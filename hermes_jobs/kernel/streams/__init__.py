@@ -1,1 +1,4 @@
-"""The pure core: events, folds and decisions. No clock, no random, no I/O."""
+"""What all kinds of streams share: kinds, decisions, reactions, accounts, forgetting.
+
+Pure: no clock, no random, no I/O.
+"""
