@@ -9,8 +9,8 @@ WORKERS ?= 4
 BIN := .venv/bin
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 INSTALL := $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/pip install --quiet --disable-pip-version-check)
-# Few at a time, slow ones first: workers end together.
-DEALT := --dist load --maxschedchunk 16
+# Who has nothing left takes tests from others: workers end together.
+DEALT := --dist worksteal
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 OWN_HOME := $(if $(HERMES_JOBS_HOME),,HERMES_JOBS_HOME=.home )
 SENTENCE := What happened in this folder this week?

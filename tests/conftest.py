@@ -45,7 +45,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave `nightly` to those who name it or the test; slow tests first, so that no worker ends with one."""
+    """Leave `nightly` to those who name it or the test; slow tests first, as many as the time allows."""
     named = (
         "nightly" in config.option.markexpr
         or os.environ.get("FAULTS") == "full"
