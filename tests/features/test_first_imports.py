@@ -33,6 +33,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.nightly  # five hundred processes; `tests/features` imports each feature's declared parts
 @pytest.mark.slow
 def test_each_module_of_a_feature_can_be_imported_first() -> None:
     modules = [each.name for each in pkgutil.walk_packages(features.__path__, f"{features.__name__}.")]

@@ -685,8 +685,6 @@ pkill --help
 pg_restore --version
 pg_restore -l dump.bak
 mysqladmin ping
-docker compose down
-docker compose down --remove-orphans
 aws cloudformation validate-template --template-body file://t.yml
 npm pkg get version
 influx ping

@@ -642,7 +642,7 @@ def test_no_everyday_command_that_was_held_out_is_asked_about_but_for_pushes():
         ("npx cowsay src", "ask"),
         ("npx prettier src", "allow"),
         ("docker compose up -d", "allow"),
-        ("docker compose down", "allow"),
+        ("docker compose down", "ask"),
         ("docker compose down -v", "ask"),
         ("docker compose -f ../compose.yaml up", "ask"),
         ("docker compose run -v /:/host web ls", "ask"),
