@@ -11,11 +11,12 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 from celery import states
-from celery.events.state import State, Task
+from celery.events.state import State, Task, Worker, heartbeat_expires
 from kombu.utils.encoding import safe_repr
 
 from hermes_jobs.errors import LogUnavailable
 from workers.tasks import RESULTS, Abandoned
+from workers.worker_events import HEARTBEAT_EVERY
 
 CHECK_SECONDS = 2.0
 NOT_RUN = safe_repr(RESULTS["not_due"])
@@ -36,7 +37,7 @@ class LostTasks:
 
     async def check(self) -> None:
         """Do it once. Call it from the thread of Flower's loop."""
-        silent = [task for task in self._tasks() if _is_open(task) and not task.worker.alive]
+        silent = [task for task in self._tasks() if _is_open(task) and _is_silent(task.worker)]
         if not silent and not self._unnamed:
             return
         try:
@@ -110,6 +111,16 @@ def reason(task: Task, following: Task | None) -> str:
     gone = f"{worker_of(task)} is gone"
     text = gone if following is None else f"{gone}; taken over by task {following.uuid}"
     return repr(Abandoned(text))
+
+
+def _is_silent(worker: Worker) -> bool:
+    """Whether no sign of life came for two intervals.
+
+    Celery takes an interval for a minute until a worker's first heartbeat has said how long it is, and a
+    worker may be killed before that.
+    """
+    heard = worker.heartbeats
+    return not heard or time.time() > heartbeat_expires(heard[-1], freq=HEARTBEAT_EVERY)
 
 
 def _is_open(task: Task) -> bool:
