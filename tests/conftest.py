@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,7 +45,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave `nightly` to those who name it or the test; slow tests first, as many as the time allows."""
+    """Leave `nightly` to those who name it or the test; each worker begins with slow tests."""
     named = (
         "nightly" in config.option.markexpr
         or os.environ.get("FAULTS") == "full"
@@ -56,7 +56,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         without = set(left_out)
         items[:] = [item for item in items if item not in without]
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items[:] = in_shares(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def in_shares(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The tests in the parts that `--dist worksteal` gives to workers, the slow ones of each part first."""
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    others = [item for item in items if not item.get_closest_marker("slow")]
+    shares: list[pytest.Item] = []
+    for left in range(workers, 0, -1):
+        size, num_slow = (len(slow) + len(others)) // left, len(slow) // left
+        shares += (*slow[:num_slow], *others[: size - num_slow])
+        del slow[:num_slow], others[: size - num_slow]
+    return shares
 
 
 SLOW_TESTS_UNTIL = time.monotonic() + 60 * float(os.environ.get("SLOW_TESTS_MINUTES", "inf"))

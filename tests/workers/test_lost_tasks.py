@@ -133,6 +133,17 @@ def test_tasks_of_a_worker_that_may_be_alive_stay(alive: str) -> None:
     assert cluster.shown("t1-2") == ("STARTED", None)
 
 
+def test_a_worker_that_never_said_its_interval_is_silent_after_ten_seconds() -> None:
+    """It was killed before its first heartbeat: only events of its tasks have come."""
+    cluster = Cluster()
+    for worker, seconds in [("worker-a", 11.0), ("worker-b", 0.0)]:
+        heard = time.time() - seconds
+        cluster.hear(worker, "task-started", uuid=f"{worker}-1", timestamp=heard, local_received=heard)
+    cluster.check()
+    assert cluster.shown("worker-a-1") == ("FAILURE", GONE)
+    assert cluster.shown("worker-b-1") == ("STARTED", None)
+
+
 def test_what_a_worker_says_later_wins() -> None:
     cluster = Cluster()
     cluster.begin("worker-a", "t1-2")

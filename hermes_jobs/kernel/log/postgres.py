@@ -37,9 +37,9 @@ from hermes_jobs.kernel.log.postgres_connection import (
     ANSWER_SECONDS,
     NamedConnection,
     TimeoutConnection,
+    check_before_use,
     connect,
     note_use,
-    test,
 )
 from hermes_jobs.kernel.log.schema import POSTGRES, schema_statements
 from hermes_jobs.kernel.log.statements import SELECT_LAST_POSITION
@@ -137,7 +137,7 @@ class PostgresDatabase:
         )
         listen(self._engine, "do_connect", connect)
         listen(self._engine, "checkin", note_use)
-        listen(self._engine, "checkout", test)
+        listen(self._engine, "checkout", check_before_use)
 
     @contextmanager
     def write_lock(self) -> Iterator[Begin]:

@@ -57,8 +57,8 @@ def note_use(_driver: object, record: Any) -> None:
     record.info["used_at"] = time.monotonic()
 
 
-def test(driver: DriverConnection[Any], record: Any, _lent: object) -> None:
-    """Test a connection with an empty statement, unless it was used a moment ago and has received nothing
+def check_before_use(driver: DriverConnection[Any], record: Any, _lent: object) -> None:
+    """Run an empty statement on a connection, unless it was used a moment ago and has received nothing
     since: a server tells why it ends one. For SQLAlchemy's event `checkout`.
 
     Raises `DisconnectionError`: the pool then opens another one.
