@@ -11,11 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.llm.attachments import without_attachments
 from hermes_jobs.llm.dialect import BY_NAME, ApiOptions, Dialect
-from hermes_jobs.llm.families import (
-    with_filler,
-    with_id_and_role_rules,
-    without_fields,
-)
+from hermes_jobs.llm.families import with_filler, with_id_and_role_rules, without_fields
 
 
 def adapt(dialect: Dialect, status: int | None, message: str, manner: ApiOptions = BY_NAME) -> Dialect | None:

@@ -1,5 +1,5 @@
-"""Dialects: how one model is called at one endpoint. Derived from its name and the settings; `adaptation` is what
-becomes of one after a refusal.
+"""Dialects: how one model is called at one endpoint. Derived from its name and the settings; a refusal changes
+it (`adaptation`).
 """
 
 from __future__ import annotations

@@ -19,16 +19,8 @@ from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
-from hermes_jobs.kernel.streams.forgetting import (
-    DELETED,
-    deleted,
-    excluding_stored,
-    family_of,
-    in_json,
-    scrubbed,
-    text_fields,
-    texts_of,
-)
+from hermes_jobs.kernel.streams.forgetting import DELETED, deleted, excluding_stored, family_of
+from hermes_jobs.kernel.streams.texts import in_json, scrubbed, text_fields, texts_of
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall
 from tests.eventlog.stored import stored_structs
 from tests.eventlog.test_golden_events import EXAMPLES
@@ -55,7 +47,7 @@ def texts() -> dict[str, list[str]]:
 def test_the_fields_that_hold_texts_are_listed() -> None:
     assert texts() == json.loads(FILE.read_text(encoding="utf-8")), (
         "A field with text is new. Is it an id, a kind or a name? Add it to NAMES in "
-        "hermes_jobs/kernel/streams/forgetting.py. Does it hold what people or models say? "
+        "hermes_jobs/kernel/streams/texts.py. Does it hold what people or models say? "
         f"`python -m tests.eventlog.golden` adds it to {FILE.name}."
     )
 
@@ -65,7 +57,7 @@ def test_a_field_called_name_is_decided_about() -> None:
     found = {kind.__name__ for kind in stored_structs() if "name" in kind.__struct_fields__}
     assert found == NAMED, (
         "Call a field that holds what a person wrote otherwise, or add it to _TEXTS in "
-        "hermes_jobs/kernel/streams/forgetting.py; then add its type here."
+        "hermes_jobs/kernel/streams/texts.py; then add its type here."
     )
 
 
