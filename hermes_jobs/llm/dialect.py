@@ -1,5 +1,5 @@
-"""Dialects: how one model is called at one endpoint. Derived from its name and the settings; a refusal changes
-it (`adaptation`).
+"""Dialects: how one model is called at one endpoint. Derived from its name and the settings;
+`adaptation` changes one after a refusal.
 """
 
 from __future__ import annotations
@@ -12,13 +12,7 @@ import msgspec
 
 from hermes_jobs.kernel.turns.rhythm import CacheTtl
 from hermes_jobs.llm.attachments import Takes
-from hermes_jobs.llm.families import (
-    DEFAULT_FAMILY,
-    Effort,
-    Family,
-    family_of,
-    host_and_port,
-)
+from hermes_jobs.llm.families import DEFAULT_FAMILY, Effort, Family, family_of, host_and_port
 
 ToolCalling = Literal["structured", "text"]
 
