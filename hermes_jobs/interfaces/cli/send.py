@@ -205,27 +205,21 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         deliver=targets,
     )
     opening = Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode)
-    command = submission(turn, opening, carried, is_first=lineage is None)
+    turn = submission(turn, opening, carried, is_first=lineage is None)
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
     submitted: Submitted | None
     if if_changed is None:
         asked_for = CONTINUE if choice.newest else lineage or ""
-        submitted = context.application.engine().submit(command, asked_for=asked_for)
+        submitted = context.application.engine().submit(turn, asked_for=asked_for)
     else:
         condition = new_condition(context, if_changed, folder, "--if-changed", turn.approve)
-        submitted = submitted_if(context, command, condition, as_json=waiting.output.form != "text")
+        submitted = submitted_if(context, turn, condition, as_json=waiting.output.form != "text")
     if submitted is None:
         return 0
-    if not waiting.wait:
-        from hermes_jobs.interfaces.cli.detach import detach
-
-        return detach(context, submitted, waiting.output)
     if schema:
         waiting = waiting._replace(output=waiting.output.for_document())
-    if waiting.output.progress:
-        click.secho(f"· {describe_session(session, folder)}", dim=True, err=True)
-    return _answered(context, submitted, waiting)
+    return _answered(context, submitted, waiting, describe_session(session, folder))
 
 
 def _check_options(source: str, if_changed: str | None, key: str | None) -> None:
@@ -326,8 +320,14 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> Text
     return with_skills(context.application.skills, names, text)
 
 
-def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
-    """Follow the turn to its end, then print notices."""
+def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions, where: str) -> int:
+    """Follow the turn of the session `where` to its end, then print notices; or only print its id."""
+    if not waiting.wait:
+        from hermes_jobs.interfaces.cli.detach import detach
+
+        return detach(context, submitted, waiting.output)
+    if waiting.output.progress:
+        click.secho(f"· {where}", dim=True, err=True)
     from hermes_jobs.interfaces.cli.notices import print_notices
     from hermes_jobs.interfaces.cli.turns.waiter import follow
     from hermes_jobs.runtime.housekeeping import maintain_home_if_due
