@@ -372,7 +372,7 @@ class Chat:
         else:
             question = self._answer_keys.take()
             self._actions.submit(
-                self._run_action, partial(self.conversation.answer, key, question_id=question)
+                self._run_action, partial(self.conversation.questions.answer, key, question_id=question)
             )
 
     def _size(self) -> tuple[int, int]:
