@@ -13,7 +13,7 @@ from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.submission import resumption, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
-from hermes_jobs.interfaces.chat.waiting_questions import WaitingQuestions
+from hermes_jobs.interfaces.chat.questions import ChatQuestions
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.kernel import events as e
@@ -66,7 +66,7 @@ class Conversation:
         self._version = 0
         self._renderer = self._new_renderer()
         self._open_question = ""  # the open question
-        self.questions = WaitingQuestions(
+        self.questions = ChatQuestions(
             application,
             self._lock,
             lambda: self.cached_session,

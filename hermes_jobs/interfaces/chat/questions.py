@@ -26,7 +26,7 @@ from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.titles import printable
 
 
-class WaitingQuestions:
+class ChatQuestions:
     """Those of one session at a time: `session()`, whose turn asks `own()`. Safe for many threads, by the
     conversation's `lock`."""
 
