@@ -26,7 +26,7 @@ WHY = {
     "product lines": "since then: files and voice, the web, the API, hooks, editors, Celery",
     "kernel, llm, tools, text, system": "the rules on commands and the scan of texts are 8.5k of it",
     "files that name an event, mean": "it is declared, decided, folded, projected, shown, often due",
-    "pairs of structs, five equal fields": "stored forms fix the order of their fields, so there is no base",
+    "pairs of structs, five equal fields": "86 are events, stored flat; of the others see ADR 209",
     "wiring lines": "endpoints, models by purpose, workers and turns' settings are 880 of it",
     "imports of features by the kernel": "forgetting, times in queues, costs of replays, snapshots",
     "features by features, not by api or events": "the pairs are listed in tests/features/test_features.py",
