@@ -25,7 +25,7 @@ _ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re
 _SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 
 _OPENS = re.compile(
-    r"\bopen\s*+\(\s*+(?P<path>[^,\n]{0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
+    r"\bopen\s*+\(\s*+(?P<path>(?:[^,()\n]|\([^()\n]{0,100}\)){0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
 _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
 
@@ -55,6 +55,8 @@ def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, s
         yield from (("python", code) for code in values(invocation, "c", "--command"))
     if name == "php" and operands[:2] == ("artisan", "tinker"):
         yield from (("php", code) for code in values(invocation, "", "--execute"))
+    if name == "mix" and operands[:1] == ("run",):
+        yield from (("elixir", code) for code in values(invocation, "e", "--eval"))
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
