@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import pattern
 
 _SILENT = ("", ":", "true", "exec", "false")
@@ -58,10 +59,16 @@ def _overwritten(invocation: Invocation) -> Iterator[str]:
         yield from invocation.operands[-1:]
     elif invocation.name == "dd":
         yield from written_paths(invocation)
+    elif invocation.name in ("cp", "mv") and pattern("deletions", "databases").search(
+        "".join(invocation.operands[-1:])
+    ):
+        yield from invocation.operands[-1:]
 
 
 def _is_data(invocation: Invocation, word: str) -> bool:
     path = invocation.path(word)
+    if UNKNOWN in word:
+        return word.replace(UNKNOWN, "") == ""  # any file at all
     return (
         path is not None
         and pattern("deletions", "passing").search(path) is None

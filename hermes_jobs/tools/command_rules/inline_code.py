@@ -86,7 +86,7 @@ def _may_act(name: str, code: str) -> bool:
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
     if name in words("interpreters", "unread_languages") and code.strip():
-        return True
+        return not _only_computes(code)
     if name in words("interpreters", "backticks") and "`" in code:
         return True
     if name == "ipython" and re.search(r"^[ \t]*[!%]", code, re.MULTILINE):
@@ -98,6 +98,20 @@ def _may_act(name: str, code: str) -> bool:
     return bool(pattern("interpreters", "acts").search(code)) or any(
         _writes(match) for match in _OPENS.finditer(code)
     )
+
+
+def _only_computes(code: str) -> bool:
+    """Whether code of an unread language has no words but those that compute and print."""
+    code = re.sub(r"`(\w{1,20})`", r" \1 ", code)  # of Haskell
+    named = _WORD.findall(_TEXT.sub(" ", code))
+    return _PLAIN.fullmatch(code) is not None and all(
+        len(word) == 1 or word in words("interpreters", "pure_words") for word in named
+    )
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_TEXT = re.compile(r"\"[^\"\\`$#\n]{0,200}\"|'[^'\\`$#\n]{0,200}'")
+_PLAIN = re.compile(r"[^`$@&\\#]{1,400}")
 
 
 def _writes(opened: re.Match[str]) -> bool:

@@ -156,7 +156,10 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
         patterns = invocation.operands[:1]
         if not any(map(pattern("secrets", "names_of_keys").search, patterns)):
             return False  # as in `export $(grep -v '^#' .env)`
-    named = [word for word in context.path_words(invocation) if word not in patterns]
+    named = [word.replace("*", "") for word in context.path_words(invocation) if word not in patterns]
+    if invocation.name == "find":
+        runs = not {"-exec", "-execdir"}.isdisjoint(invocation.arguments)
+        named = named if runs else []
     return "project secret" in _kinds(invocation, context, named)
 
 
