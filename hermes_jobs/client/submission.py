@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -65,12 +66,14 @@ def retrial(application: Application, submitted: Submitted, resumed: ResumeTurn)
     return EndWait(turn=submitted.turn, by=resumed.resumed.by, model=resumed.resumed.model)
 
 
-def settings_for_workers(application: Application, model: str | None) -> TurnSettings:
+def settings_for_workers(
+    application: Application, model: str | None, variables: Mapping[str, str] | None = None
+) -> TurnSettings:
     """What this process's environment sets for a turn that live workers run, if there are any.
 
     Raises `Misconfigured` if they lack some of it.
     """
-    settings = application.travelling(model)
+    settings = application.travelling(model, variables)
     workers = application.workers
     if workers.are_live() and not workers.are_live(settings.requires):
         names = ", ".join(workers.lacking(settings.requires))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.features.questions.asking import Asking
 from hermes_jobs.features.questions.planning import Planning
 from hermes_jobs.kernel.engine.ports import ToolContext
+from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, tool
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ class ChangesNothing(CallRules):
 
 def question_tools(application: Application) -> Iterator[Tool]:
     """The tools, as configured."""
-    asking = Asking(clock=application.clock, unattended=application.settings.ask.unattended)
+    settings = application.settings.ask
+    asking = Asking(
+        clock=application.clock, unattended=settings.unattended, seconds=seconds_of(settings.expires)
+    )
     make = tool(toolset=TOOLSET, effect="idempotent", rules=ChangesNothing(), offered=asking.is_offered)
     yield make(asking.ask_user)
     planning = Planning(asking=asking)

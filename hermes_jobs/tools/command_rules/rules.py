@@ -16,7 +16,6 @@ import msgspec
 
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_rules import (
-    emptied,
     git,
     inline_code,
     network,
@@ -45,7 +44,6 @@ CHECKS: Mapping[str, Check] = {
     check.__name__: check
     for module in (
         paths,
-        emptied,
         programs,
         outside_code,
         inline_code,
