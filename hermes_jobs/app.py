@@ -28,7 +28,6 @@ FEATURES: tuple[str, ...] = (
     "web",
     "tracing",
     "questions",
-    "holding",
     "attachments",
     "serve",
     "api",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -66,14 +65,12 @@ def retrial(application: Application, submitted: Submitted, resumed: ResumeTurn)
     return EndWait(turn=submitted.turn, by=resumed.resumed.by, model=resumed.resumed.model)
 
 
-def settings_for_workers(
-    application: Application, model: str | None, variables: Mapping[str, str] | None = None
-) -> TurnSettings:
+def settings_for_workers(application: Application, model: str | None) -> TurnSettings:
     """What this process's environment sets for a turn that live workers run, if there are any.
 
     Raises `Misconfigured` if they lack some of it.
     """
-    settings = application.travelling(model, variables)
+    settings = application.travelling(model)
     workers = application.workers
     if workers.are_live() and not workers.are_live(settings.requires):
         names = ", ".join(workers.lacking(settings.requires))

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
 from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.llm.adaptation import adapt, concerns_payloads, is_missing_api
 from hermes_jobs.llm.assembly import ReplyAssembler
 from hermes_jobs.llm.client_errors import CONNECT_SECONDS, ErrorMapper
 from hermes_jobs.llm.client_options import ClientOptions
-from hermes_jobs.llm.dialect import Dialect, Payloads, adapt, concerns_payloads, first_dialect, is_missing_api
+from hermes_jobs.llm.dialect import Dialect, Payloads, first_dialect
 from hermes_jobs.llm.errors import ApiRefusal, is_failed_generation, shortened
 from hermes_jobs.llm.openai_sdk import openai
 from hermes_jobs.llm.refusals import refused_features, without_features

@@ -15,7 +15,7 @@ import msgspec
 
 from hermes_jobs.kernel.engine.ports import ModelError
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
-from hermes_jobs.llm.dialect import NO_TOOLS
+from hermes_jobs.llm.adaptation import NO_TOOLS
 from hermes_jobs.llm.limits import find_limit
 from hermes_jobs.llm.redaction import redact_request
 from hermes_jobs.llm.retry import RETRYABLE, is_wait_too_long, retry_after

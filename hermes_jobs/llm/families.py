@@ -21,9 +21,10 @@ _NO_THINKING: Json = {"thinking": {"type": "disabled"}}
 _THINKING: Json = {"thinking": {"type": "enabled"}}
 
 
-def _efforts(field: str = "reasoning_effort", **words: str) -> dict[str, Json]:
-    """The five efforts as values of one field; `words` are the endpoint's names that differ."""
-    return {effort: {field: words.get(effort, effort)} for effort in ("none", "low", "medium", "high", "max")}
+def _efforts(**words: str) -> dict[str, Json]:
+    """The five efforts as values of `reasoning_effort`; `words` are the endpoint's names that differ."""
+    names = ("none", "low", "medium", "high", "max")
+    return {effort: {"reasoning_effort": words.get(effort, effort)} for effort in names}
 
 
 CONTENT_PARTS = "content_parts"

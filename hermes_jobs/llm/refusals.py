@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.llm.dialect import ApiOptions, Dialect, insists
+from hermes_jobs.llm.adaptation import insists
+from hermes_jobs.llm.dialect import ApiOptions, Dialect
 from hermes_jobs.llm.families import Family, filled_as, with_short_ids, without_fields
 
 

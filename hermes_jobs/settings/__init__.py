@@ -14,8 +14,9 @@ from hermes_jobs.settings.env_file import (
 )
 from hermes_jobs.settings.home import Paths, ensure_home, find_home
 from hermes_jobs.settings.keys import Key, known_keys, near_keys
-from hermes_jobs.settings.load import Settings, load
+from hermes_jobs.settings.load import load
 from hermes_jobs.settings.reread import LiveSettings, needs_restart
 from hermes_jobs.settings.secrets import REDACTED, Secrets
 from hermes_jobs.settings.sections.models import DEFAULT_MODEL, REHEARSAL_MODEL
+from hermes_jobs.settings.settings import Settings
 from hermes_jobs.settings.sources import variables_of

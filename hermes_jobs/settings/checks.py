@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from hermes_jobs.errors import Misconfigured, Rejected
 from hermes_jobs.settings.choices import SETUP, Choice, missing_key
-from hermes_jobs.settings.load import Settings
+from hermes_jobs.settings.settings import Settings
 
 
 def check_choice(settings: Settings, choice: Choice) -> None:

@@ -12,9 +12,10 @@ from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.env_file import text_of, with_variable, write_atomically
 from hermes_jobs.settings.home import Paths, ensure_home
 from hermes_jobs.settings.keys import Key, known_keys
-from hermes_jobs.settings.load import TIMEZONE, Settings, check_ensembles, check_timezone, models_of
+from hermes_jobs.settings.load import TIMEZONE, check_ensembles, check_timezone, models_of
 from hermes_jobs.settings.removed_keys import removal_of
 from hermes_jobs.settings.secrets import Secrets
+from hermes_jobs.settings.settings import Settings
 from hermes_jobs.settings.sources import (
     SettingValue,
     broken,

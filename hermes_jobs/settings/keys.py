@@ -163,15 +163,15 @@ def nearest_key(name: str) -> str:
     return get_close_matches(name, candidates, n=1, cutoff=0.0)[0]
 
 
-def near_keys(name: str, most: int = 3) -> list[str]:
-    """Return the known keys and sections that are similar to `name`, the most similar first."""
+def near_keys(name: str) -> list[str]:
+    """Return at most three known keys and sections that are similar to `name`, the most similar first."""
     from difflib import get_close_matches
 
     candidates = [*_parts_beside(name), *known_keys(), *known_sections()]
     by_last_part = {key.rpartition(".")[2]: key for key in known_keys()}
-    matches = get_close_matches(name, candidates, n=most, cutoff=0.6)
-    last = get_close_matches(name.rpartition(".")[2], by_last_part, n=most, cutoff=0.75)
-    return list(dict.fromkeys([*matches, *(by_last_part[part] for part in last)]))[:most]
+    matches = get_close_matches(name, candidates, n=3, cutoff=0.6)
+    last = get_close_matches(name.rpartition(".")[2], by_last_part, n=3, cutoff=0.75)
+    return list(dict.fromkeys([*matches, *(by_last_part[part] for part in last)]))[:3]
 
 
 def _parts_beside(name: str) -> list[str]:

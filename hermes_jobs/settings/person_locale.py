@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from hermes_jobs.settings.load import TIMEZONE, Settings
+from hermes_jobs.settings.load import TIMEZONE
+from hermes_jobs.settings.settings import Settings
 from hermes_jobs.settings.turn_settings import ENVIRONMENT_OF_COMMANDS, TurnSettings
 
 _LOCALE = re.compile(r"LANG|LANGUAGE|LC_[A-Z]+|TZ")

@@ -7,9 +7,15 @@ from collections.abc import Mapping
 _AUXILIARY = "auxiliary.model and auxiliary.base_url hold for it"
 
 REMOVED: Mapping[str, str] = {
+    "ask.expires": "a question waits for 7 days",
+    "attachments.files": "a message may have 20 files",
+    "attachments.megapixels": "pictures of up to 100 megapixels are decoded",
+    "attachments.pages": "a document may have 100 pages",
+    "attachments.side": "pictures are sent with at most 1,568 pixels a side",
+    "attachments.turn_mb": "the files of a message may have 24 MB, or as much as one of attachments.file_mb",
     "auxiliary.consolidation": _AUXILIARY,
-    "auxiliary.title.model": _AUXILIARY,
     "auxiliary.title.base_url": _AUXILIARY,
+    "auxiliary.title.model": _AUXILIARY,
     "embeddings.dimensions": "vectors have the model's own length",
     "files.keep_file_mb": "files of up to 10 MiB are stored",
     "files.keep_total_mb": "500 MiB are stored, and files.keep_days bounds their age",

@@ -10,7 +10,8 @@ import msgspec
 
 from hermes_jobs.errors import HermesJobsError
 from hermes_jobs.settings.keys import known_keys
-from hermes_jobs.settings.load import Settings, file_stamps, load, with_values
+from hermes_jobs.settings.load import file_stamps, load, with_values
+from hermes_jobs.settings.settings import Settings
 from hermes_jobs.settings.sources import SettingValue
 
 logger = logging.getLogger(__name__)

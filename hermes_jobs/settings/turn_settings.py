@@ -19,8 +19,9 @@ from hermes_jobs.kernel import feature
 from hermes_jobs.llm.providers import KEY_VARIABLES
 from hermes_jobs.settings.choices import Choice
 from hermes_jobs.settings.keys import Key, known_keys
-from hermes_jobs.settings.load import ANTHROPIC_URL, ENVIRONMENT, Settings, with_values
+from hermes_jobs.settings.load import ENVIRONMENT, with_values
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS
+from hermes_jobs.settings.settings import ANTHROPIC_URL, Settings
 from hermes_jobs.settings.sources import SHARED_URL, SettingValue
 
 logger = logging.getLogger(__name__)

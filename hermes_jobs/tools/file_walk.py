@@ -14,6 +14,7 @@ from typing import TypeAlias
 from pathspec import GitIgnoreSpec
 
 from hermes_jobs.tools.path_policy import PathPolicy, open_verified
+from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.tool import ToolFailed
 
 IGNORE_FILE = ".gitignore"
@@ -38,10 +39,10 @@ def candidates(base: str, top: str, paths: PathPolicy) -> Iterator[WalkedFile]:
     A file or folder named in the call is searched even if git ignores it. Keys and passwords are skipped,
     unless the search begins among them: then the user has approved it.
     """
-    approved = paths.kind(base) == "secret"
+    approved = paths.kind(base) in SECRETS
 
     def is_hidden(path: str) -> bool:
-        return paths.is_private(path) or (not approved and paths.kind(path) == "secret")
+        return paths.is_private(path) or (not approved and paths.kind(path) in SECRETS)
 
     if not os.path.isdir(base):
         if not paths.is_private(base):

@@ -30,6 +30,7 @@ from hermes_jobs.text.patch import patched
 from hermes_jobs.tools.folder_guard import accept
 from hermes_jobs.tools.media_files import Wanted, has_media, read_media
 from hermes_jobs.tools.path_policy import PathPolicy, open_verified, verify_opened
+from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.terminal import check_workdir
 from hermes_jobs.tools.text_form import TextForm
 from hermes_jobs.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
@@ -201,7 +202,7 @@ class Files:
     def _written(self, replaced: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
         change = replaced.change
         kind = self._paths.kind(change.path)
-        protected = kind == "secret"
+        protected = kind in SECRETS
         if kind == "startup":
             accept(self._paths.home, change.path)
         diff = diff_of(path, (change.before, replaced.old), (change.after, data), protected=protected)

@@ -28,6 +28,7 @@ LINKED_SECONDS = 2.0
 RULES: Mapping[tuple[Kind, bool], str] = {
     ("secret", False): "reading keys or passwords",
     ("secret", True): "changing keys or passwords",
+    ("project secret", False): "reading keys or passwords",
     ("startup", True): "writing files that run by themselves",
 }
 """The rule that needs approval, by kind and whether the file is written."""

@@ -20,6 +20,7 @@ from itertools import count
 
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.sensitive_paths import KINDS
 from hermes_jobs.tools.tables import pattern
 
 GIT_SECONDS = 5.0
@@ -213,7 +214,7 @@ def _settings(listed: str, folder: str, paths: PathPolicy, workdir: str) -> list
 def _is_in_folder(path: str, paths: PathPolicy, workdir: str) -> bool:
     """Whether commands may write a file: it is in the session's folders, and none that is protected."""
     real = os.path.realpath(path)
-    return paths.kind(real) is None and any(is_inside(real, root) for root in paths.real_roots(workdir))
+    return paths.kind(real) not in KINDS and any(is_inside(real, root) for root in paths.real_roots(workdir))
 
 
 def _hooks_in(hooks: str, folder: str) -> list[str]:

@@ -19,10 +19,12 @@ from typing import Literal
 
 from hermes_jobs.tools.tables import load, pattern
 
-Kind = Literal["secret", "startup"]
+Kind = Literal["secret", "startup", "project secret"]
 _ANY_HOME = re.compile(r"/root(?=/)|/(?:home|users)/[^/]+(?=/)")  # of a path without capitals
 _FILES = ("XAUTHORITY", "ICEAUTHORITY")  # of other variables a file is a program, such as SSH_ASKPASS
 KINDS: tuple[Kind, ...] = ("secret", "startup")
+"""Those that commands may not write."""
+SECRETS: tuple[Kind, ...] = ("secret", "project secret")
 
 
 def paths_in(table: str) -> tuple[str, ...]:
@@ -44,6 +46,7 @@ def folders_above_secrets() -> frozenset[str]:
 def kind_of(real: str, user_home: str) -> Kind | None:
     """What the file at a real absolute path is of these; None for any other.
 
+    A "project secret" is read with approval, and written and used like any file.
     Capitals do not count: there are file systems to which `.SSH` is `.ssh`.
     """
     path = real.casefold()
@@ -54,10 +57,11 @@ def kind_of(real: str, user_home: str) -> Kind | None:
         return "startup"
     if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_casefolded("secrets")):
         return "secret"
-    system = any(
+    if any(
         path == protected or path.startswith(f"{protected}/") for protected in _casefolded("system_secrets")
-    )
-    return "secret" if system else None
+    ):
+        return "secret"
+    return "project secret" if pattern("sensitive_paths", "project_secret").search(path) else None
 
 
 @cache

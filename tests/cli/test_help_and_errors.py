@@ -81,7 +81,8 @@ def test_every_listing_and_show_can_be_cut(path: Path) -> None:
 def test_the_line_of_a_command_fits_the_list(name: str) -> None:
     summary = COMMANDS[name].summary
     assert summary.endswith(".")
-    assert len(f"  {name:<10}{summary}") <= 80
+    line = f"  {name:<10}{summary}"
+    assert len(line) <= 80, f"a summary is one line of 80 columns: leave out {len(line) - 80} characters"
 
 
 @pytest.mark.parametrize(
@@ -91,15 +92,20 @@ def test_the_line_of_every_command_of_a_group_is_whole_in_80_columns(path: Path,
     listed = home.run(*path, "--help", COLUMNS="80").out.partition("Commands:\n")[2]
     lines = [line for line in listed.partition("\n\n")[0].splitlines() if not line.startswith(" " * 3)]
     assert lines
-    assert [line for line in lines if line.endswith("...")] == []
+    assert [line for line in lines if line.endswith("...")] == [], (
+        "shorten the first sentence of the docstring"
+    )
 
 
 def test_the_help_explains_the_first_commands_and_names_all_others_once(home: WrittenHome) -> None:
-    assert sorted((*FIRST, *(name for names in SECTIONS.values() for name in names))) == sorted(COMMANDS)
+    assert sorted((*FIRST, *(name for names in SECTIONS.values() for name in names))) == sorted(COMMANDS), (
+        "a command is in one section of `--help`: in _ORDER of interfaces/cli, or as its feature declares"
+    )
     out = home.run("--help", COLUMNS="80").out
     first, _, others = out.partition("More commands")
     assert all(f"  {name} " in first and f"{COMMANDS[name].summary}\n" in first for name in FIRST)
-    assert all(", ".join(names) in others for names in SECTIONS.values())
+    rows = " ".join(others.split())  # a section with many commands takes several lines
+    assert all(f" {section} {', '.join(names)} " in rows for section, names in SECTIONS.items() if names)
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import inspect
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.forgetting.patterns import Pattern, exact_texts, literal
@@ -21,17 +19,10 @@ from hermes_jobs.features.skills import events as skills_events
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
-from hermes_jobs.kernel.streams.forgetting import (
-    DELETED,
-    deleted,
-    excluding_stored,
-    family_of,
-    in_json,
-    scrubbed,
-    text_fields,
-    texts_of,
-)
+from hermes_jobs.kernel.streams.forgetting import DELETED, deleted, excluding_stored, family_of
+from hermes_jobs.kernel.streams.texts import in_json, scrubbed, text_fields, texts_of
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall
+from tests.eventlog.stored import stored_structs
 from tests.eventlog.test_golden_events import EXAMPLES
 from tests.tables import each_row
 
@@ -48,44 +39,26 @@ NAMED = {
 """What has a field `name`: the name of a thing for programs, or declared a text, as that of `Plan`."""
 
 
+def texts() -> dict[str, list[str]]:
+    """The fields that hold texts, by the type of the event."""
+    return {name: sorted(text_fields(kind)) for name, kind in EVENT_TYPES.items() if text_fields(kind)}
+
+
 def test_the_fields_that_hold_texts_are_listed() -> None:
-    found = {name: sorted(text_fields(kind)) for name, kind in EVENT_TYPES.items() if text_fields(kind)}
-    assert found == json.loads(FILE.read_text(encoding="utf-8")), (
-        f"A field with text is new. If it holds what people or models say, add it to {FILE.name}. If it is "
-        "an id, a kind or a name, add it to NAMES in hermes_jobs/kernel/streams/forgetting.py."
+    assert texts() == json.loads(FILE.read_text(encoding="utf-8")), (
+        "A field with text is new. Is it an id, a kind or a name? Add it to NAMES in "
+        "hermes_jobs/kernel/streams/texts.py. Does it hold what people or models say? "
+        f"`python -m tests.eventlog.golden` adds it to {FILE.name}."
     )
 
 
 def test_a_field_called_name_is_decided_about() -> None:
     """`redact` takes a name for an id, and leaves it: what a person wrote has another name, or is listed."""
-    found = {kind.__name__ for kind in _structs(EVENT_TYPES.values()) if "name" in kind.__struct_fields__}
+    found = {kind.__name__ for kind in stored_structs() if "name" in kind.__struct_fields__}
     assert found == NAMED, (
         "Call a field that holds what a person wrote otherwise, or add it to _TEXTS in "
-        "hermes_jobs/kernel/streams/forgetting.py; then add its type here."
+        "hermes_jobs/kernel/streams/texts.py; then add its type here."
     )
-
-
-def _structs(kinds: Iterable[type]) -> set[type[msgspec.Struct]]:
-    """Those types, and all that are inside them."""
-    found: set[type[msgspec.Struct]] = set()
-
-    def visit(node: object) -> None:
-        if isinstance(node, inspect.StructType):
-            if node.cls in found:
-                return
-            found.add(node.cls)
-            for field in node.fields:
-                visit(field.type)
-        for part in ("item_type", "key_type", "value_type"):
-            if (inner := getattr(node, part, None)) is not None:
-                visit(inner)
-        for part in ("types", "item_types"):
-            for inner in getattr(node, part, ()):
-                visit(inner)
-
-    for kind in kinds:
-        visit(inspect.type_info(kind))
-    return found
 
 
 @each_row(EXAMPLES)

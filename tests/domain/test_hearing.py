@@ -8,13 +8,8 @@ from itertools import count
 import pytest
 
 from hermes_jobs.features.deliveries.events import DeliveryRequested, parse_target
-from hermes_jobs.features.gateway.rules.commands import (
-    COMMANDS,
-    GatewayPolicy,
-    IncomingMessage,
-    NewIds,
-    handle_message,
-)
+from hermes_jobs.features.gateway.rules.commands import COMMANDS, GatewayPolicy, NewIds, handle_message
+from hermes_jobs.features.gateway.rules.messages import IncomingMessage
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.decision import DecisionResult
 from hermes_jobs.kernel.streams.stream_kind import StreamState

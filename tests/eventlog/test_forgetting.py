@@ -23,8 +23,9 @@ from hermes_jobs.kernel.log.log import StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.verify import verify
 from hermes_jobs.kernel.streams.decision import LargeResult
-from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST, Removal, deleted, texts_of
+from hermes_jobs.kernel.streams.forgetting import KEY_SCOPE, NEWEST, Removal, deleted
 from hermes_jobs.kernel.streams.streams import fold, initial_state
+from hermes_jobs.kernel.streams.texts import texts_of
 from tests.eventlog.changes import META, MOMENT, append, claim, due, key, step, titles, write
 from tests.eventlog.moving import bring_in, lines_of, live
 from tests.eventlog.test_verify import change

@@ -16,7 +16,8 @@ from hermes_jobs.features.deliveries.events import DeliveryRequested, DeliverySe
 from hermes_jobs.features.gateway import events as gateway_events
 from hermes_jobs.features.gateway import service
 from hermes_jobs.features.gateway.receiver import MessageReceiver
-from hermes_jobs.features.gateway.rules.commands import GatewayPolicy, IncomingMessage
+from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
+from hermes_jobs.features.gateway.rules.messages import IncomingMessage
 from hermes_jobs.features.memory.rules.writes import Operation, Origin, Write
 from hermes_jobs.features.telegram.api import telegram_service, validate_users
 from hermes_jobs.interfaces.cli.doctor.gateway import telegram

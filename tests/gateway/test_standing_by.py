@@ -12,7 +12,7 @@ from hermes_jobs.features.gateway import service
 from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
 from hermes_jobs.features.gateway.receiver import MessageReceiver
-from hermes_jobs.features.gateway.rules.commands import IncomingFile, IncomingMessage
+from hermes_jobs.features.gateway.rules.messages import IncomingFile, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.gateway.service import GatewayService
 

@@ -9,9 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelRequest
+from hermes_jobs.llm.adaptation import adapt
 from hermes_jobs.llm.anthropic.request import RequestOptions, without
 from hermes_jobs.llm.anthropic.request import request_body as messages_body
-from hermes_jobs.llm.dialect import OPENAI_URL, PLAIN, ApiOptions, adapt, first_dialect
+from hermes_jobs.llm.dialect import OPENAI_URL, PLAIN, ApiOptions, first_dialect
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.responses import responses_body
 from tests.llm.anthropic.histories import everything

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.adaptation import adapt
 from hermes_jobs.llm.call_ids import with_valid_ids
-from hermes_jobs.llm.dialect import adapt, first_dialect
+from hermes_jobs.llm.dialect import first_dialect
 from hermes_jobs.llm.render import request_body
 
 FORMS = [".+", ".{1,40}", "[a-zA-Z0-9]{9}", "[a-zA-Z0-9_-]+"]

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_jobs.llm.dialect import OPENAI_URL, Dialect, adapt, first_dialect
+from hermes_jobs.llm.adaptation import adapt
+from hermes_jobs.llm.dialect import OPENAI_URL, Dialect, first_dialect
 
 PLAIN = Dialect()
 

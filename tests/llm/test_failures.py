@@ -11,8 +11,9 @@ import pytest
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
+from hermes_jobs.llm.adaptation import adapt
 from hermes_jobs.llm.client import OpenAIModel
-from hermes_jobs.llm.dialect import Dialect, adapt
+from hermes_jobs.llm.dialect import Dialect
 from hermes_jobs.llm.retry import RETRYABLE
 from tests.llm.test_errors import CASES, judged
 from tests.llm.turns import OneSession

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from hermes_jobs.kernel.engine.ports import ModelRequest, Reply, ToolSpec
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.adaptation import adapt
 from hermes_jobs.llm.assembly import ReplyAssembler
-from hermes_jobs.llm.dialect import ApiOptions, Dialect, adapt, first_dialect
+from hermes_jobs.llm.dialect import ApiOptions, Dialect, first_dialect
 from hermes_jobs.llm.families import FAMILIES, family_of
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.reply_builder import builder_for

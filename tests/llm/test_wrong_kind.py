@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from hermes_jobs.kernel.engine.ports import ModelError
+from hermes_jobs.llm.adaptation import NO_TOOLS
 from hermes_jobs.llm.client import OpenAIModel
-from hermes_jobs.llm.dialect import NO_TOOLS
 from hermes_jobs.llm.errors import classify, parse_refusal
 from hermes_jobs.llm.sse import EventDecoder
 from tests.llm.asking import ask, request

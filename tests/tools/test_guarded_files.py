@@ -216,7 +216,7 @@ def test_the_environment_of_a_process_is_a_secret(tmp_path: Path, path: str):
     "name",
     [
         "notes.md",
-        ".env",
+        ".env.example",
         "src/.gitignore",
         ".github/workflows/ci.yml",
         "config.yaml",
@@ -228,4 +228,12 @@ def test_the_environment_of_a_process_is_a_secret(tmp_path: Path, path: str):
 )
 def test_everyday_files_ask_nothing(desk: Desk, name: str):
     assert desk.verdict("read_file", path=name) == "allow"
+    assert desk.verdict("write_file", path=name, content="x") == "allow"
+
+
+@pytest.mark.parametrize(
+    "name", [".env", "web/.env.local", "config/master.key", "secrets.yaml", "certs/server-key.pem"]
+)
+def test_keys_beside_the_code_are_read_with_approval_and_written_without(desk: Desk, name: str):
+    assert desk.verdict("read_file", path=name) == "ask"
     assert desk.verdict("write_file", path=name, content="x") == "allow"

@@ -348,7 +348,7 @@ HARMLESS = [
     "ls ~/.ssh",
     "grep -r config.yaml .",
     "cat config.yaml",
-    "cat .env",
+    "export $(grep -v '^#' .env | xargs)",
     "date; uptime; whoami",
     'echo "shutdown at 5"',
     "man reboot",

@@ -31,6 +31,9 @@ from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.tools.subprocess_call import request, responses
 
 MEGABYTE = 1_000_000
+TURN_BYTES = 24 * MEGABYTE  # in base64 they fill the 32 MB of a request: see `llm/attachments`
+SIDE = 1_568
+"""Pixels of a picture's longest side as it is sent: providers scale larger ones down to this."""
 SECONDS = 60
 KILL_GRACE_SECONDS = 5
 """Seconds more, after which the process is killed without a response."""
@@ -47,13 +50,18 @@ class AttachmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     `hears`: sounds are taken, too; `hears_itself`: the model takes those that can be sent to one."""
 
     file_bytes: int = 20 * MEGABYTE
-    turn_bytes: int = 24 * MEGABYTE
+    turn_bytes: int = TURN_BYTES
     files: int = 20
     pages: int = 100
     pixels: int = 100_000_000
-    side: int = 1_568
+    side: int = SIDE
     hears: bool = False
     hears_itself: bool = False
+
+
+def turn_bytes(file_mb: float) -> int:
+    """The most bytes of all files of a message, where one file may have so many megabytes."""
+    return max(TURN_BYTES, int(file_mb * MEGABYTE))
 
 
 class Uncancelled:
@@ -161,7 +169,7 @@ class Intake:
         if len(files) > limits.files:
             raise _refused(
                 f"{pluralize(len(files), 'file')} are attached; a message may have {limits.files}.",
-                "Send them in several messages, or raise attachments.files.",
+                "Send them in several messages.",
             )
         for name, size in files:
             if not size:
@@ -176,7 +184,7 @@ class Intake:
             raise _refused(
                 f"The files have {file_size(total)} together; a message may have "
                 f"{file_size(limits.turn_bytes)}.",
-                "Send them in several messages, or raise attachments.turn_mb.",
+                "Send them in several messages.",
             )
 
     def _heard(self, file: File) -> tuple[Decoded, None, None] | None:

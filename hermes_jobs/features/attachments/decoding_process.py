@@ -120,7 +120,7 @@ def _upright(file: BinaryIO, asked: DecodingRequest) -> tuple[Any, str, bool]:
     if width * height > asked.pixels:
         raise Unusable(
             f"has {width:,} × {height:,} pixels; {asked.pixels:,} are decoded.",
-            "Scale it down, or raise attachments.megapixels.",
+            "Scale it down.",
         )
     image.draft("RGB", (asked.side, asked.side))
     image = image.convert("RGBA" if image.has_transparency_data else "RGB")
@@ -165,7 +165,7 @@ def document(path: Path, asked: DecodingRequest) -> Decoded:
     if not 0 < count <= asked.pages:
         raise Unusable(
             f"has {pluralize(count, 'page')}; a document may have 1 to {asked.pages}.",
-            "Send a part of it, or raise attachments.pages as far as the provider takes it.",
+            "Send a part of it.",
         )
     return Decoded(media_type=PDF, pages=count, characters=_write_texts(path, asked, reader.pages, started))
 

@@ -64,30 +64,34 @@ class Hearing:
         words = self._recorded(sound.digest, model.model)
         if words:
             return HeardSound(Heard(digest=sound.digest, words=words, model=model.model))
-        try:
-            transcript = model.transcribe(sound.file_name, content, sound.media_type, cancel)
-        except ModelError as error:
-            if cancel.reason is not None:
-                raise StepInterrupted from error
-            if error.retryable:
-                raise NotYet(
-                    f"{sound.file_name} was not heard: {error.message}",
-                    kind=error.kind,
-                    hint=error.hint,
-                    what="the model that hears",
-                ) from error
-            return HeardSound(Heard(digest=sound.digest, problem=error.message))
-        cost = None if transcript.usage == NO_USAGE else model.cost_usd(transcript.usage)
-        heard = HeardSound(
-            Heard(
-                digest=sound.digest,
-                words=transcript.words,
-                problem="" if transcript.words else SILENT,
-                model=model.model,
-            ),
-            PaidCall(model=transcript.model, usage=transcript.usage, cost_usd=cost),
-        )
-        if len(self._heard) >= KEPT:
-            self._heard.clear()
-        self._heard[turn, sound.digest] = heard
+        heard = _transcribed(model, sound, content, cancel)
+        if heard.paid is not None:
+            if len(self._heard) >= KEPT:
+                self._heard.clear()
+            self._heard[turn, sound.digest] = heard
         return heard
+
+
+def _transcribed(
+    model: TranscriptionEndpoint, sound: Attachment, content: bytes, cancel: Cancel
+) -> HeardSound:
+    """The call. Raises `NotYet`, `StepInterrupted`."""
+    try:
+        transcript = model.transcribe(sound.file_name, content, sound.media_type, cancel)
+    except ModelError as error:
+        if cancel.reason is not None:
+            raise StepInterrupted from error
+        if error.retryable:
+            raise NotYet(
+                f"{sound.file_name} was not heard: {error.message}",
+                kind=error.kind,
+                hint=error.hint,
+                what="the model that hears",
+            ) from error
+        return HeardSound(Heard(digest=sound.digest, problem=error.message))
+    cost = None if transcript.usage == NO_USAGE else model.cost_usd(transcript.usage)
+    problem = "" if transcript.words else SILENT
+    return HeardSound(
+        Heard(digest=sound.digest, words=transcript.words, problem=problem, model=model.model),
+        PaidCall(model=transcript.model, usage=transcript.usage, cost_usd=cost),
+    )

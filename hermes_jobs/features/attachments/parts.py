@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hermes_jobs.features.attachments.api import MEGABYTE, AttachmentLimits, Intake
+from hermes_jobs.features.attachments.api import MEGABYTE, AttachmentLimits, Intake, turn_bytes
 from hermes_jobs.features.attachments.describing import Describing
 from hermes_jobs.features.attachments.hearing import Hearing
 from hermes_jobs.features.attachments.speaking import Speaking
@@ -42,11 +42,7 @@ def create_intake(settings: Settings, blobs: BlobStore, endpoints: ModelEndpoint
     own = settings.attachments
     limits = AttachmentLimits(
         file_bytes=int(own.file_mb * MEGABYTE),
-        turn_bytes=int(own.turn_mb * MEGABYTE),
-        files=own.files,
-        pages=own.pages,
-        pixels=int(own.megapixels * 1_000_000),
-        side=own.side,
+        turn_bytes=turn_bytes(own.file_mb),
         hears=settings.auxiliary.transcription.model is not None,
         hears_itself=endpoints.hears(settings.main_model.model),
     )

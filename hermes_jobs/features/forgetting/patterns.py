@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_jobs.errors import Rejected
-from hermes_jobs.kernel.streams.forgetting import in_json
+from hermes_jobs.kernel.streams.texts import in_json
 from hermes_jobs.text.escapes import MARKS, readings
 from hermes_jobs.text.spelling import Spelling
 

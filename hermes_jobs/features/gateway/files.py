@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.attachments.api import File, Intake
-from hermes_jobs.features.gateway.rules.commands import IncomingFile, IncomingMessage
+from hermes_jobs.features.gateway.rules.messages import IncomingFile, IncomingMessage
 from hermes_jobs.interfaces.cli.turns.attached_files import composed
 
 AGAIN = "Nothing of the message was read."

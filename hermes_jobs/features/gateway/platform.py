@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from hermes_jobs.features.gateway.rules.commands import IncomingFile, IncomingMessage
+from hermes_jobs.features.gateway.rules.messages import IncomingFile, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import Button, ButtonPress
 
 

@@ -9,15 +9,9 @@ from types import MappingProxyType
 from hermes_jobs.errors import KeyTaken, Rejected
 from hermes_jobs.features.gateway.files import FileReceiver
 from hermes_jobs.features.gateway.platform import PressAnswer
-from hermes_jobs.features.gateway.rules.commands import (
-    SCOPE,
-    GatewayPolicy,
-    IncomingFile,
-    IncomingMessage,
-    NewIds,
-    handle_message,
-)
+from hermes_jobs.features.gateway.rules.commands import GatewayPolicy, NewIds, handle_message
 from hermes_jobs.features.gateway.rules.gateway import Person, person_named, stream_of_person
+from hermes_jobs.features.gateway.rules.messages import SCOPE, IncomingFile, IncomingMessage
 from hermes_jobs.features.gateway.rules.rating_buttons import (
     CONFIRMATIONS,
     ButtonPress,

@@ -16,7 +16,7 @@ from hermes_jobs.features.gateway.files import refused
 from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.platform import Platform, PlatformUnavailable, Update
 from hermes_jobs.features.gateway.receiver import MessageReceiver
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage
+from hermes_jobs.features.gateway.rules.messages import IncomingMessage
 from hermes_jobs.kernel.log.outage import LogOutage
 
 logger = logging.getLogger(__name__)

@@ -217,14 +217,14 @@ class McpSessions:
             return listing.message
         return self._state(known.stream_of(name)).usable or "its tools wait to be accepted by the user"
 
-    def discover(self, name: str, workdir: str, cancel: Cancel | None = None) -> McpToolsListed | Failed:
+    def discover(self, name: str, workdir: str) -> McpToolsListed | Failed:
         """Ask a server for its tools and record what it lists, or that it cannot be asked.
 
         Raises `Rejected` where its configuration cannot be used.
         """
         config = self.config[name]
         launch = self.launches.launch(name, workdir)
-        offer = self.servers.list_tools(launch, cancel or NeverCancelled())
+        offer = self.servers.list_tools(launch, NeverCancelled())
         if isinstance(offer, Failed):
             self._record_failure(name, offer)
             return offer

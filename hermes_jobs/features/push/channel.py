@@ -19,6 +19,8 @@ from hermes_jobs.features.push.message import authorization, encrypted, from_bas
 from hermes_jobs.system.addresses import AddressRefused
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.deliveries.api import Delivery
     from hermes_jobs.kernel.engine.ports import Cancel
@@ -83,15 +85,12 @@ class PushChannel:
         if subscription is None or key is None:
             hint = f"hermes-jobs push remove {browser.browser}, and subscribe again"
             raise DeliveryError(f"This home has not the keys of the browser {browser.browser}: {hint}.")
-        clock = self._application.clock
         try:
             api.require_public(self._application, subscription.endpoint)
         except AddressRefused as error:
             raise DeliveryError(f"{name} is refused: {error}") from error
-        public_url = self._application.settings.serve.public_url or ""
-        contact = public_url if public_url.startswith("https://") else CONTACT
         headers = {
-            "authorization": authorization(key, f"https://{browser.service}", contact, clock.now()),
+            "authorization": self._authorization(key, browser.service),
             "content-encoding": "aes128gcm",
             "content-type": "application/octet-stream",
             "ttl": str(KEPT),
@@ -106,13 +105,19 @@ class PushChannel:
             salt=secrets.token_bytes(16),
         )
         try:
-            post(subscription.endpoint, headers, body, cancel, clock, name=name)
+            post(subscription.endpoint, headers, body, cancel, self._application.clock, name=name)
         except DeliveryError as error:
             if error.status not in GONE:
                 raise
             self._remove(browser.browser)
             return False
         return True
+
+    def _authorization(self, key: EllipticCurvePrivateKey, service: str) -> str:
+        """Who sends it, signed for that push service."""
+        public_url = self._application.settings.serve.public_url or ""
+        contact = public_url if public_url.startswith("https://") else CONTACT
+        return authorization(key, f"https://{service}", contact, self._application.clock.now())
 
     def _remove(self, browser: str) -> None:
         try:

@@ -16,17 +16,17 @@ from hermes_jobs.system.clock import Clock
 from hermes_jobs.tools.tool import ToolFailed
 
 MAX_CHOICES = 10
+SECONDS = 7 * 86_400.0  # a question outlives a holiday of some days; a turn that waits costs nothing
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=4_000)]
 Choice: TypeAlias = Annotated[str, Meta(min_length=1, max_length=300)]
 Choices: TypeAlias = Annotated[tuple[Choice, ...], Meta(min_length=1, max_length=MAX_CHOICES)]
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """Questions that wait for `seconds`; `unattended`: what becomes of those that nobody can see."""
+    """Questions that wait for `SECONDS`; `unattended`: what becomes of those that nobody can see."""
 
     clock: Clock
     unattended: rules.Unattended
-    seconds: float
 
     def is_offered(self, session: Session) -> bool:
         """Whether questions of the session can be answered: not those of schedules, unless they wait."""
@@ -64,7 +64,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             step=context.call,
             server="",
             requests=(request,),
-            expires_at=self.clock.now() + self.seconds,
+            expires_at=self.clock.now() + SECONDS,
             unattended=not context.attended,
         )
         return ToolOutcome(content="", waits=waits)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hermes_jobs.features.questions.asking import Asking
 from hermes_jobs.features.questions.planning import Planning
 from hermes_jobs.kernel.engine.ports import ToolContext
-from hermes_jobs.settings.durations import seconds_of
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, tool
 
 if TYPE_CHECKING:
@@ -26,10 +25,7 @@ class ChangesNothing(CallRules):
 
 def question_tools(application: Application) -> Iterator[Tool]:
     """The tools, as configured."""
-    settings = application.settings.ask
-    asking = Asking(
-        clock=application.clock, unattended=settings.unattended, seconds=seconds_of(settings.expires)
-    )
+    asking = Asking(clock=application.clock, unattended=application.settings.ask.unattended)
     make = tool(toolset=TOOLSET, effect="idempotent", rules=ChangesNothing(), offered=asking.is_offered)
     yield make(asking.ask_user)
     planning = Planning(asking=asking)

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from hermes_jobs.errors import LogUnavailable
+from hermes_jobs.features.attachments.api import turn_bytes
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 OPEN = {"/healthz", "/readyz"}
 MAX_FILES = 100  # of a form; a message may have fewer, and says so
-MEGABYTE = 1_000_000
 SIGN_IN = "/sign-in"
 STATIC = "/static/"
 BODY_SECONDS = 30
@@ -145,7 +145,7 @@ class Gate:
             return _refusal(403, "This request comes from another site.")
         limit, seconds = part.max_body, BODY_SECONDS
         if scope["path"].startswith(part.uploads) and _carries_files(headers):
-            limit += int(self._site.application.settings.attachments.turn_mb * MEGABYTE)
+            limit += turn_bytes(self._site.application.settings.attachments.file_mb)
             seconds = UPLOAD_SECONDS
         if self._reading[part] >= part.max_readers:
             return _refusal(503, "Too many requests at once: try again.")

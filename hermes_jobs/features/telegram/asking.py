@@ -18,7 +18,8 @@ from hermes_jobs.features.deliveries import api as deliveries
 from hermes_jobs.features.deliveries.api import Delivery
 from hermes_jobs.features.deliveries.events import DeliveryQuestion, DeliveryRequested, stream_of
 from hermes_jobs.features.gateway.platform import PressAnswer
-from hermes_jobs.features.gateway.rules.commands import IncomingMessage, message_keys, noted
+from hermes_jobs.features.gateway.rules.commands import noted
+from hermes_jobs.features.gateway.rules.messages import IncomingMessage, message_keys
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram import questions as q
 from hermes_jobs.features.telegram.drafts import AnswerDrafts

@@ -47,9 +47,9 @@ def blocks(text: str) -> Iterator[Block]:
     return _Reader(_parser().parse(text.replace("\0", "\ufffd"))).blocks()
 
 
-def code_block(code: str, language: str = "", gap: str = "\n\n") -> Block:
+def code_block(code: str, language: str = "") -> Block:
     """A block of code; without the line end after it."""
-    return Block((Run(code.rstrip("\n"), frozenset({"pre"}), language=language),), gap, is_code=True)
+    return Block((Run(code.rstrip("\n"), frozenset({"pre"}), language=language),), is_code=True)
 
 
 def text_block(text: str) -> Block:

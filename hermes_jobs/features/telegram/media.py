@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 import telegram
 
-from hermes_jobs.features.gateway.rules.commands import NOT_READ, IncomingFile
+from hermes_jobs.features.gateway.rules.messages import NOT_READ, IncomingFile
 from hermes_jobs.text.clip import one_line
 
 MAX_DOWNLOAD = 20 * 1024 * 1024

@@ -20,7 +20,8 @@ from telegram.error import BadRequest, Conflict, Forbidden, InvalidToken, RetryA
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
 from hermes_jobs.features.gateway.platform import PlatformUnavailable, PressAnswer, Update
-from hermes_jobs.features.gateway.rules.commands import COMMANDS, IncomingFile, IncomingMessage, captions
+from hermes_jobs.features.gateway.rules.commands import COMMANDS
+from hermes_jobs.features.gateway.rules.messages import IncomingFile, IncomingMessage, captions
 from hermes_jobs.features.gateway.rules.rating_buttons import ButtonPress
 from hermes_jobs.features.telegram.bot import entities_of, keyboard, open_bot, place_of, retry_after_seconds
 from hermes_jobs.features.telegram.drafts import AnswerDrafts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from hermes_jobs.features.tracing.wiring import EXTRA, collector_endpoint, traces_are_wanted
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, ok, warn
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application

@@ -10,10 +10,11 @@ import click
 from msgspec.structs import replace
 
 from hermes_jobs.features.triggers.hooks.options import HookInput, hook_options, new_secret, note_hook
-from hermes_jobs.interfaces.cli.budgets import check_price, dollars
+from hermes_jobs.interfaces.cli.budgets import check_price
 from hermes_jobs.interfaces.cli.command import command, group
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.later_turns import changes_of_turns
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import (
     Json,
@@ -31,15 +32,13 @@ from hermes_jobs.interfaces.cli.param_types import DurationParam, NonEmpty, Text
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
 from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets, warn_of_undeliverable
-from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
+from hermes_jobs.interfaces.cli.turns.options import working_folder
 from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.triggers.api import Fired, FiringView, TriggerPlan, TriggerView
 
-NONE = "none"
-"""What an option of `edit` takes to give something up."""
 STDIN = "-"
 
 
@@ -160,9 +159,9 @@ def _changed(context: CliContext, wanted: TriggerInput, hooked: HookInput, plan:
     """The plan with all given options. Raises usage errors for invalid ones."""
     from hermes_jobs.features.triggers.hooks.keys import made_key
 
-    session, workdir = plan.session, wanted.workdir or plan.workdir
-    if wanted.session is not None:
-        session = None if wanted.session == NONE else context.find_session(wanted.session).lineage
+    workdir = wanted.workdir or plan.workdir
+    of_turns = changes_of_turns(context, wanted.session, wanted.model, wanted.toolsets, wanted.budget)
+    session = of_turns.get("session", plan.session)
     if session is not None and wanted.workdir is not None:
         raise click.UsageError("--workdir is for turns with a new session: a session keeps its folder.")
     changes: dict[str, Any] = {
@@ -170,16 +169,9 @@ def _changed(context: CliContext, wanted: TriggerInput, hooked: HookInput, plan:
         "deliver": stored_targets(wanted.deliver) or None,
         "debounce": wanted.debounce,
     }
-    changes = {name: value for name, value in changes.items() if value is not None}
-    if wanted.model is not None:
-        changes["model"] = None if wanted.model == NONE else wanted.model
-    if wanted.toolsets is not None:
-        chosen = None if wanted.toolsets == NONE else resolve_toolsets(context, wanted.toolsets)
-        changes["toolsets"] = chosen
-    if wanted.budget is not None:
-        changes["budget_usd"] = None if wanted.budget == NONE else dollars(wanted.budget)
+    changes = {name: value for name, value in changes.items() if value is not None} | of_turns
     folder = None if session is not None else workdir or working_folder()
-    plan = replace(plan, session=session, workdir=folder, hook=hooked.changed(plan.hook), **changes)
+    plan = replace(plan, workdir=folder, hook=hooked.changed(plan.hook), **changes)
     check_price(context, plan.model, plan.budget_usd)
     context.application.check(plan.model)
     if hooked.hook:

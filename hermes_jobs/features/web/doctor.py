@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.features.web.search.query import SearchFailed, SearchQuery
 from hermes_jobs.features.web.tools import create_web_searcher
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED
 from hermes_jobs.settings import Settings
 from hermes_jobs.settings.search_providers import SEARCH_PROVIDERS, SearchName

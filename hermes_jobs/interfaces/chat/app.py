@@ -213,9 +213,9 @@ class Chat:
         with self._surface.lent():
             return asyncio.run_coroutine_threadsafe(in_terminal(), loop).result()
 
-    def send(self, text: str, *, mentions: str = "", skill: str = "", outside: str = "") -> None:
+    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
         """See `ChatContext.send`."""
-        self._submit(text, mentions, skill, outside)
+        self._submit(text, mentions, skill)
 
     def clear(self) -> None:
         """See `ChatContext.clear`."""
@@ -275,9 +275,8 @@ class Chat:
             self._show_error(f"Unexpected: {type(error).__name__}: {error}")
         self._refresh()
 
-    def _submit(self, text: str, mentions: str, skill: str = "", outside: str = "") -> None:
-        """Submit the text with the skill, the mentioned files, and the waiting outputs. `outside`: its
-        origin, if others wrote it."""
+    def _submit(self, text: str, mentions: str, skill: str = "") -> None:
+        """Submit the text with the skill, the mentioned files, and the waiting outputs."""
         self._interrupted_at = float("-inf")  # a new message ends the wait for a second Ctrl-C
         message = with_skills(self.application.skills, (skill,) if skill else (), text)
         if not skill:
@@ -291,8 +290,7 @@ class Chat:
         ):
             self._dim(line)
         self.application.sync_files()  # edits of files come before this message
-        origin = outside or composed.outside
-        submitted = self.conversation.submit(composed.text, message.names, composed.attachments, origin)
+        submitted = self.conversation.submit(composed.text, message.names, composed.attachments)
         self._attachments.drop()
         notices = turn_notices(self._context, submitted.turn)
         for line in [*notices, *tell(self._context, self.conversation.lineage)]:
@@ -374,7 +372,7 @@ class Chat:
         else:
             question = self._answer_keys.take()
             self._actions.submit(
-                self._run_action, partial(self.conversation.answer, key, question_id=question)
+                self._run_action, partial(self.conversation.questions.answer, key, question_id=question)
             )
 
     def _size(self) -> tuple[int, int]:

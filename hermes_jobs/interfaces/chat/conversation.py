@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -14,15 +13,7 @@ from hermes_jobs.client.sessions import Sessions
 from hermes_jobs.client.submission import resumption, submission
 from hermes_jobs.errors import Rejected
 from hermes_jobs.interfaces.chat.event_renderer import MAX_SHOWN_LINES, EventRenderer
-from hermes_jobs.interfaces.cli.questions.approval import answer_effect
-from hermes_jobs.interfaces.cli.questions.children import questions_below
-from hermes_jobs.interfaces.cli.questions.form_entry import FormEntry
-from hermes_jobs.interfaces.cli.questions.input import (
-    KEYS,
-    InputQuestion,
-    require_no_secret,
-    typed_answer,
-)
+from hermes_jobs.interfaces.chat.questions import ChatQuestions
 from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.live_display import LiveDisplay
 from hermes_jobs.kernel import events as e
@@ -35,7 +26,6 @@ from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
 from hermes_jobs.kernel.turns.session import OpenChild, Session, stream_of
 from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.synthetic_messages import is_nudge, without_notes
-from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.settings.turn_settings import TurnSettings
 
 SOURCE = "chat"
@@ -76,7 +66,14 @@ class Conversation:
         self._version = 0
         self._renderer = self._new_renderer()
         self._open_question = ""  # the open question
-        self._entry: tuple[str, FormEntry] | None = None  # the form being filled in, by its question
+        self.questions = ChatQuestions(
+            application,
+            self._lock,
+            lambda: self.cached_session,
+            self._own_questions,
+            show_prompt=self.show_prompt,
+            print_line=display.print_line,
+        )
         self._subscriptions: dict[str, list[Callable[[], None]]] = {}
         self.open(start.lineage)
         if start.lineage is not None and start.model is not None:
@@ -140,14 +137,9 @@ class Conversation:
         self._renderer.show_prompt(text)
 
     def submit(
-        self,
-        text: str,
-        skills: tuple[str, ...] = (),
-        attachments: tuple[Attachment, ...] = (),
-        outside: str = "",
+        self, text: str, skills: tuple[str, ...] = (), attachments: tuple[Attachment, ...] = ()
     ) -> Submitted:
-        """Submit a text that contains those skills, and what others wrote, if it has an origin `outside`; it
-        begins a new session if needed."""
+        """Submit a text that contains those skills; it begins a new session if needed."""
         with self._lock:
             application = self._application
             turn = e.TurnSubmitted(
@@ -159,7 +151,6 @@ class Conversation:
                 wants_title=application.settings.names_sessions,
                 skills=skills,
                 attachments=attachments,
-                outside=outside,
             )
             is_first, start = self._lineage is None, self._start
             opening = e.Opening()
@@ -210,93 +201,6 @@ class Conversation:
             raise Rejected(f"{which} has the id {name!r}.", kind="usage", hint="/agents lists them.")
         self._engine.execute(stream_of(refs[0].session), c.CancelTurn(turn=refs[0].turn, by="user"))
         return refs[0].goal
-
-    @property
-    def question(self) -> AnyQuestion | None:
-        """The open question; None if there is none."""
-        with self._lock:
-            return self._question()
-
-    def _question(self, call: str | None = None) -> AnyQuestion | None:
-        """The first question, or a call's: of the session's turn, else of its sub-agents."""
-        session, now = self.cached_session, self._application.clock.now()
-        waiting = [self._renderer.questions()]
-        if session is not None:
-            waiting.append(questions_below(self._engine.sessions.load, session))
-        for question in chain.from_iterable(waiting):
-            if now < question.expires_at and call in {None, question.call}:
-                return question
-        return None
-
-    @property
-    def question_of_keys(self) -> AnyQuestion | None:
-        """The question that one key answers; None where nothing waits, or a form is being filled in."""
-        with self._lock:
-            question = self._question()
-            filling = question is not None and self._entry is not None and self._entry[0] == question.id
-            return None if filling else question
-
-    def answer(
-        self, key: str, reason: str = "", call: str | None = None, question_id: str | None = None
-    ) -> None:
-        """Answer the open question, or the one about that call, or the one of that id, and show what is done.
-
-        Raises `Rejected` without a question, or for an unknown key.
-        """
-        with self._lock:  # until it is shown: the next question comes below it
-            self._display.print_line(printable(self._answered(key, reason, call, question_id)))
-
-    def _answered(self, key: str, reason: str, call: str | None, question_id: str | None) -> str:
-        question = (self._question(call) if call is not None else None) or self._question()
-        if question is None or question_id not in {None, question.id}:
-            raise Rejected("Nothing waits for you in this session.", kind="usage")
-        if isinstance(question, InputQuestion):
-            return self._answer_input(question, key)
-        command = question.command(key, reason, self._application.clock.now())
-        if command is None:
-            keys = ", ".join(answer for answer, _ in question.answers())
-            raise Rejected(f"This call can be answered with {keys}.", kind="usage")
-        if call is not None:
-            command = replace(command, call=call)
-        asker = question.asker
-        self._engine.execute(asker.stream if asker else self.require_session().stream, command)
-        return answer_effect(command)
-
-    def _answer_input(self, question: InputQuestion, key: str) -> str:
-        if question.is_agents:
-            raise Rejected("Type your answer.", kind="usage")
-        if key not in KEYS:
-            raise Rejected(f"This is answered with {', '.join(KEYS)}.", kind="usage")
-        if key != "y":
-            return self._execute_answer(question, "decline" if key == "n" else "cancel")
-        entry = FormEntry(question.input_request)
-        if entry.field is None:
-            return self._execute_answer(question, "accept")
-        self._entry = (question.id, entry)
-        return "\n".join(entry.lines())
-
-    def fill_in(self, text: str) -> str | None:
-        """Handle a text for the form being filled in; returns the text to show, None without a form."""
-        question = self.question
-        if isinstance(question, InputQuestion) and question.is_agents:
-            self.show_prompt(text)
-            command = typed_answer(question, text, self._application.clock.now())
-            return self._execute_answer(question, command.action, command.content)
-        if self._entry is None or not isinstance(question, InputQuestion) or question.id != self._entry[0]:
-            return None
-        entry = self._entry[1]
-        entry.take(text)
-        if entry.field is not None:
-            return "\n".join(entry.lines())
-        return self._execute_answer(question, "accept", entry.content)
-
-    def _execute_answer(self, question: InputQuestion, action: e.InputAction, content: str = "") -> str:
-        self._entry = None
-        require_no_secret(content, self._application.settings.secrets.redact_known)
-        command = question.answer(action, self._application.clock.now(), content)
-        asker = question.asker
-        self._engine.execute(asker.stream if asker else self.require_session().stream, command)
-        return question.effect(action)
 
     @property
     def mode(self) -> Mode:
@@ -385,7 +289,7 @@ class Conversation:
                 self._show_last_messages(session)
             if session.current is not None:
                 self._replay(session.current.id)
-                self._renderer.ask(self._question())
+                self._renderer.ask(self.questions.first())
 
     def _show_last_messages(self, session: Session) -> None:
         """Show the last messages of the conversation."""
@@ -427,7 +331,7 @@ class Conversation:
                     self._handle(recorded)
                 elif self._renderer.follows(recorded.stream):
                     self._renderer.handle_child(recorded)
-            question = self._question()
+            question = self.questions.first()
             previous, self._open_question = self._open_question, question.id if question is not None else ""
             self._renderer.ask(question)
             self._renderer.refresh_status()
@@ -446,6 +350,9 @@ class Conversation:
         with self._lock:
             for turn in list(self._subscriptions):
                 self._unsubscribe(turn)
+
+    def _own_questions(self) -> Iterable[AnyQuestion]:
+        return self._renderer.questions()  # of the session at this time
 
     def _new_renderer(self) -> EventRenderer:
         return EventRenderer(

@@ -150,7 +150,7 @@ class AnswerKeys:
 
     def update(self) -> bool:
         """Read the question that is shown; returns whether it is a new one, whose keys are still disabled."""
-        before, self._question = self._question, self._conversation.question_of_keys
+        before, self._question = self._question, self._conversation.questions.of_keys()
         if self._question is None or (before is not None and before.id == self._question.id):
             return False
         self._since = self._now()

@@ -203,20 +203,20 @@ def approve(chat: ChatContext, rest: str) -> None:
     words = rest.split()
     scope = next((word for word in words if word in SCOPE_KEYS), "once")
     call = next((word for word in words if word not in SCOPE_KEYS), None)
-    chat.conversation.answer(SCOPE_KEYS[scope], call=call)
+    chat.conversation.questions.answer(SCOPE_KEYS[scope], call=call)
 
 
 def deny(chat: ChatContext, rest: str) -> None:
     """Refuse the waiting tool call, with a reason."""
-    chat.conversation.answer("n", rest)
+    chat.conversation.questions.answer("n", rest)
 
 
 def answer(chat: ChatContext, text: str) -> bool:
     """Handle a text as the answer to the open question: a letter, `n` and a reason, or a field of the open
     form; returns whether it was one."""
-    if chat.conversation.question is None:
+    if chat.conversation.questions.first() is None:
         return False
-    filled_in = chat.conversation.fill_in(text)
+    filled_in = chat.conversation.questions.fill_in(text)
     if filled_in is not None:
         chat.print_line(filled_in)
         return True
@@ -227,7 +227,7 @@ def answer(chat: ChatContext, text: str) -> bool:
     if key == "r" and not reason:
         chat.print_line("Type the reason with it: n REASON")
     else:
-        chat.conversation.answer("n" if reason else key, reason)
+        chat.conversation.questions.answer("n" if reason else key, reason)
     return True
 
 

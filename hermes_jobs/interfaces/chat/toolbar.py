@@ -59,7 +59,7 @@ def toolbar_status(application: Application, conversation: Conversation) -> Tool
         is_running=session is not None and session.current is not None,
         waiting=len(session.waiting) if session else 0,
         mode=conversation.mode,
-        asks=conversation.question is not None,
+        asks=conversation.questions.first() is not None,
     )
 
 

@@ -203,30 +203,23 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
         attachments=message.attachments,
         deliver=targets,
-        outside=message.outside,
     )
     opening = Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode)
-    command = submission(turn, opening, carried, is_first=lineage is None)
+    turn = submission(turn, opening, carried, is_first=lineage is None)
     if waiting.wait:
         context.application.sync_files()  # edits of files come before this message
     submitted: Submitted | None
     if if_changed is None:
         asked_for = CONTINUE if choice.newest else lineage or ""
-        submitted = context.application.engine().submit(command, asked_for=asked_for)
+        submitted = context.application.engine().submit(turn, asked_for=asked_for)
     else:
         condition = new_condition(context, if_changed, folder, "--if-changed", turn.approve)
-        submitted = submitted_if(context, command, condition, as_json=waiting.output.form != "text")
+        submitted = submitted_if(context, turn, condition, as_json=waiting.output.form != "text")
     if submitted is None:
         return 0
-    if not waiting.wait:
-        from hermes_jobs.interfaces.cli.detach import detach
-
-        return detach(context, submitted, waiting.output)
     if schema:
         waiting = waiting._replace(output=waiting.output.for_document())
-    if waiting.output.progress:
-        click.secho(f"· {describe_session(session, folder)}", dim=True, err=True)
-    return _answered(context, submitted, waiting)
+    return _answered(context, submitted, waiting, describe_session(session, folder))
 
 
 def _check_options(source: str, if_changed: str | None, key: str | None) -> None:
@@ -237,14 +230,12 @@ def _check_options(source: str, if_changed: str | None, key: str | None) -> None
 
 
 class _Message(NamedTuple):
-    """The turn's text with its skills, their names, notes for the user, what goes beside it, and the servers
-    that wrote parts of it."""
+    """The turn's text with its skills, their names, notes for the user, and what goes beside it."""
 
     text: str
     skills: tuple[str, ...]
     notes: tuple[str, ...]
     attachments: tuple[Attachment, ...]
-    outside: str
 
 
 def _read_message(
@@ -258,7 +249,6 @@ def _read_message(
     unattended: bool,
 ) -> _Message:
     attached_notes: list[str] = []
-    servers: list[str] = []
     beside = list(given.files)
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
@@ -267,8 +257,6 @@ def _read_message(
         files, file_notes = _files(context, words, inputs, folder, beside)
         resources, notes = _resources(context, words, inputs, folder, unattended=unattended)
         attached_notes.extend((*file_notes, *notes))
-        if resources:
-            servers.append(_servers_in(context, words))
         return (*files, *resources)
 
     message = read_text(
@@ -284,9 +272,8 @@ def _read_message(
     attached_notes.extend(attached_lines(attachments))
     loaded = _with_skills(context, skills, message)
     if loaded is None:
-        return _Message(message, (), tuple(attached_notes), attachments, "".join(servers))
-    notes = (*attached_notes, *loaded.notes)
-    return _Message(loaded.text, loaded.names, notes, attachments, "".join(servers))
+        return _Message(message, (), tuple(attached_notes), attachments)
+    return _Message(loaded.text, loaded.names, (*attached_notes, *loaded.notes), attachments)
 
 
 def _files(
@@ -324,13 +311,6 @@ def _resources(
     return mentioned_resources(text, inputs, reader, folder)
 
 
-def _servers_in(context: CliContext, text: str) -> str:
-    """The servers whose resources the text mentions, as an origin."""
-    from hermes_jobs.features.mcp.cli.mentions import origin_of, resources_in
-
-    return origin_of(resources_in(text, tuple(context.settings.mcp_servers)))
-
-
 def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> TextWithSkills | None:
     """The text with the named skills; None if none is named."""
     if not names:
@@ -340,8 +320,14 @@ def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> Text
     return with_skills(context.application.skills, names, text)
 
 
-def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions) -> int:
-    """Follow the turn to its end, then print notices."""
+def _answered(context: CliContext, submitted: Submitted, waiting: WaitOptions, where: str) -> int:
+    """Follow the turn of the session `where` to its end, then print notices; or only print its id."""
+    if not waiting.wait:
+        from hermes_jobs.interfaces.cli.detach import detach
+
+        return detach(context, submitted, waiting.output)
+    if waiting.output.progress:
+        click.secho(f"· {where}", dim=True, err=True)
     from hermes_jobs.interfaces.cli.notices import print_notices
     from hermes_jobs.interfaces.cli.turns.waiter import follow
     from hermes_jobs.runtime.housekeeping import maintain_home_if_due

@@ -301,8 +301,7 @@ def _answered(
     if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
         return command, DecisionResult()
     try:
-        changed = command.change(load)
-        ok = not changed.failed
+        changed, ok = command.change(load), True
     except Rejected as refused:
         changed, ok = DecisionResult(answer=f"Error: {refused.for_model}"), False
     answer = changed.answer

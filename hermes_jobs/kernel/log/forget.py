@@ -31,17 +31,9 @@ from hermes_jobs.kernel.log.opaque import opaque_events
 from hermes_jobs.kernel.log.portable import moved
 from hermes_jobs.kernel.log.rows import StoredEvent, row_hash, to_stored_event
 from hermes_jobs.kernel.log.sql import SqlEventLog
-from hermes_jobs.kernel.streams.forgetting import (
-    ERASED,
-    KEY_SCOPE,
-    NEWEST,
-    PREFIX,
-    Removal,
-    excluding_stored,
-    scrubbed,
-    texts_of,
-)
+from hermes_jobs.kernel.streams.forgetting import ERASED, KEY_SCOPE, NEWEST, PREFIX, Removal, excluding_stored
 from hermes_jobs.kernel.streams.streams import is_known
+from hermes_jobs.kernel.streams.texts import scrubbed, texts_of
 
 E = TypeVar("E", bound=Event)
 

@@ -40,8 +40,7 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a decision. `answer` is the text for the tool's model or the user, `large_results` are
-    stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say; or
-    the tool's call has not had its effect.
+    stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say.
     """
 
     writes: tuple[StreamEvents, ...] = ()

@@ -7,7 +7,6 @@ from msgspec import Meta
 from hermes_jobs.settings.sections.values import (
     Count,
     CountFromZero,
-    Duration,
     Money,
     Seconds,
     Section,
@@ -82,7 +81,6 @@ class AskSettings(Section, frozen=True, kw_only=True):
             "an answer from elsewhere; default: the first choice is the answer."
         ),
     ] = "refuse"
-    expires: Annotated[Duration, about("How long a question waits; then the agent decides or stops.")] = "7d"
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
@@ -115,13 +113,6 @@ class AttachmentsSettings(Section, frozen=True, kw_only=True):
     """Pictures and documents beside a message."""
 
     file_mb: Annotated[Seconds, about("Most megabytes of one file.")] = 20
-    turn_mb: Annotated[Seconds, about("Most megabytes of all files of a message.")] = 24
-    files: Annotated[Count, about("Most files of a message.")] = 20
-    pages: Annotated[Count, about("Most pages of a document.")] = 100
-    megapixels: Annotated[Seconds, about("Most megapixels of a picture before it is decoded.")] = 100
-    side: Annotated[
-        int, Meta(ge=200, le=2_000, description="Longest side of a picture as it is sent, in pixels.")
-    ] = 1_568
     sees: Annotated[
         dict[str, bool],
         about("Whether models see pictures, by name; others do until their endpoint refuses one."),

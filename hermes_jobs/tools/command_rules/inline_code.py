@@ -25,7 +25,7 @@ _ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re
 _SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 
 _OPENS = re.compile(
-    r"\bopen\s*+\(\s*+(?P<path>[^,\n]{0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
+    r"\bopen\s*+\(\s*+(?P<path>(?:[^,()\n]|\([^()\n]{0,100}\)){0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
 _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
 
@@ -55,6 +55,8 @@ def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, s
         yield from (("python", code) for code in values(invocation, "c", "--command"))
     if name == "php" and operands[:2] == ("artisan", "tinker"):
         yield from (("php", code) for code in values(invocation, "", "--execute"))
+    if name == "mix" and operands[:1] == ("run",):
+        yield from (("elixir", code) for code in values(invocation, "e", "--eval"))
 
 
 def _codes(invocation: Invocation) -> Iterator[str]:
@@ -84,7 +86,7 @@ def _may_act(name: str, code: str) -> bool:
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
     if name in words("interpreters", "unread_languages") and code.strip():
-        return True
+        return not _only_computes(code)
     if name in words("interpreters", "backticks") and "`" in code:
         return True
     if name == "ipython" and re.search(r"^[ \t]*[!%]", code, re.MULTILINE):
@@ -96,6 +98,20 @@ def _may_act(name: str, code: str) -> bool:
     return bool(pattern("interpreters", "acts").search(code)) or any(
         _writes(match) for match in _OPENS.finditer(code)
     )
+
+
+def _only_computes(code: str) -> bool:
+    """Whether code of an unread language has no words but those that compute and print."""
+    code = re.sub(r"`(\w{1,20})`", r" \1 ", code)  # of Haskell
+    named = _WORD.findall(_TEXT.sub(" ", code))
+    return _PLAIN.fullmatch(code) is not None and all(
+        len(word) == 1 or word in words("interpreters", "pure_words") for word in named
+    )
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_TEXT = re.compile(r"\"[^\"\\`$#\n]{0,200}\"|'[^'\\`$#\n]{0,200}'")
+_PLAIN = re.compile(r"[^`$@&\\#]{1,400}")
 
 
 def _writes(opened: re.Match[str]) -> bool:

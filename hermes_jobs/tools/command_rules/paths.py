@@ -19,7 +19,7 @@ from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import words
+from hermes_jobs.tools.tables import pattern, words
 from hermes_jobs.tools.wrappers import find_starts, is_narrowed
 
 _GLOB = re.compile(r"[*?\[{]")
@@ -147,6 +147,22 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     )
 
 
+def prints_project_secrets(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it prints a file of the project with keys or passwords, as `cat .env` does."""
+    if invocation.has("-i", "--in-place") and invocation.name in ("sed", "gsed", "perl"):
+        return False
+    patterns: tuple[str, ...] = ()
+    if invocation.name in words("secrets", "searchers"):
+        patterns = invocation.operands[:1]
+        if not any(map(pattern("secrets", "names_of_keys").search, patterns)):
+            return False  # as in `export $(grep -v '^#' .env)`
+    named = [word.replace("*", "") for word in context.path_words(invocation) if word not in patterns]
+    if invocation.name == "find":
+        runs = not {"-exec", "-execdir"}.isdisjoint(invocation.arguments)
+        named = named if runs else []
+    return "project secret" in _kinds(invocation, context, named)
+
+
 def lists_secrets(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it prints names of files with keys or passwords, for other programs to read."""
     lists = invocation.name in words("secrets", "listers")
@@ -254,5 +270,6 @@ CHECKS = (
     writes_outside,
     writes_startup_file,
     uses_secrets,
+    prints_project_secrets,
     touches_private,
 )

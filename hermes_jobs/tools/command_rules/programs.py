@@ -45,14 +45,21 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
     if runs_code and UNKNOWN in invocation.input and not invocation.operands:
         return True
     if name not in SHELLS | words("interpreters", "interpreters"):
-        return False
+        return runs_code and invocation.piped and not invocation.operands
     unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
     if any(operand.startswith(unseen) for operand in invocation.operands[:1]):
         return True
+    if _only_checks(name, invocation.arguments):
+        return False
     if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
         return True
     reads_input = invocation.piped or invocation.given or any(map(_is_unseen_input, invocation.redirects))
     return reads_input and _reads_program(name, invocation.arguments)
+
+
+def _only_checks(name: str, arguments: Sequence[str]) -> bool:
+    """Whether an interpreter only looks at the syntax of what it is given."""
+    return {"ruby": ("-c",), "php": ("-l",), "node": ("--check",)}.get(name) == tuple(arguments)
 
 
 def _commands_of_parallel(parallel: Invocation) -> Sequence[str]:

@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_rules import (
+    emptied,
     git,
     inline_code,
     network,
@@ -44,6 +45,7 @@ CHECKS: Mapping[str, Check] = {
     check.__name__: check
     for module in (
         paths,
+        emptied,
         programs,
         outside_code,
         inline_code,

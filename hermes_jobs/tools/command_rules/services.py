@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import dropwhile, takewhile
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
@@ -33,13 +34,33 @@ def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
         return sends or any(method.upper() != "GET" for method in methods)
     if operands[0] in load("services")["works_here"].get(name, "").split():
         return any("://" in operand or operand in ("new", "delete") for operand in operands[1:])
-    looking = words("services", "looking")
-    return (name, *operands[:2]) not in _TO_THE_FOLDER and not any(
-        operand in looking or pattern("services", "looking_verbs").match(operand) for operand in operands[:4]
-    )
+    return (name, *operands[:2]) not in _TO_THE_FOLDER and not _looks(_verbs(invocation))
 
 
 _TO_THE_FOLDER = (("gh", "pr", "checkout"), ("gh", "repo", "clone"))
+
+
+def _verbs(invocation: Invocation) -> Sequence[str]:
+    """The words up to the first option, without options that stand before them and their values."""
+    rest = list(dropwhile(_is_option, invocation.arguments))
+    if len(rest) < len(invocation.arguments) and len(rest) > 1 and not _is_option(rest[1]):
+        rest = rest[1:]  # perhaps a value, perhaps the first of several verbs
+    return list(takewhile(lambda word: not _is_option(word), rest))[:4] or invocation.operands[:4]
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
+
+
+def _looks(verbs: Sequence[str]) -> bool:
+    """Whether the first of the verbs that says what is done only looks."""
+    looking = words("services", "looking")
+    for verb in verbs:
+        if verb in looking or pattern("services", "looking_verbs").match(verb):
+            return True
+        if pattern("services", "changing_verbs").match(verb):
+            return False
+    return False
 
 
 def _reveals(invocation: Invocation) -> bool:

@@ -65,7 +65,8 @@ def does_more_than_work_here(invocation: Invocation, context: CommandContext) ->
     verbs = invocation.operands[: 1 if invocation.operands[:1] in _MAKING else 2]
     if invocation.operands[:1] in _THINGS and invocation.operands[1:2] in _LOOKING:
         verbs, arguments = (), arguments[1:]
-    if not words("known", "deeds").isdisjoint((*arguments[:1], *verbs)):
+    named = (*arguments[:1], *verbs, *(verb.partition("-")[0] for verb in verbs if not verb.startswith("-")))
+    if not words("known", "deeds").isdisjoint(named):
         return True
     if any(option in _METHOD and value.upper() in _CHANGING for option, value in _options(arguments)):
         return True

@@ -19,7 +19,8 @@ from hermes_jobs.kernel.engine.ports import ModelRequest
 from hermes_jobs.kernel.log.blobs import digest_of
 from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens, sound_seconds
 from hermes_jobs.kernel.turns.messages import UserMessage
-from hermes_jobs.llm.dialect import ApiOptions, adapt, first_dialect
+from hermes_jobs.llm.adaptation import adapt
+from hermes_jobs.llm.dialect import ApiOptions, first_dialect
 from hermes_jobs.llm.refusals import refused_features
 from hermes_jobs.llm.render import request_body
 from hermes_jobs.llm.responses import responses_body

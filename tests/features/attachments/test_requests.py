@@ -17,10 +17,11 @@ from hermes_jobs.kernel.engine.ports import ModelRequest, ToolSpec
 from hermes_jobs.kernel.log.blobs import digest_of
 from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens, in_words, picture_tokens
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
+from hermes_jobs.llm.adaptation import adapt
 from hermes_jobs.llm.anthropic.request import RequestOptions, without, without_features
 from hermes_jobs.llm.anthropic.request import request_body as anthropic_body
 from hermes_jobs.llm.attachments import Takes
-from hermes_jobs.llm.dialect import ApiOptions, Dialect, adapt, first_dialect
+from hermes_jobs.llm.dialect import ApiOptions, Dialect, first_dialect
 from hermes_jobs.llm.refusals import refused_features
 from hermes_jobs.llm.refusals import without_features as chat_without
 from hermes_jobs.llm.render import mark_for_caching, request_body

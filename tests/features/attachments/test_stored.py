@@ -18,8 +18,9 @@ from hermes_jobs.kernel.log.log import Append, StreamWrite
 from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.kernel.log.transaction import TransactionLog
 from hermes_jobs.kernel.log.verify import verify
-from hermes_jobs.kernel.streams.forgetting import Removal, deleted, scrubbed
+from hermes_jobs.kernel.streams.forgetting import Removal, deleted
 from hermes_jobs.kernel.streams.streams import due_steps, fold, initial_state
+from hermes_jobs.kernel.streams.texts import scrubbed
 from hermes_jobs.kernel.turns.attachments import Attachment, in_words
 from hermes_jobs.kernel.views.result_files import ResultFiles
 from hermes_jobs.kernel.views.views import Views

@@ -124,7 +124,7 @@ def test_19_megabytes_are_taken_and_21_are_refused_before_they_are_downloaded(
 
 
 def test_a_limit_above_telegrams_does_not_help(environ: Mapping[str, str], bot: BotServer) -> None:
-    larger = {"HERMES_JOBS_ATTACHMENTS__FILE_MB": "50", "HERMES_JOBS_ATTACHMENTS__TURN_MB": "50"}
+    larger = {"HERMES_JOBS_ATTACHMENTS__FILE_MB": "50"}
     with serving({**environ, **larger}):
         bot.write(ANNA, None, media=bot.document(bytes(21 * MEGABYTE), "21.pdf"))
         (note,) = told(bot)

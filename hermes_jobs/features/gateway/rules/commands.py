@@ -7,33 +7,29 @@ delivery. So nothing is lost or repeated when a process dies.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import cast, get_args
 
 import msgspec
-from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.deliveries import events as deliveries
 from hermes_jobs.features.deliveries.events import DeliveryRequested
 from hermes_jobs.features.gateway import events as gateway_events
 from hermes_jobs.features.gateway.rules.gateway import Person, person_named, stream_of_person
+from hermes_jobs.features.gateway.rules.messages import IncomingMessage, message_keys
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
+from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.decide import decide
 from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.figures import moment
 
-SCOPE = "gateway"
 SHOWN = 80  # characters of a quoted text in a status
 
-NOT_READ = "I cannot read this kind of message. Please write what it is about."
 WELCOME = "Write to me, and I answer. Beside that:"
 NO_CONVERSATION = "There is no conversation yet: write something first."
 NOTHING_RUNS = "Nothing is running."
@@ -44,57 +40,6 @@ FRESH = "A new conversation begins with your next message."
 COMPRESSES = "I make this conversation shorter; it continues as before."
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(?P<rest>.*))?", re.DOTALL)
-
-
-class IncomingFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a message: the key of the message that it came with, with its caption; the platform's `id` of
-    it; its size in bytes, 0 if that is unknown."""
-
-    key: str
-    id: str
-    name: str
-    size: int
-    caption: str = ""
-
-
-class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message. `key` is unique among all messages of all platforms, `user` is its sender (`telegram:12`),
-    `target` the target of answers. `text` is None for what cannot be read; `note` tells the sender why.
-    `reply_to`: the platform's number of the message that it replies to; 0 for none. `conversation`: the
-    group, or the topic of one, that has a session of its own; empty where the sender's own is meant. `name`:
-    what the sender is called there. `files`: an album's files are those of one message; once they are taken
-    in, they are its `attachments`.
-    """
-
-    key: str
-    user: str
-    target: str
-    text: str | None
-    reply_to: int = 0
-    conversation: str = ""
-    name: str = ""
-    note: str = NOT_READ
-    files: tuple[IncomingFile, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
-
-    @property
-    def platform(self) -> str:
-        """The platform's name."""
-        return self.user.partition(":")[0]
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of all messages that make it up: of an album, one for each file."""
-        return tuple(dict.fromkeys([file.key for file in self.files] or [self.key]))
-
-    def without(self, handled: Collection[str]) -> IncomingMessage | None:
-        """What remains without the messages of these keys; None for nothing."""
-        files = tuple(file for file in self.files if file.key not in handled)
-        if not files:
-            return None if self.files or self.key in handled else self
-        if len(files) == len(self.files):
-            return self
-        return replace(self, key=files[0].key, text=captions(files), files=files)
 
 
 class GatewayPolicy(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,17 +69,6 @@ def handle_message(
         writes=tuple(_MessageHandler(message, policy, names, load, news).writes()),
         keys=message_keys(message),
     )
-
-
-def captions(files: Iterable[IncomingFile]) -> str:
-    """The text of a message with these files."""
-    return "\n".join(file.caption for file in files if file.caption)
-
-
-def message_keys(message: IncomingMessage) -> tuple[UniqueKey, ...]:
-    """The keys under which the message is handled once."""
-    digest = sha256((message.text or "").encode("utf-8", "replace")).hexdigest()
-    return tuple(UniqueKey(scope=SCOPE, key=key, digest=digest) for key in message.keys)
 
 
 def noted(message: IncomingMessage, text: str) -> Decision:
@@ -293,7 +227,6 @@ class _MessageHandler:
             wants_title=self._policy.titles,
             author=self._message.user if self._message.conversation else "",
             attachments=self._message.attachments,
-            unwatched=True,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, c.SubmitTurn(submitted)), *opened, *notices]

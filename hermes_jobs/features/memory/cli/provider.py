@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import USAGE
 
 if TYPE_CHECKING:

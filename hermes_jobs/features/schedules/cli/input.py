@@ -12,20 +12,18 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.conditions.api import Condition
 from hermes_jobs.features.schedules.events import MissedPolicy, OverlapPolicy, Plan, TimingKind
-from hermes_jobs.interfaces.cli.budgets import check_price, dollars
+from hermes_jobs.interfaces.cli.budgets import check_price
 from hermes_jobs.interfaces.cli.conditions import condition_option, new_condition
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.id_completion import complete_session
+from hermes_jobs.interfaces.cli.later_turns import NONE, changes_of_turns
 from hermes_jobs.interfaces.cli.options import model_option, option_group
 from hermes_jobs.interfaces.cli.param_types import DurationParam, FolderParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.targets import deliver_option, stored_targets
-from hermes_jobs.interfaces.cli.turns.options import resolve_toolsets, working_folder
+from hermes_jobs.interfaces.cli.turns.options import working_folder
 from schedules.phrases import Refused, Understood, parse
 from schedules.timing import as_cron, kind_of, written
 from schedules.timing.cron import BadCron
-
-NONE = "none"
-"""What an option of `edit` takes to give something up."""
 
 
 class ScheduleInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,6 +190,7 @@ def changed_plan(
         "text": task_of(inputs, understood),
         "missed": inputs.missed,
         "overlap": inputs.overlap,
+        "jitter": inputs.jitter,
     }
     if understood is not None:
         if inputs.tz is not None and understood.zone != inputs.tz:
@@ -206,29 +205,13 @@ def changed_plan(
     if inputs.deliver:
         changes["deliver"] = stored_targets(inputs.deliver)
     fields = {name: value for name, value in changes.items() if value is not None}
-    before, plan = plan, msgspec.structs.replace(plan, **fields, **_of_runs(context, inputs))
+    of_runs = changes_of_turns(context, inputs.session, inputs.model, inputs.toolsets, inputs.budget)
+    before, plan = plan, msgspec.structs.replace(plan, **fields, **of_runs)
     plan = msgspec.structs.replace(plan, workdir=_folder(inputs, before, plan))
     plan = msgspec.structs.replace(plan, condition=_condition(context, inputs, plan))
     if inputs.budget is not None or inputs.model is not None:
         check_price(context, plan.model, plan.budget_usd)
     return plan
-
-
-def _of_runs(context: CliContext, inputs: ScheduleInput) -> dict[str, Any]:
-    """The options of the runs; `none` removes one."""
-    changes: dict[str, Any] = {}
-    if inputs.session is not None:
-        is_none = inputs.session == NONE
-        changes["session"] = None if is_none else context.find_session(inputs.session).lineage
-    if inputs.model is not None:
-        changes["model"] = None if inputs.model == NONE else inputs.model
-    if inputs.toolsets is not None:
-        changes["toolsets"] = None if inputs.toolsets == NONE else resolve_toolsets(context, inputs.toolsets)
-    if inputs.budget is not None:
-        changes["budget_usd"] = None if inputs.budget == NONE else dollars(inputs.budget)
-    if inputs.jitter is not None:
-        changes["jitter"] = inputs.jitter
-    return changes
 
 
 def _folder(inputs: ScheduleInput, before: Plan, plan: Plan) -> str | None:

@@ -15,8 +15,9 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
-from hermes_jobs.features.search.tables.index_tokens import fts_query, is_exact, metadata_token, quoted
+from hermes_jobs.features.search.tables.index_tokens import fts_query, metadata_token, quoted
 from hermes_jobs.features.search.tables.search_index import ECHO
+from hermes_jobs.features.search.tables.search_plan import SearchPlan, has_beginning, parts_of, plan_of
 from hermes_jobs.features.search.tables.searchable_text import searchable_text
 from hermes_jobs.kernel.engine.ports.conversation_search import Role, Scope
 from hermes_jobs.kernel.views.children import CHAIN
@@ -25,7 +26,6 @@ from hermes_jobs.kernel.views.message_texts import Texts
 from hermes_jobs.kernel.views.queries import contents_of
 from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold
 from hermes_jobs.text.search.query import Expression, every
-from hermes_jobs.text.search.terms import is_searchable, pieces
 
 CANDIDATES = 200  # for the whole query
 RANKED = 3_000  # up to so many matches are ranked; of more the newest are taken
@@ -99,15 +99,15 @@ def _alternatives(expression: Expression) -> tuple[Expression, ...]:
 
 
 def _of_way(index: IndexedMessages, way: Expression, where: Where, most: int) -> list[Candidate]:
-    begins = any(map(_is_beginning, _terms(way)))
+    begins = has_beginning(way)
     if begins:
-        plan = _plan(way, reading=True)
+        plan = plan_of(way, reading=True)
         if where.echoes:
             return _read(plan, matches(index, plan, where, most=ECHOES), most) or []
         matching = _read(plan, matches(index, plan, where), min(most, READ), impatient=True)
         if matching is not None:
             return matching
-    plan = _plan(way, reading=False)
+    plan = plan_of(way, reading=False)
     matching = _read(plan, _likeliest(index, plan, where, most), most)
     assert matching is not None, "only an impatient read ends without a result"
     return matching
@@ -149,7 +149,9 @@ def _best(rows: Connection, plan: SearchPlan, positions: Sequence[int], most: in
     longer than everything else, and such a word has almost no weight.
     """
     rare = (
-        [part for part in _parts(plan.indexed)[0] if _is_rare(rows, part)] if plan.indexed is not None else []
+        [part for part in parts_of(plan.indexed)[0] if _is_rare(rows, part)]
+        if plan.indexed is not None
+        else []
     )
     ranked = every(rare)
     if ranked is None:
@@ -190,64 +192,6 @@ class Where(NamedTuple):
     lineage: str | None = None
     first: int = 0
     last: int = LAST
-
-
-class SearchPlan(NamedTuple):
-    """The index yields matches of `indexed` (None: all) and not of `refused`; then each text is read.
-    `required` are the terms that it must contain, `excluded` those that it must not.
-    """
-
-    indexed: Expression | None
-    refused: tuple[Expression, ...]
-    required: tuple[Term, ...]
-    excluded: tuple[Term, ...]
-
-    @staticmethod
-    def of(expression: Expression | None) -> SearchPlan:
-        """The plan for what the index alone answers."""
-        return SearchPlan(expression, (), (), ())
-
-
-def _plan(way: Expression, *, reading: bool) -> SearchPlan:
-    """With `reading`, prefixes are searched in the texts, not in the index."""
-    included, rejected = _parts(way)
-    indexed: list[Expression] = []
-    required: list[Term] = []
-    for part in included:
-        searched: Expression | None = part
-        if isinstance(part, Term):
-            begins = reading and _is_beginning(part)
-            searched = _head(part) if begins else part
-            required += [part] if begins or not is_exact(part) else []
-        indexed += [searched] if searched is not None else []
-    excluded = tuple(
-        part
-        for part in rejected
-        if isinstance(part, Term) and (not is_exact(part) or (reading and _is_beginning(part)))
-    )
-    remaining = tuple(part for part in rejected if part not in excluded)
-    return SearchPlan(every(indexed), remaining, tuple(required), excluded)
-
-
-def _parts(way: Expression) -> tuple[tuple[Expression, ...], tuple[Expression, ...]]:
-    """The required terms and the excluded ones."""
-    inner, refused = (way.included, way.excluded) if isinstance(way, Without) else (way, ())
-    return (inner.parts if isinstance(inner, All) else (inner,)), refused
-
-
-def _terms(way: Expression) -> Iterator[Term]:
-    included, refused = _parts(way)
-    return (part for part in (*included, *refused) if isinstance(part, Term))
-
-
-def _is_beginning(term: Term) -> bool:
-    return term.prefix and list(pieces(term.text))[-1].kind == "word"
-
-
-def _head(term: Term) -> Term | None:
-    """The words of a phrase before its last."""
-    head = term.text[: list(pieces(term.text))[-1].start]
-    return Term(head) if is_searchable(head) else None
 
 
 def _read(

@@ -14,15 +14,10 @@ from math import inf
 from sqlite3 import Connection
 from typing import NamedTuple
 
-from hermes_jobs.features.search.tables.candidates import (
-    Candidate,
-    IndexedMessages,
-    SearchPlan,
-    Where,
-    matches,
-)
+from hermes_jobs.features.search.tables.candidates import Candidate, IndexedMessages, Where, matches
 from hermes_jobs.features.search.tables.index_tokens import OFTEN, fts_query, quoted
 from hermes_jobs.features.search.tables.passage_index import MESSAGES
+from hermes_jobs.features.search.tables.search_plan import SearchPlan
 from hermes_jobs.kernel.engine.ports.conversation_search import Scope
 from hermes_jobs.text.search import Matcher, positive_terms
 from hermes_jobs.text.search.function_words import function_roots

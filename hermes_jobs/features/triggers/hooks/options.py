@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from hermes_jobs.interfaces.cli.later_turns import NONE
 from hermes_jobs.interfaces.cli.options import option_group
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import TextParam
@@ -14,8 +15,6 @@ from hermes_jobs.interfaces.cli.param_types import TextParam
 if TYPE_CHECKING:
     from hermes_jobs.features.triggers.events import Hook
     from hermes_jobs.interfaces.cli.context import CliContext
-
-NONE = "none"
 
 
 class HookInput(NamedTuple):

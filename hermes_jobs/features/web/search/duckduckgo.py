@@ -58,22 +58,21 @@ class DuckDuckGo:
 
     title = "DuckDuckGo"
 
-    def __init__(self, environ: Mapping[str, str], *, seconds: int = SECONDS) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = {name: environ[name] for name in PASSED_VARIABLES if name in environ}
-        self._seconds = seconds
 
     def search(self, query: SearchQuery, cancel: Cancel) -> SearchResults:
         """See `WebSearcher.search`."""
         if not is_installed():
             raise SearchFailed("unavailable", "DuckDuckGo is searched through ddgs.", hint=INSTALL)
         sent = DuckDuckGoQuery(
-            text=query.with_operator, limit=query.limit, newer_than=query.newer_than, seconds=self._seconds
+            text=query.with_operator, limit=query.limit, newer_than=query.newer_than, seconds=SECONDS
         )
         completed = request(
             "hermes_jobs.features.web.search.duckduckgo_process",
             sent,
             env=self._environ,
-            timeout=self._seconds + KILL_GRACE_SECONDS,
+            timeout=SECONDS + KILL_GRACE_SECONDS,
             cancel=cancel,
         )
         if completed.interrupted:
@@ -84,7 +83,7 @@ class DuckDuckGo:
             if isinstance(response, dict)
         ]
         if not answers:
-            raise SearchFailed("unreachable", f"DuckDuckGo did not answer within {self._seconds} s.")
+            raise SearchFailed("unreachable", f"DuckDuckGo did not answer within {SECONDS} s.")
         answer = answers[-1]
         if answer.kind is not None:
             raise SearchFailed(answer.kind, answer.message)

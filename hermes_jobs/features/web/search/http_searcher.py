@@ -4,7 +4,7 @@ gentle retries."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -60,16 +60,12 @@ class HttpSearcher:
         base_url: str,
         *,
         secret: str = "",
-        seconds: float = SECONDS,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`secret` is removed from messages; `seconds` is the time limit of a search with its retries."""
+        """`secret` is removed from messages."""
         self._provider = provider
         self._api = api
         self._base_url = base_url.rstrip("/")
         self._secret = secret
-        self._seconds = seconds
-        self._pause = pause
 
     @property
     def title(self) -> str:
@@ -82,9 +78,9 @@ class HttpSearcher:
 
         request = self._api.request(query)
         try:
-            response = waited_for(self._answered(request), cancel, self._seconds)
+            response = waited_for(self._answered(request), cancel, SECONDS)
         except (TimeoutError, TimeoutException) as error:
-            text = f"{self.title} did not answer within {self._seconds:g} s."
+            text = f"{self.title} did not answer within {SECONDS:g} s."
             raise SearchFailed("unreachable", text) from error
         except (HTTPError, InvalidURL, UnicodeError) as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -103,7 +99,7 @@ class HttpSearcher:
     async def _answered(self, request: HttpRequest) -> _Response:
         from httpx2 import AsyncClient
 
-        async with AsyncClient(timeout=self._seconds, follow_redirects=False) as client:
+        async with AsyncClient(timeout=SECONDS, follow_redirects=False) as client:
             for remaining in reversed(range(TRIES)):
                 response = await self._send(client, request)
                 is_rate_limited = response.status == 429
@@ -115,7 +111,7 @@ class HttpSearcher:
                     or not self._may_try_again(response)
                 ):
                     return response
-                await self._pause(wait)
+                await asyncio.sleep(wait)
         raise AssertionError("a search is tried at least once")
 
     async def _send(self, client: AsyncClient, request: HttpRequest) -> _Response:

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import msgspec
-
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
-from hermes_jobs.interfaces.cli.exit_codes import FAILED, USAGE
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.exit_codes import USAGE
 from hermes_jobs.interfaces.cli.moments import format_day, format_time
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.runtime.up_state import is_running
@@ -30,31 +29,6 @@ LARGE_TOOLS_SHARE = 0.35  # of the window; the system prompt comes on top
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 100_000_000  # bytes
 COMMAND_SECONDS = 10.0
 SERVERS_AT_ONCE = 4  # MCP servers that are started or reached in parallel
-
-
-class DoctorFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """The finding of one check, and a hint. `code` is the exit code of a failure."""
-
-    check: str
-    status: Literal["ok", "warn", "fail"]
-    message: str
-    hint: str = ""
-    code: int = FAILED
-
-
-def ok(check: str, message: str) -> DoctorFinding:
-    """A finding without a problem."""
-    return DoctorFinding(check=check, status="ok", message=message)
-
-
-def warn(check: str, message: str, hint: str = "") -> DoctorFinding:
-    """A finding about a missing or weaker part."""
-    return DoctorFinding(check=check, status="warn", message=message, hint=hint)
-
-
-def fail(check: str, message: str, hint: str = "", *, code: int = FAILED) -> DoctorFinding:
-    """A finding that makes `doctor` fail, with that exit code."""
-    return DoctorFinding(check=check, status="fail", message=message, hint=hint, code=code)
 
 
 def is_up(environ: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from hermes_jobs.interfaces.cli.resource import print_result
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
-    from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding
+    from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding
 
 MARKS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 INDENT, LEAST = 22, 20  # columns before the finding, and the least columns for it on a narrow terminal
@@ -70,6 +70,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     from hermes_jobs.interfaces.cli.doctor import checks
     from hermes_jobs.interfaces.cli.doctor import models as model_checks
     from hermes_jobs.interfaces.cli.doctor import processes as process_checks
+    from hermes_jobs.interfaces.cli.doctor.finding import fail
     from hermes_jobs.kernel.feature import parts
 
     try:
@@ -79,7 +80,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
         hint = error.hint
         if checks.is_up(context.environ):
             hint = f"{hint} `hermes-jobs up` continues with what it read before, until this is fixed.".strip()
-        yield checks.fail("config", error.message, hint, code=USAGE)
+        yield fail("config", error.message, hint, code=USAGE)
         return
     yield from checks.home(settings)
     yield model_checks.model(settings)

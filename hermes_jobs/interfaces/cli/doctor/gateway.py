@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.features.deliveries.api import TELEGRAM_TOKEN as TOKEN
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, warn
 from hermes_jobs.interfaces.cli.doctor.processes import live_processes
 from hermes_jobs.settings.turn_settings import available_digests
 

@@ -8,7 +8,7 @@ from hermes_jobs.bootstrap import Application
 from hermes_jobs.features.memory.files import NAMES
 from hermes_jobs.features.memory.rules.memory import TARGETS, chars
 from hermes_jobs.features.recall.tables.embeddings import select_embedding_counts
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, ok, warn
 from hermes_jobs.llm.unusable import UnusableEmbedder
 from hermes_jobs.text.figures import pluralize
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import HermesJobsError, Misconfigured, Rejected
 from hermes_jobs.features.usage.tables.usage import select_spending
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import CREDENTIALS, FAILED, code_of
 from hermes_jobs.interfaces.cli.model_format import endpoint_label, model_label
 from hermes_jobs.interfaces.cli.moments import format_day, utc_today

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from hermes_jobs.bootstrap import Application
 from hermes_jobs.bootstrap.workers import statuses
 from hermes_jobs.errors import HermesJobsError, Rejected
-from hermes_jobs.interfaces.cli.doctor.checks import DoctorFinding, fail, ok, warn
+from hermes_jobs.interfaces.cli.doctor.finding import DoctorFinding, fail, ok, warn
 from hermes_jobs.interfaces.cli.exit_codes import LOG
 from hermes_jobs.kernel.log.log import PROBE_WORKER, WorkerRow
 from hermes_jobs.kernel.log.opaque import kinds_of, opaque_streams, unfolded_streams

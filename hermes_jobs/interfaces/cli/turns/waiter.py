@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -19,21 +18,14 @@ from hermes_jobs.interfaces.cli.logging_setup import log_to_file
 from hermes_jobs.interfaces.cli.options import OutputOptions
 from hermes_jobs.interfaces.cli.output import footer_line
 from hermes_jobs.interfaces.cli.processes import processes_left
-from hermes_jobs.interfaces.cli.questions.approval import answer_effect, ask_person
-from hermes_jobs.interfaces.cli.questions.children import questions_below
-from hermes_jobs.interfaces.cli.questions.input import (
-    InputQuestion,
-    ask_for_input,
-    require_no_secret,
-)
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask
-from hermes_jobs.interfaces.cli.questions.open import AnyQuestion
 from hermes_jobs.interfaces.cli.turns.delivered_files import delivered_lines
 from hermes_jobs.interfaces.cli.turns.failed_calls import stop_lines
 from hermes_jobs.interfaces.cli.turns.printer import TurnPrinter
+from hermes_jobs.interfaces.cli.turns.terminal_questions import TerminalQuestions
 from hermes_jobs.kernel.engine.engine import Engine
 from hermes_jobs.kernel.turns import commands as c
-from hermes_jobs.kernel.turns.session import lineage_of, workdir_of
+from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.turns.stops import is_unanswered
 from hermes_jobs.kernel.turns.submitted import Submitted
 from hermes_jobs.kernel.turns.turn import Turn
@@ -117,8 +109,9 @@ class TurnWaiter:
         self._context = context
         self._application = context.application
         self._submitted = submitted
-        self._asks = can_ask()
-        self._printer = TurnPrinter(submitted, options, self._application.clock, can_ask=self._asks)
+        asks = can_ask()
+        self._printer = TurnPrinter(submitted, options, self._application.clock, can_ask=asks)
+        self._questions = TerminalQuestions(self._application, submitted, self._printer, can_ask=asks)
         self._interrupts = interrupts
         self._until_asked = until_asked
         self._continues = LATER
@@ -210,57 +203,19 @@ class TurnWaiter:
         until = None if timeout is None else clock.monotonic() + timeout
 
         def done() -> bool:
-            self._note_children(worker.session)
-            return self._open_question(worker.session) is not None or self._is_done(worker.session)
+            self._questions.note_below(worker.session)
+            return self._questions.first(worker.session) is not None or self._is_done(worker.session)
 
         while True:
             remaining = None if until is None else until - clock.monotonic()
             if remaining is not None and remaining <= 0:
                 return self._is_done(engine.sessions.load)
             ended = worker.work(done, stream=self._submitted.stream, seconds=remaining)
-            question = self._open_question(engine.sessions.load) if ended else None
+            question = self._questions.first(engine.sessions.load) if ended else None
             if question is None:
                 return ended
-            self._ask(engine, question, until)
+            self._questions.ask(question, until, engine.sessions.load, engine.execute)
             self._printer.catch_up(self._application)
-
-    def _open_question(self, load: LoadSession) -> AnyQuestion | None:
-        """The first open question for this terminal."""
-        if not self._asks:
-            return None
-        return next(chain(self._own_questions(load), self._questions_below(load)), None)
-
-    def _own_questions(self, load: LoadSession) -> Iterator[AnyQuestion]:
-        """The questions of the turn's calls."""
-        session = load(self._submitted.stream)
-        turn = session.current
-        if turn is None or turn.cancelled_by is not None:
-            return
-        for question in self._printer.questions(workdir_of(session)):
-            call = turn.call(question.call)
-            is_open = call is not None and call.waits_for_person
-            if is_open and self._application.clock.now() < question.expires_at:
-                yield question
-
-    def _questions_below(self, load: LoadSession) -> Iterator[AnyQuestion]:
-        """The questions of sub-agents' calls."""
-        session = load(self._submitted.stream)
-        turn = session.current
-        if (
-            turn is None
-            or turn.cancelled_by is not None
-            or turn.id != last_turn(session, self._submitted.turn)
-        ):
-            return
-        for question in questions_below(load, session, turn.id):
-            if self._application.clock.now() < question.expires_at:
-                yield question
-
-    def _note_children(self, load: LoadSession) -> None:
-        """Print how to answer sub-agents' questions, if they are not asked here."""
-        if not self._asks:
-            for question in self._questions_below(load):
-                self._printer.note_question(question)
 
     def _is_done(self, load: LoadSession) -> bool:
         session = load(self._submitted.stream)
@@ -270,7 +225,7 @@ class TurnWaiter:
         turn = session.current
         if turn is not None and turn.id == last and self._waits_for_long(turn):
             return True
-        if self._asks or turn is None or turn.id != last:
+        if self._questions.can_ask or turn is None or turn.id != last:
             return False
         ends = self._until_asked or (self._leaves and waits_for_answer(turn))
         return ends and waits_for_person(load, session, turn, self._application.clock.now())
@@ -352,51 +307,14 @@ class TurnWaiter:
         except KeyboardInterrupt:
             self._printer.note("Left to the next worker.")
 
-    # --- users ---------------------------------------------------------------------------------
-
-    def _ask(self, engine: Engine, question: AnyQuestion, until: float | None) -> None:
-        """Ask the user, and record what they answer."""
-        clock = self._application.clock
-
-        def is_wanted() -> bool:
-            return question == self._open_question(engine.sessions.load) and (
-                until is None or clock.monotonic() < until
-            )
-
-        try:
-            command = self._answer(question, is_wanted)
-        except EOFError:
-            self._asks = False
-            self._printer.ask_elsewhere()
-            return
-        if command is None:
-            return
-        try:
-            if isinstance(command, c.AnswerInput):
-                require_no_secret(command.content, self._application.settings.secrets.redact_known)
-            asker = question.asker
-            engine.execute(asker.stream if asker else self._submitted.stream, command)
-        except Rejected as rejection:
-            self._printer.print_line(rejection.message)
-        else:
-            self._printer.print_line(f"  {_effect(question, command)}")
-
-    def _answer(
-        self, question: AnyQuestion, is_wanted: Callable[[], bool]
-    ) -> c.ApproveCall | c.DenyCall | c.AnswerInput | None:
-        """The user's answer as a command; None if it is too late. Raises `EOFError`."""
-        show, now = self._printer.show_question, self._application.clock.now
-        if isinstance(question, InputQuestion):
-            return ask_for_input(question, show, is_wanted, now)
-        answer = ask_person(question, show, is_wanted)
-        return question.command(*answer, now()) if answer else None
-
     def _note_turns_ahead(self, engine: Engine) -> None:
         session = engine.sessions.load(self._submitted.stream)
         ahead = [turn.id for turn in session.waiting]
         if self._printer.options.progress and self._submitted.turn in ahead:
             before = 1 + ahead.index(self._submitted.turn)
             self._printer.note(f"· waits for {before} other turn{'s' * (before > 1)} of its session")
+
+    # --- Ctrl-C and failures --------------------------------------------------------------------
 
     def on_interrupt(self) -> int:
         """Handle a Ctrl-C during the wait, where another one cancels the turn, unless handled before; returns
@@ -454,11 +372,3 @@ class TurnWaiter:
             self._printer.print_line(f"{reason}; turn {turn} {self._continues}.")
             self._printer.print_line(f"  follow it: hermes-jobs turns follow {turn}")
             self._printer.print_line(f"  cancel it: hermes-jobs turns cancel {turn}{again}")
-
-
-def _effect(question: AnyQuestion, command: c.ApproveCall | c.DenyCall | c.AnswerInput) -> str:
-    """The effect of an answer, in words."""
-    if isinstance(command, c.AnswerInput):
-        assert isinstance(question, InputQuestion), question
-        return question.effect(command.action)
-    return answer_effect(command)

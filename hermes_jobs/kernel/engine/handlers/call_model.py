@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -31,7 +31,6 @@ from hermes_jobs.kernel.engine.ports import (
     ModelError,
     ModelRequest,
     Models,
-    Pricing,
     Reply,
     RetryPlan,
     StepInterrupted,
@@ -72,6 +71,28 @@ class ContextPolicy(Protocol):
         """The notification about how full the context is, if that has changed."""
 
 
+class _ModelCall(NamedTuple):
+    """One call: what is asked for the turn, and at which model."""
+
+    session: Session
+    turn: Turn
+    step: Step
+    at: ConfiguredModel
+    request: ModelRequest
+
+    @property
+    def purpose(self) -> str:
+        """What its usage is recorded under."""
+        return call_purpose(self.session)
+
+    def failed_before(self, failed: FailedCall | None) -> tuple[ResponseBooked, ...]:
+        """The usage of the call in whose place this one was made."""
+        turn, sent = self.turn, self.turn.reserved.input_tokens if self.turn.reserved else 0
+        return failed_call_usage(
+            failed, self.at.pricing, sent, turn=turn.id, step=self.step.id, purpose=self.purpose
+        )
+
+
 class CallModel:
     """`turn.call_model`: one request and its reply, or the failure that a later attempt follows."""
 
@@ -102,52 +123,58 @@ class CallModel:
         self._rules = rules
 
     def run(self, session: Session, step: Step, cancel: Cancel) -> c.StepOutcome:
-        turn, at = running_turn(session), self._models.of(session)
-        request = self._requests.build(session, turn)
+        turn = running_turn(session)
+        call = _ModelCall(session, turn, step, self._models.of(session), self._requests.build(session, turn))
         speech = DeltaStream(
             self._on_delta, turn=turn.id, step=step.id, attempt=step.attempt, call=self._ids.name("m")
         )
         try:
-            reply = at.model.reply(request, cancel, speech.say)
+            reply = call.at.model.reply(call.request, cancel, speech.say)
         except ModelError as error:
-            smaller = self._sizing.on_overflow(session, turn, error) if self._sizing else None
-            failed = replace(
-                self._failed(at, turn, step, request, error, cancel), purpose=call_purpose(session)
-            )
-            if smaller is not None:
-                failed = replace(failed, retry_at=self._clock.now())
-            if error.kind == CANCELLED:
-                failed = replace(failed, content=speech.text)
-            if speech.text or error.kind in UNREPORTED:
-                failed = with_estimate(failed, at.pricing, turn.reserved, speech.text)
-            change = at.learn(request.model, failed.window) if failed.window else None
-            return c.FinishModelCall(
-                step=step.id,
-                outcome=failed,
-                responses=_failed_call_usage(at.pricing, turn, step, error.instead_of, failed.purpose),
-                compress=smaller,
-                change=change,
-            )
+            return self._after_failure(call, error, speech.text, cancel)
         finally:
             speech.end()
-        replied = self._replied(at.pricing, session, turn, step, request.model, reply)
-        replied = with_estimate(replied, at.pricing, turn.reserved, reply.content + reply.reasoning)
-        approvals = self._approvals(session, turn, replied) if turn.may_call_tools else ()
-        pressure = self._sizing.pressure_change(session, turn, replied) if self._sizing else None
-        responses = _failed_call_usage(at.pricing, turn, step, reply.instead_of, replied.purpose)
+        return self._after_reply(call, reply)
+
+    def _after_reply(self, call: _ModelCall, reply: Reply) -> c.FinishModelCall:
+        """The reply, and what follows from it: approvals, how full the context is, faults of the answer."""
+        session, turn, pricing = call.session, call.turn, call.at.pricing
+        replied = self._replied(call, reply)
+        replied = with_estimate(replied, pricing, turn.reserved, reply.content + reply.reasoning)
+        responses = call.failed_before(reply.instead_of)
         return c.FinishModelCall(
-            step=step.id,
+            step=call.step.id,
             outcome=replied,
             responses=responses,
-            approvals=approvals,
-            pressure=pressure,
+            approvals=self._approvals(session, turn, replied) if turn.may_call_tools else (),
+            pressure=self._sizing.pressure_change(session, turn, replied) if self._sizing else None,
             answer_faults=_answer_faults(fold(session, (*responses, replied))),
         )
 
-    def _replied(
-        self, pricing: Pricing, session: Session, turn: Turn, step: Step, model: str, reply: Reply
-    ) -> ModelReplied:
-        billed = bill(reply, model, pricing)
+    def _after_failure(
+        self, call: _ModelCall, error: ModelError, said: str, cancel: Cancel
+    ) -> c.FinishModelCall:
+        """The failure, after the text `said` was streamed, and what follows from it: the next attempt, a
+        compression, a window that was learned. Raises `StepInterrupted`."""
+        smaller = self._sizing.on_overflow(call.session, call.turn, error) if self._sizing else None
+        failed = self._failed(call, error, cancel)
+        if smaller is not None:
+            failed = replace(failed, retry_at=self._clock.now())
+        if error.kind == CANCELLED:
+            failed = replace(failed, content=said)
+        if said or error.kind in UNREPORTED:
+            failed = with_estimate(failed, call.at.pricing, call.turn.reserved, said)
+        return c.FinishModelCall(
+            step=call.step.id,
+            outcome=failed,
+            responses=call.failed_before(error.instead_of),
+            compress=smaller,
+            change=call.at.learn(call.request.model, failed.window) if failed.window else None,
+        )
+
+    def _replied(self, call: _ModelCall, reply: Reply) -> ModelReplied:
+        session, turn, step = call.session, call.turn, call.step
+        billed = bill(reply, call.request.model, call.at.pricing)
         return ModelReplied(
             turn=turn.id,
             step=step.id,
@@ -160,7 +187,7 @@ class CallModel:
             usage=reply.usage,
             cost_usd=billed.cost_usd,
             reasoning=reply.reasoning,
-            purpose=call_purpose(session),
+            purpose=call.purpose,
             payload=reply.payload,
             notes=reply.notes,
             warning=reply.warning,
@@ -197,15 +224,8 @@ class CallModel:
             elif verdict.decision == "allow" and verdict.by:
                 yield ApprovalGiven(turn=turn.id, call=plan.call, by="rule", rule=verdict.by)
 
-    def _failed(
-        self,
-        at: ConfiguredModel,
-        turn: Turn,
-        step: Step,
-        request: ModelRequest,
-        error: ModelError,
-        cancel: Cancel,
-    ) -> ModelCallFailed:
+    def _failed(self, call: _ModelCall, error: ModelError, cancel: Cancel) -> ModelCallFailed:
+        turn, step, at, request = call.turn, call.step, call.at, call.request
         if error.kind == CANCELLED and cancel.reason != CANCELLED:
             raise StepInterrupted
         shorter = shorter_answer(request.max_tokens, error.limit) if error.kind == OUTPUT_LIMIT else None
@@ -229,14 +249,8 @@ class CallModel:
             fallback=again.fallback,
             resets_at=again.resets_at,
             back_to=again.back_to if again.at is not None else "",
+            purpose=call.purpose,
         )
-
-
-def _failed_call_usage(
-    pricing: Pricing, turn: Turn, step: Step, failed: FailedCall | None, purpose: str
-) -> tuple[ResponseBooked, ...]:
-    sent = turn.reserved.input_tokens if turn.reserved else 0
-    return failed_call_usage(failed, pricing, sent, turn=turn.id, step=step.id, purpose=purpose)
 
 
 def _answer_faults(after: Session) -> tuple[str, ...] | None:
