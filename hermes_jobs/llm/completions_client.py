@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ModelError, ModelRequest, Reply
+from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns.messages import UserMessage
 from hermes_jobs.llm.adaptation import adapt, concerns_payloads, is_missing_api
 from hermes_jobs.llm.assembly import ReplyAssembler
@@ -157,50 +158,41 @@ class CompletionsClient:
             raise learned_from(error, request, self._options.windows) from error.__cause__
 
     async def _adapting(self, request: ModelRequest, on_text: OnText) -> Reply:
-        tried: list[Dialect] = []
-        notes: list[str] = []
-        corrected: ModelRequest | None = None
-        refused: dict[str, str] = {}
-        dialect = self._dialect(request)
+        call = _Repeated(request, self._dialect(request))
         while True:
-            tried.append(dialect)
-            answer = APIS[dialect.api].answer(builder_for(request, dialect))
+            answer = APIS[call.dialect.api].answer(builder_for(call.request, call.dialect))
             limit = asyncio.timeout(self._options.timeout)
             try:
                 async with limit:
-                    reply = await self._ask(request, dialect, answer, on_text)
-                    if refused:
-                        self._options.refusals.add(request.model, refused)
-                    return replace(reply, notes=(*reply.notes, *notes)) if notes else reply
+                    reply = await self._ask(call.request, call.dialect, answer, on_text)
+                    if call.refused:
+                        self._options.refusals.add(call.request.model, call.refused)
+                    return replace(reply, notes=(*reply.notes, *call.notes)) if call.notes else reply
             except (openai.APIStatusError, _RefusedEarly) as error:
-                refusal = (
-                    self._failing.refusal(error)
-                    if isinstance(error, openai.APIStatusError)
-                    else error.refusal
-                )
-                if is_failed_generation(refusal) and not corrected:
-                    notes.append(
-                        f"The endpoint refused a call that the model wrote: {shortened(refusal.message)}"
-                    )
-                    request = corrected = _with_correction(request, refusal)
-                    continue
-                changed = adapt(
-                    dialect, refusal.status, f"{refusal.code} {refusal.message}", self._options.manner
-                )
-                if changed is None or changed in tried or is_failed_generation(refusal):
-                    failure = self._failing.refused(refusal, answer.draft.usage)
-                    if is_missing_api(dialect, refusal.status, refusal.message):
-                        failure.hint = NO_RESPONSES
+                refusal = error.refusal if isinstance(error, _RefusedEarly) else self._failing.refusal(error)
+                failure = self._after_refusal(call, refusal, answer.draft.usage)
+                if failure is not None:
                     raise failure from error
-                if concerns_payloads(dialect, changed):
-                    notes.append(_note(refusal, changed))
-                self._keep_for_session(request, changed)
-                refused |= dict.fromkeys(refused_features(dialect, changed), shortened(refusal.message))
-                dialect = changed
             except ModelError:
                 raise
             except Exception as error:
                 raise self._failure(error, answer, expired=limit.expired()) from error
+
+    def _after_refusal(self, call: _Repeated, refusal: ApiRefusal, usage: Usage) -> ModelError | None:
+        """Change the call to one that the endpoint may take; the failure where nothing is left to change."""
+        if is_failed_generation(refusal) and not call.is_corrected:
+            call.correct(refusal)
+            return None
+        message = f"{refusal.code} {refusal.message}"
+        changed = adapt(call.dialect, refusal.status, message, self._options.manner)
+        if changed is None or changed in call.tried or is_failed_generation(refusal):
+            failure = self._failing.refused(refusal, usage)
+            if is_missing_api(call.dialect, refusal.status, refusal.message):
+                failure.hint = NO_RESPONSES
+            return failure
+        self._keep_for_session(call.request, changed)
+        call.adapt(changed, refusal)
+        return None
 
     def _dialect(self, request: ModelRequest) -> Dialect:
         """The dialect for the model, without what the endpoint is known to refuse."""
@@ -292,6 +284,33 @@ class CompletionsClient:
     def _failure(self, error: Exception, answer: IncomingAnswer, *, expired: bool = False) -> ModelError:
         draft = answer.draft
         return self._failing.error(error, has_begun=draft.has_begun, usage=draft.usage, expired=expired)
+
+
+class _Repeated:
+    """One call, repeated while its endpoint refuses parts of it: what is sent next, in which dialect, what
+    was refused, and the notes for the user."""
+
+    def __init__(self, request: ModelRequest, dialect: Dialect) -> None:
+        self.request = request
+        self.dialect = dialect
+        self.tried = [dialect]
+        self.is_corrected = False
+        self.refused: dict[str, str] = {}
+        self.notes: list[str] = []
+
+    def correct(self, refusal: ApiRefusal) -> None:
+        """Ask again, with what was wrong with the call that the model wrote."""
+        self.request, self.is_corrected = _with_correction(self.request, refusal), True
+        self.notes.append(f"The endpoint refused a call that the model wrote: {shortened(refusal.message)}")
+
+    def adapt(self, changed: Dialect, refusal: ApiRefusal) -> None:
+        """Go on in another dialect."""
+        if concerns_payloads(self.dialect, changed):
+            self.notes.append(_note(refusal, changed))
+        features = refused_features(self.dialect, changed)
+        self.refused |= dict.fromkeys(features, shortened(refusal.message))
+        self.dialect = changed
+        self.tried.append(changed)
 
 
 class _RefusedEarly(Exception):
