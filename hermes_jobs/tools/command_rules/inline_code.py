@@ -41,9 +41,14 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
         return _ED_ACTS.search(invocation.input + invocation.echoed) is not None
     if any(_may_act(language, code) for language, code in _framework_codes(name, invocation)):
         return True
-    return name in words("interpreters", "languages") and any(
-        _may_act(name, code) for code in _codes(invocation)
-    )
+    if name not in words("interpreters", "languages"):
+        return False
+    codes = list(_codes(invocation))
+    if codes and name in words("interpreters", "unread_languages"):
+        beside = [operand for operand in invocation.operands if operand not in codes]
+        if any("/" in operand for operand in beside):
+            return True  # it may be loaded
+    return any(_may_act(name, code) for code in codes)
 
 
 def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, str]]:
