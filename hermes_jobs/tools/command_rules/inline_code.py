@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation, without_version
-from hermes_jobs.tools.sensitive_paths import paths_in
+from hermes_jobs.tools.sensitive_paths import kind_of, paths_in
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 
@@ -27,6 +27,7 @@ _SCRIPT = re.compile(r"-m[\w.]*|[^-].*\.\w+")  # beside it, the input is data
 _OPENS = re.compile(
     r"\bopen\s*+\(\s*+(?P<path>(?:[^,()\n]|\([^()\n]{0,100}\)){0,200}?)\s{0,20},\s*+(?:mode\s*+=\s*+)?(?P<mode>['\"][\w+]{1,4}['\"]|\w+\s*\))"
 )
+_QUOTED = re.compile(r"['\"]([\w./-]{3,200})['\"]")
 _OWN_FILE = re.compile(r"['\"](?![/~\\])(?!.*\.\.)[\w./ -]+['\"]")
 
 
@@ -97,6 +98,8 @@ def _may_act(name: str, code: str) -> bool:
     if name == "ipython" and re.search(r"^[ \t]*[!%]", code, re.MULTILINE):
         return True
     if any(f"{before}{secret}" in code for secret in paths_in("secrets") for before in "/\"'"):
+        return True
+    if any(kind_of(f"/{named}", "/") == "project secret" for named in _QUOTED.findall(code)):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
         return True  # it may send what it reads
