@@ -28,6 +28,7 @@ FEATURES: tuple[str, ...] = (
     "web",
     "tracing",
     "questions",
+    "holding",
     "attachments",
     "serve",
     "api",

@@ -247,6 +247,7 @@ class AgentParts:
             self.settings,
             self.environ,
             of_features=of_features,
+            holds=[create(self) for create in parts("holding")],
             result_file=self.shared.results.file_of,
             documents=self.intake,
             snapshots=self.snapshots,

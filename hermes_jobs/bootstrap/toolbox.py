@@ -24,7 +24,7 @@ from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.search import FileSearch
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.todo import todo_tools
-from hermes_jobs.tools.tool import Tool
+from hermes_jobs.tools.tool import Hold, Tool
 from hermes_jobs.tools.toolbox import TOOLSETS, Toolbox
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
     contexts: BuiltIn | PluginContextEngines,
     mcp: McpSessions,
     of_features: Iterable[Tool],
+    holds: Iterable[Hold],
 ) -> tuple[Toolbox, OwnTools]:
     """All tools, those of features among them; the user's own functions once more, with what is wrong with
     others, and the places of all tools that are not built in.
@@ -84,6 +85,7 @@ def create_toolbox(  # noqa: PLR0913 - what the tools work on
         redact=settings.secrets.redact_known,
         toolsets={**TOOLSETS, **mcp.toolsets},
         with_servers=mcp.toolbox,
+        holds=holds,
     )
     return toolbox, replace(own, places={**plugins, **own.places})
 

@@ -24,6 +24,8 @@ Kind = Literal[
     "tools",
     "prompt",
     "asking",
+    "holding",
+    "waiting",
     "planning",
     "upkeep",
     "checks",
@@ -77,6 +79,11 @@ class Feature(NamedTuple):
     asking: str = ""
     """A function from an `Application` and a tool call to the model calls that its tools make in it, an
     `Asking`; None for the calls of other tools."""
+    holding: str = ""
+    """A function from an `Application` to what becomes of lasting calls that are not done now, a `Hold`."""
+    waiting: str = ""
+    """A function from an `Application` and a moment (ISO 8601, UTC) to a line about what waits there for a
+    person, empty if nothing of it is newer; "" is before everything."""
     planning: str = ""
     """A function of an `Application` that plans work which the clock makes due. Workers call it every ten
     minutes."""

@@ -28,11 +28,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """What the decorator says of a function. `seconds`: the time limit of a call."""
+    """What the decorator says of a function. `seconds`: the time limit of a call. `outside`: its results have
+    what others wrote."""
 
     effect: Effect
     name: str
     seconds: float
+    outside: bool
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,23 @@ class Fault:
 def tool(function: F, /) -> F: ...
 @overload
 def tool(
-    *, effect: Effect = "write", name: str | None = None, seconds: float = SECONDS
+    *, effect: Effect = "write", name: str | None = None, seconds: float = SECONDS, outside: bool = False
 ) -> Callable[[F], F]: ...
 def tool(
-    function: Any = None, /, *, effect: Effect = "write", name: str | None = None, seconds: float = SECONDS
+    function: Any = None,
+    /,
+    *,
+    effect: Effect = "write",
+    name: str | None = None,
+    seconds: float = SECONDS,
+    outside: bool = False,
 ) -> Any:
     """Offer a typed function to the agent. The function stays as it is for other callers.
 
     `effect` of a call: `read` changes nothing; `idempotent` may be repeated; `write` is never repeated by
     itself: where its worker dies, the agent is told that the outcome is unknown. `name`: another one than the
-    function's. `seconds`: after them the agent is told that the call has taken too long.
+    function's. `seconds`: after them the agent is told that the call has taken too long. `outside`: what it
+    returns was written by others, such as mail: what the agent then wants to remember waits for its person.
 
     The docstring is the description; its section `Args:`, or `Annotated[T, "text"]`, describes parameters.
     Parameters of the types `hermes_jobs.ToolContext` and `hermes_jobs.Cancel` are not the model's: they are
@@ -73,7 +82,9 @@ def tool(
     """
 
     def mark(marked: F) -> F:
-        setattr(marked, _MARK, Mark(effect=effect, name=name or marked.__name__, seconds=seconds))
+        setattr(
+            marked, _MARK, Mark(effect=effect, name=name or marked.__name__, seconds=seconds, outside=outside)
+        )
         return marked
 
     return mark if function is None else mark(function)

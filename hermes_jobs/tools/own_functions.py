@@ -66,7 +66,14 @@ def _tool(own: OwnFunction, used_names: Collection[str]) -> Tool:
     _check(own)
     if own.mark.name in used_names:
         raise TypeError(f"another tool is called {own.mark.name}; give it another name with name=")
-    made = tool(toolset=TOOLSET, effect=own.mark.effect, name=own.mark.name, touches="anything")(own.function)
+    origin = f"the tool {own.mark.name}" if own.mark.outside else ""
+    made = tool(
+        toolset=TOOLSET,
+        effect=own.mark.effect,
+        name=own.mark.name,
+        touches="anything",
+        outside=lambda _arguments, _context: origin,
+    )(own.function)
     description, of_parameters = _described(inspect.getdoc(own.function) or "")
     if not description:
         raise TypeError("it has no docstring, which tells the model what it does")

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.text.clip import clip
+from hermes_jobs.text.clip import clip, one_line
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.tools.command_rules.git import pushes_elsewhere
+from hermes_jobs.tools.command_rules.network import reads_from_others
 from hermes_jobs.tools.command_rules.paths import lists_secrets, reads_whole_home
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
@@ -27,6 +28,8 @@ from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.tool import ALLOW
 from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder
 from hermes_jobs.tools.wrappers import find_starts
+
+SHOWN_CHARS = 120
 
 _FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
 _DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
@@ -124,6 +127,17 @@ class CommandPolicy:
         credentials = self.credentials or Credentials(paths=self.paths)
         code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
         return f"{WITHOUT_SANDBOX}: {code}" if code else ""
+
+    def origin(self, command: str, context: ToolContext) -> str:
+        """The command, if it reads what others wrote on another machine, or cannot be read; else empty."""
+        budget = Budget()
+        try:
+            found = self._invocations(command, context, budget)
+            where = self._where(command, found, context, budget)
+            is_outside = any(reads_from_others(invocation, where) for invocation in found)
+        except Unparsable:
+            is_outside = True
+        return f"the command {one_line(command, SHOWN_CHARS)}" if is_outside else ""
 
     def typing(self, text: str, context: ToolContext) -> Verdict:
         """Decide on a text typed into a running program, which may be a shell."""

@@ -83,6 +83,7 @@ class Terminal:
             touches="anything",
             guard=lambda arguments, context: policy.verdict(arguments["command"], context),
             rules=CommandRules(policy),
+            outside=lambda arguments, context: policy.origin(arguments["command"], context),
         )(self.run)
         docker = self._options.docker
         return (

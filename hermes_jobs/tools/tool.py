@@ -11,9 +11,12 @@ from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import UNSET
 
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, ToolSpec, Verdict
 from hermes_jobs.kernel.events import CallPattern, Effect, Evidence
+from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.argument_coercion import choices_at, coerce, decoded_arguments
@@ -24,6 +27,8 @@ Arguments: TypeAlias = Mapping[str, Any]
 Function: TypeAlias = Callable[..., str | ToolOutcome]
 Paths: TypeAlias = Callable[[Arguments], Sequence[str]]
 Guard: TypeAlias = Callable[[Arguments, ToolContext], Verdict]
+Origin: TypeAlias = Callable[[Arguments, ToolContext], str]
+Lasting: TypeAlias = Callable[[Arguments], Sequence[str] | None]
 Touches: TypeAlias = Literal["named", "anything"]
 
 RESOURCE = "resource:"
@@ -51,10 +56,28 @@ def shared_resource(name: str) -> Paths:
 
 def evidence_of(context: ToolContext) -> Evidence:
     """The call as the origin of what it writes."""
-    return Evidence(session=context.session, turn=context.turn, call=context.call)
+    return Evidence(
+        session=context.session,
+        turn=context.turn,
+        call=context.call,
+        confirmed_by=context.confirmed_by or UNSET,
+    )
 
 
 def _no_paths(_arguments: Arguments) -> Sequence[str]:
+    return ()
+
+
+def _of_this_home(_arguments: Arguments, _context: ToolContext) -> str:
+    return ""
+
+
+def _of_this_turn(_arguments: Arguments) -> Sequence[str] | None:
+    return None
+
+
+def always(_arguments: Arguments) -> Sequence[str]:
+    """The `lasting` of a tool whose every call is."""
     return ()
 
 
@@ -119,7 +142,11 @@ class Tool:
     model reads, or any other exception. `reads` and `writes` are the paths of a call, as the model wrote
     them: calls with common paths keep their order. `touches` is `anything` where a call may also use files
     that it does not name. `offered(session)`: whether the session has it. It may change only where its prompt
-    does: providers cache both together."""
+    does: providers cache both together.
+
+    `outside` is the origin of what others wrote in the call's result, such as an address; empty where nobody
+    else did. `lasting(arguments)` is not None for a call that changes what later turns do or believe, by a
+    `change`: what of it a person may have said themselves. See `Hold`."""
 
     name: str
     description: str
@@ -135,6 +162,8 @@ class Tool:
     guard: Guard = _harmless
     rules: CallRules = ANY_CALL
     offered: Callable[[Session], bool] = _to_all
+    outside: Origin = _of_this_home
+    lasting: Lasting = _of_this_turn
 
     @cached_property  # one object, which keeps its measured length
     def spec(self) -> ToolSpec:
@@ -167,6 +196,8 @@ def tool(  # noqa: PLR0913 - what a tool is
     guard: Guard = _harmless,
     rules: CallRules = ANY_CALL,
     offered: Callable[[Session], bool] = _to_all,
+    outside: Origin = _of_this_home,
+    lasting: Lasting = _of_this_turn,
 ) -> Callable[[Function], Tool]:
     """Make a tool of a typed function or bound method.
 
@@ -198,9 +229,16 @@ def tool(  # noqa: PLR0913 - what a tool is
             guard=guard,
             rules=rules,
             offered=offered,
+            outside=outside,
+            lasting=lasting,
         )
 
     return make
+
+
+Hold: TypeAlias = Callable[[ToolCall, Sequence[str], ToolContext, Decision], Decision | None]
+"""Returns the decision in the place of that of a lasting call with these texts, which is not done now; None
+where it is."""
 
 
 def validate(shape: type[msgspec.Struct], values: Arguments) -> Arguments:

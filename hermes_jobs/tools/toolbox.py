@@ -20,12 +20,14 @@ from hermes_jobs.kernel.streams.approval_rules import ApprovalRule
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.kernel.turns.call_order import EVERYTHING, CallEffects, waits_for
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.outside import MAX_CHARS
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.tools.permissions import judge, permit
 from hermes_jobs.tools.tool import (
     ALLOW,
     RESOURCE,
     Arguments,
+    Hold,
     InvalidArguments,
     Tool,
     ToolFailed,
@@ -69,7 +71,7 @@ def _as_it_is(text: str) -> str:
 class Toolbox:
     """The `engine.ports.Toolbox` over registered tools. `redact` takes known secrets out of every result."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a toolbox is made of
         self,
         tools: Iterable[Tool],
         *,
@@ -79,8 +81,9 @@ class Toolbox:
         toolsets: Mapping[str, tuple[str, ...]] = TOOLSETS,
         redact: Callable[[str], str] = _as_it_is,
         with_servers: Callable[[Toolbox, SessionStarted], ToolboxPort] | None = None,
+        holds: Iterable[Hold] = (),
     ) -> None:
-        """`with_servers` adds the tools of a session's MCP servers."""
+        """`with_servers` adds the tools of a session's MCP servers. `holds` are asked about lasting calls."""
         ordered = sorted(tools, key=lambda item: item.name)
         self._tools = {tool.name: tool for tool in ordered}
         if len(self._tools) < len(ordered):
@@ -91,6 +94,7 @@ class Toolbox:
         self._serialize_terminal = serialize_terminal
         self._redact = redact
         self._with_servers = with_servers
+        self._holds = tuple(holds)
         self._of_sessions: dict[tuple[tuple[McpCatalogue, ...], bool, frozenset[str]], ToolboxPort] = {}
         self._reduced: dict[frozenset[str], Toolbox] = {}
         self._expanded: dict[tuple[str, ...], frozenset[str]] = {}
@@ -247,7 +251,9 @@ class Toolbox:
         usable = tuple(toolset for toolset in _toolsets_of(tools) if toolset not in context.withheld)
         on = replace(context, toolsets=usable, approved=approved)
         outcome = _called(tool, arguments, on, cancel)
-        change = None if outcome.change is None else self._redacted(outcome.change)
+        change = outcome.change
+        if change is not None:
+            change = self._redacted(self._held(tool, call, arguments, on, change) or change)
         events = tuple(map(self._redacted_event, outcome.events))
         return replace(
             outcome,
@@ -255,7 +261,24 @@ class Toolbox:
             events=events,
             change=change,
             files=tuple(File(_storable(self._redact(name)), content) for name, content in outcome.files),
+            outside=_storable(self._redact(_origin(tool, arguments, on))),
         )
+
+    def held(self, call: ToolCall, context: ToolContext, cancel: Cancel) -> Decision | None:
+        """The decision in the place of a lasting call that is not done now; None for any other call."""
+        tool = self._tools[call.name]
+        arguments = tool.decode(call.arguments)
+        change = _called(tool, arguments, context, cancel).change
+        return None if change is None else self._held(tool, call, arguments, context, change)
+
+    def _held(
+        self, tool: Tool, call: ToolCall, arguments: Arguments, context: ToolContext, change: Decision
+    ) -> Decision | None:
+        texts = tool.lasting(arguments)
+        if texts is None:
+            return None
+        instead = (hold(call, texts, context, change) for hold in self._holds)
+        return next((each for each in instead if each is not None), None)
 
     def _redacted(self, change: Decision) -> Decision:
         def redacted(load: StateLoader) -> DecisionResult:
@@ -347,6 +370,14 @@ def _called(tool: Tool, arguments: Arguments, context: ToolContext, cancel: Canc
         text = f"Error: {tool.name} failed: {type(error).__name__}: {error}"
         return ToolOutcome(content=text[:MAX_ERROR_CHARS], ok=False)
     return ToolOutcome(content=result) if isinstance(result, str) else result
+
+
+def _origin(tool: Tool, arguments: Arguments, context: ToolContext) -> str:
+    """The origin of what others wrote in the result."""
+    try:
+        return tool.outside(arguments, context)[:MAX_CHARS]
+    except Exception:  # noqa: BLE001 - what cannot be judged counts as outside text
+        return tool.name
 
 
 def _storable(text: str) -> str:

@@ -54,7 +54,7 @@ class Room:
     def command_line(self, *words: str) -> None:
         self.lines.append(words)
 
-    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
+    def send(self, text: str, *, mentions: str = "", skill: str = "", outside: str = "") -> None:
         self.sent.append(text)
 
     def shell(self, command: str) -> None:

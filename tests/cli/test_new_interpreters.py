@@ -24,6 +24,10 @@ DETERMINISTIC = """
     log events verify --json
     acp
     export --format sharegpt -
+    held drop none
+    held keep none
+    held list --json
+    held show none
     inbox list --json
     inbox read --json
     inbox show none

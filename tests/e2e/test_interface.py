@@ -329,6 +329,12 @@ TABLE = (  # of rows that hold in any order: processes that run tests share them
     Row("restore hi.txt --resume --yes --anyway --json", 2, out=""),
     Row("restore nosuch.zip -y", 2, out=""),
     Row("import nosuch.jsonl", 2, out=""),
+    # --- held
+    Row("held list --json", shape=[]),
+    Row("held list --all -n 1", out=""),
+    Row("held show nosuch -n 1 --json", 2, out=""),
+    Row("held keep nosuch --json", 2, out=""),
+    Row("held drop nosuch --json", 2, out=""),
     # --- inbox
     Row("inbox list --json", shape=[shapes.DELIVERY]),
     Row("inbox list --all -n 1"),

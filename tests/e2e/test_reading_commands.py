@@ -38,6 +38,8 @@ READS = """
     experiments show first
     experiments show first --html {out}/experiment.html
     export --format sharegpt -
+    held list --all
+    held show {held}
     help files
     inbox list --all
     inbox show {delivery}
@@ -108,7 +110,7 @@ READS = """
 WRITES = """
     acp, approvals accept, approvals add, approvals remove
     backup, changed, chat, config edit, config set, config unset, down, export
-    experiments cancel, experiments new, experiments run
+    experiments cancel, experiments new, experiments run, held drop, held keep
     import, inbox read, keys add, keys edit, keys revoke
     mcp accept, mcp add, mcp login, mcp logout, mcp read, mcp remove, mcp serve, mcp test
     memory add, memory embed, memory provider, memory remove, memory replace, memory undo
@@ -126,6 +128,7 @@ WRITES = """
 """
 DERIVED = ("views", "run")
 MAKES = AskedCall("write_file", {"path": "made.txt", "content": "Made.\n"})
+SAVES = AskedCall("memory", {"action": "add", "target": "memory", "content": "The shop has moved"})
 SKILL = "---\nname: {name}\ndescription: How to make tea.\n---\n\n{text}\n"
 
 
@@ -152,7 +155,9 @@ def contents(home: Home) -> dict[str, bytes]:
 @pytest.fixture
 def names(home: Home, model_server: ModelServer) -> dict[str, str]:
     """A home with something of everything, and with edits of memory and skills that nothing has imported."""
-    model_server.follow(Script(rules=(Rule("make", (Answer(tool_calls=(MAKES,)), Answer(text="Made."))),)))
+    makes = Rule("make", (Answer(tool_calls=(MAKES,)), Answer(text="Made.")))
+    saves = Rule("Input of this trigger", (Answer(tool_calls=(SAVES,)), Answer(text="It waits.")))
+    model_server.follow(Script(rules=(makes, saves)))
     home.path.mkdir()
     folder = home.path.parent / "server"
     folder.mkdir()
@@ -179,6 +184,8 @@ def names(home: Home, model_server: ModelServer) -> dict[str, str]:
         assert ran.code == 0, ran
     schedule = home.run("schedule", "add", "--yes", "--json", "every day at 9 say hello").json
     (delivered,) = home.run("inbox", "list", "--all", "--json").json
+    assert home.run("trigger", "release", "-f", "-", "--wait", stdin="We moved.").code == 0
+    (held,) = home.run("held", "list", "--json").json
     curated = home.run("reviews", "curate", "--json", "--wait")
     assert curated.code == 0, curated
     (home.path / "memories" / "MEMORY.md").write_text("Likes coffee\n")
@@ -192,6 +199,7 @@ def names(home: Home, model_server: ModelServer) -> dict[str, str]:
         "schedule": schedule["schedule"],
         "review": curated.json["review"],
         "delivery": delivered["delivery"],
+        "held": held["held"],
     }
 
 

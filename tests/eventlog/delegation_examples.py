@@ -38,6 +38,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         num_tool_calls=4,
         usage=Usage(1, 2, 3, 4, 5),
         cost_usd=0.5,
+        outside=("https://example.com/a",),
     ),
     e.TurnReleased(turn="t2"),
     e.ChildrenQueued(

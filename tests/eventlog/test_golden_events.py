@@ -28,6 +28,7 @@ from tests.eventlog import (
     delivery_examples,
     embedding_examples,
     experiment_examples,
+    holding_examples,
     input_examples,
     learning_examples,
     mcp_examples,
@@ -89,6 +90,7 @@ EXAMPLES: tuple[e.Event, ...] = (
     *skill_examples.EXAMPLES,
     *api_examples.EXAMPLES,
     *push_examples.EXAMPLES,
+    *holding_examples.EXAMPLES,
     *trigger_examples.EXAMPLES,
     e.SessionStarted(
         session="s1",
@@ -150,6 +152,8 @@ EXAMPLES: tuple[e.Event, ...] = (
         skills=("release",),
         author="telegram:12",
         attachments=(PICTURE, DOCUMENT),
+        outside="the trigger mail",
+        unwatched=True,
     ),
     e.AnswerRejected(turn="t1", step="t1-1", faults=("$: 'ja' is not of type 'boolean'",)),
     e.ContextPrefetched(
@@ -323,6 +327,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         refused=True,
         rule="rm -r",
         attachments=(PICTURE,),
+        outside="https://example.com/a",
     ),
     e.ToolInterrupted(turn="t1", call="t1-1-0", reason="unknown_outcome", attempt=2),
     e.FileWritten(

@@ -117,6 +117,7 @@ REMOVABLE = {
     "web": (),
     "acp": (),
     "questions": (),
+    "holding": (),
 }
 """Features that nothing needs, and the modules that name one where it is asked for by its name."""
 

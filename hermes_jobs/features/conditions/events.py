@@ -19,6 +19,8 @@ Ruling = Literal["run", "skip", "failed"]
 OUTPUT_CHARS = 20_000
 """Characters of the output that go along with the text."""
 MESSAGE_CHARS = 300
+CONDITION = "the command of its condition"
+"""The origin of what a condition's command printed."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):

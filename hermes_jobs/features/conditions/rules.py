@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.conditions.events import (
+    CONDITION,
     PREFIX,
     Checked,
     Condition,
@@ -88,7 +89,8 @@ class Conclude(msgspec.Struct, frozen=True, kw_only=True):
         if self.checked.ruling != "run":
             return DecisionResult.of(self.stream, self._ended(self.checked.ruling, self.checked.message))
         text = self.checked.with_output(asked.turn.text, asked.condition.command)
-        command = SubmitTurn(replace(asked.turn, text=text))
+        origin = CONDITION if text != asked.turn.text else asked.turn.outside
+        command = SubmitTurn(replace(asked.turn, text=text, outside=origin))
         stream = sessions.stream_of(asked.turn.session)
         try:
             submitted = StreamEvents(stream, decide(command, load(stream)))

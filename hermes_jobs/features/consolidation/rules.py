@@ -23,6 +23,7 @@ from hermes_jobs.kernel.streams.accounts import Charge, by_account
 from hermes_jobs.kernel.streams.budgets import DAY, amount_of, charges_outside, on_day
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.forgetting import ENDED_BECAUSE
+from hermes_jobs.kernel.streams.streams import combine
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.session import stream_of as session_stream_of
 from hermes_jobs.kernel.turns.steps import Step, helper_step
@@ -159,17 +160,20 @@ def ended(
     new_observations: Sequence[Observation] = (),
     responses: Sequence[e.ResponseBooked] = (),
     limit: int = 0,
+    held: Sequence[Decision] = (),
 ) -> Decision:
     """Append the outcome and, in the same append, the observations that are new to the memory. `limit` is
-    that of an entry, in characters. Nothing is saved from a conversation that was deleted meanwhile. Raises
-    `StepLost`.
+    that of an entry, in characters; `held` are decisions about others that wait. Nothing is saved from a
+    conversation that was deleted meanwhile. Raises `StepLost`.
     """
 
     def change(load: StateLoader) -> DecisionResult:
         state: Consolidation = load(stream)
         required(state, event.step)
         session: Session = load(session_stream_of(state.lineage))
-        observations = () if session.ended_because == ENDED_BECAUSE else new_observations
+        is_deleted = session.ended_because == ENDED_BECAUSE
+        observations = () if is_deleted else new_observations
+        waiting = DecisionResult() if is_deleted or not held else combine(held)(load)
         outcome = written(load, observations, limit, event.review)
         text = replace(
             event,
@@ -178,7 +182,7 @@ def ended(
             refused=tuple(sorted((*event.refused, *outcome.refused), key=lambda refusal: refusal.number)),
         )
         own = StreamEvents(stream, (*responses, text))
-        return DecisionResult(writes=(own, *outcome.writes))
+        return DecisionResult(writes=(own, *outcome.writes, *waiting.writes))
 
     return change
 

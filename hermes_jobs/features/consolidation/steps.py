@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec.structs import replace
 
 from hermes_jobs.features.consolidation import events as e
+from hermes_jobs.features.consolidation.held import Held, sort_out
 from hermes_jobs.features.consolidation.plans import plans_of
 from hermes_jobs.features.consolidation.rules import PURPOSE, Consolidation, ended, review_of
 from hermes_jobs.features.memory.rules.observations import LONGEST, MOST, PortionTurn, observations
 from hermes_jobs.kernel.engine.handlers.helper_calls import Asked, TextCalls
+from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.kernel.engine.ports import ModelRequest, SpendingApproval
 from hermes_jobs.kernel.helper_calls import HelperCall, fail, failure
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.messages import UserMessage
+from hermes_jobs.kernel.turns.session import Session, stream_of
 from hermes_jobs.text.json_objects import json_objects
 
 if TYPE_CHECKING:
@@ -89,7 +92,8 @@ Approve = Callable[[ModelRequest], SpendingApproval]
 
 class Consolidate(TextCalls[Consolidation], frozen=True, kw_only=True, eq=False):
     """`own_model(lineage)` names the model where `chosen` names none; `limit` is that of an entry, in
-    characters; `by_clock`: whether automatic consolidation is on."""
+    characters; `by_clock`: whether automatic consolidation is on. `session` is the conversation of a lineage,
+    `held` what becomes of observations that wait."""
 
     purpose: ClassVar[str] = PURPOSE
     own_model: Callable[[str], str]
@@ -98,6 +102,8 @@ class Consolidate(TextCalls[Consolidation], frozen=True, kw_only=True, eq=False)
     reserve_for: Approve
     limit: int
     by_clock: bool
+    session: Callable[[str], Session]
+    held: Held
 
     def unwanted(self, state: Consolidation) -> tuple[str, str] | None:
         """See `HelperCalls.unwanted`."""
@@ -136,8 +142,10 @@ class Consolidate(TextCalls[Consolidation], frozen=True, kw_only=True, eq=False)
                 is_last=call.attempt >= MAX_NONSENSE,
             )
         valid, refused = observations(answers, turns)
-        outcome = replace(_end(call, asked.responses[-1].model), refused=refused)
-        return ended(state.stream, outcome, valid, asked.responses, self.limit)
+        review = review_of(call.id)
+        found = sort_out(valid, self.session(state.lineage), review, self.held)
+        outcome = replace(_end(call, asked.responses[-1].model), refused=(*refused, *found.refused))
+        return ended(state.stream, outcome, found.saved, asked.responses, self.limit, found.held)
 
     def _again(
         self,
@@ -169,6 +177,8 @@ def handlers(application: Application, calls: ModelCalls) -> Mapping[StepKind, S
         reserve_for=lambda request: calls.guard.approve_consolidation(request, chosen.pricing),
         limit=settings.memory_chars,
         by_clock=settings.consolidate,
+        session=lambda lineage: calls.engine.sessions.load(stream_of(lineage)),
+        held=lambda call, context: application.toolbox.held(call, context, CancelToken()),
         retries=calls.retries,
     )
     return {"review.consolidate": consolidate}

@@ -17,6 +17,7 @@ from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.doctor.checks import verifications
 from hermes_jobs.interfaces.cli.id_completion import complete_delivery
 from hermes_jobs.interfaces.cli.moments import format_time
+from hermes_jobs.interfaces.cli.notices import waiting_lines
 from hermes_jobs.interfaces.cli.options import Json, example, limit_option
 from hermes_jobs.interfaces.cli.output import note, print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
@@ -54,6 +55,8 @@ def list_inbox(context: CliContext, everything: bool, limit: int, as_json: Json)
     _note_questions(context.application.views)
     for waiting in verifications(context.application):
         note(waiting.message)
+    for line in waiting_lines(context.application):
+        note(line)
 
 
 def _named(application: Application, deliveries: Sequence[DeliveryView]) -> Sequence[DeliveryView]:

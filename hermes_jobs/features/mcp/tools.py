@@ -118,6 +118,7 @@ def make_tool(server: str, tool: McpTool, config: McpServer, call: Call, shown_t
         touches="anything",
         guard=guard,
         rules=McpRules(server),
+        outside=lambda _arguments, _context: f"the MCP server {server}",
     )
 
 

@@ -13,7 +13,7 @@ from hermes_jobs.features.memory.rules.memory import Limits
 from hermes_jobs.features.memory.rules.writes import MemoryAction, Operation, Origin, Write
 from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.tools.tool import Tool, ToolFailed, evidence_of, shared_resource, tool
+from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -52,7 +52,10 @@ class MemoryTools:
     @property
     def tools(self) -> tuple[Tool, ...]:
         writing = tool(
-            toolset="memory", effect="idempotent", writes=shared_resource("the memory of this home")
+            toolset="memory",
+            effect="idempotent",
+            writes=shared_resource("the memory of this home"),
+            lasting=_texts,
         )
         return (writing(self.memory),)
 
@@ -86,6 +89,15 @@ class MemoryTools:
             context.author, evidence_of(context), context.lineage, provisional=context.provisional
         )
         return ToolOutcome(content="", change=Write(requested, origin, self._limits))
+
+
+def _texts(arguments: Arguments) -> Sequence[str]:
+    """What its entries say; of removals and of changes of kind, what names the entry."""
+    steps = arguments["operations"] or (
+        MemoryStep(content=arguments["content"], old_text=arguments["old_text"]),
+    )
+    texts = [text for step in steps if (text := step.content or step.old_text)]
+    return (*texts, *arguments["tags"], *(tag for step in steps for tag in step.tags))
 
 
 def _operations(

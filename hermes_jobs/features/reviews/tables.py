@@ -152,9 +152,13 @@ def _refused(event: consolidation_events.ConsolidationEnded) -> str:
     return "; ".join(
         [
             *already_known,
-            *(f"observation {refusal.number} refused: {refusal.why}" for refusal in event.refused),
+            *(f"observation {refusal.number}{_verb(refusal)}: {refusal.why}" for refusal in event.refused),
         ]
     )
+
+
+def _verb(refusal: consolidation_events.RefusedObservation) -> str:
+    return "" if refusal.kind == "held" else " refused"
 
 
 def select_reviews(connection: Connection, limit: int | None = None) -> tuple[ReviewView, ...]:

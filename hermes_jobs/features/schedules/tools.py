@@ -27,7 +27,7 @@ from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader
 from hermes_jobs.system.clock import Clock
 from hermes_jobs.system.ids import Ids
-from hermes_jobs.tools.tool import Tool, ToolFailed, shared_resource, tool
+from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, shared_resource, tool
 from schedules.timing import kind_of, written
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True):
     overlap: OverlapPolicy = "skip"
 
 
+def _changes(arguments: Arguments) -> Sequence[str] | None:
+    return None if arguments["action"] == "list" else ()
+
+
 class ScheduleTool:
     """The tool over the schedules of one log."""
 
@@ -65,7 +69,8 @@ class ScheduleTool:
     @property
     def tools(self) -> tuple[Tool, ...]:
         writes = shared_resource("the schedules of this home")
-        return (tool(toolset="schedule", effect="idempotent", writes=writes)(self.schedule),)
+        made_tool = tool(toolset="schedule", effect="idempotent", writes=writes, lasting=_changes)
+        return (made_tool(self.schedule),)
 
     def schedule(
         self,

@@ -15,7 +15,16 @@ from hermes_jobs.kernel.events.origins import Author, Evidence
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.reviews import CURATED
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.tools.tool import RESOURCE, Arguments, Tool, ToolFailed, evidence_of, shared_resource, tool
+from hermes_jobs.tools.tool import (
+    RESOURCE,
+    Arguments,
+    Tool,
+    ToolFailed,
+    always,
+    evidence_of,
+    shared_resource,
+    tool,
+)
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -53,7 +62,7 @@ def skill_tools(skills: Skills) -> tuple[Tool, ...]:
     return (
         tool(toolset="skills", effect="read", reads=shared_resource(_PLACE))(tools.skills_list),
         tool(toolset="skills", effect="read", reads=_the_skill)(tools.skill_view),
-        tool(toolset="skills", effect="idempotent", writes=_the_skill)(tools.skill_manage),
+        tool(toolset="skills", effect="idempotent", writes=_the_skill, lasting=always)(tools.skill_manage),
     )
 
 

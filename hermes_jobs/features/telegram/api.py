@@ -16,6 +16,7 @@ from hermes_jobs.features.gateway.leader import GatewayLeader
 from hermes_jobs.features.gateway.receiver import MessageReceiver
 from hermes_jobs.features.gateway.rules.commands import GatewayPolicy
 from hermes_jobs.features.gateway.service import GatewayService, PlatformReach
+from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.live import LiveChannel
 from hermes_jobs.runtime.redis_live import channel_of
 from hermes_jobs.settings import Settings
@@ -114,13 +115,14 @@ def _no_bot(token: str | None) -> Rejected:
 
 
 def _news(application: Application, session: str) -> Sequence[str]:
-    """The conflicts since the session's newest turn was submitted."""
+    """The conflicts since the session's newest turn was submitted, and what waits for a person since then."""
     application.sync_files()
     turns = application.views.turns(session=session, limit=1)
     if not turns:
         return ()
     since = turns[0].submitted_at
-    return tuple(conflicts(application.memory, application.skills, application.log, since))
+    waits = filter(None, (waiting(application, since) for waiting in parts("waiting")))
+    return (*conflicts(application.memory, application.skills, application.log, since), *waits)
 
 
 def validate_users(users: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

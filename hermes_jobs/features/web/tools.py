@@ -81,6 +81,10 @@ class AddressRules(CallRules):
         return CallPattern(tool=tool, pattern=pattern, folder=context.workdir)
 
 
+def _address(arguments: Arguments, _context: ToolContext) -> str:
+    return str(arguments["url"])
+
+
 class Web:
     """Fetches pages directly, never through a proxy: its target address could not be checked."""
 
@@ -91,7 +95,8 @@ class Web:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The family's tools."""
-        return (tool(toolset="web", effect="read", rules=AddressRules())(self.web_fetch),)
+        made_tool = tool(toolset="web", effect="read", rules=AddressRules(), outside=_address)
+        return (made_tool(self.web_fetch),)
 
     def web_fetch(
         self,

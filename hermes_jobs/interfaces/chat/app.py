@@ -213,9 +213,9 @@ class Chat:
         with self._surface.lent():
             return asyncio.run_coroutine_threadsafe(in_terminal(), loop).result()
 
-    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
+    def send(self, text: str, *, mentions: str = "", skill: str = "", outside: str = "") -> None:
         """See `ChatContext.send`."""
-        self._submit(text, mentions, skill)
+        self._submit(text, mentions, skill, outside)
 
     def clear(self) -> None:
         """See `ChatContext.clear`."""
@@ -275,8 +275,9 @@ class Chat:
             self._show_error(f"Unexpected: {type(error).__name__}: {error}")
         self._refresh()
 
-    def _submit(self, text: str, mentions: str, skill: str = "") -> None:
-        """Submit the text with the skill, the mentioned files, and the waiting outputs."""
+    def _submit(self, text: str, mentions: str, skill: str = "", outside: str = "") -> None:
+        """Submit the text with the skill, the mentioned files, and the waiting outputs. `outside`: its
+        origin, if others wrote it."""
         self._interrupted_at = float("-inf")  # a new message ends the wait for a second Ctrl-C
         message = with_skills(self.application.skills, (skill,) if skill else (), text)
         if not skill:
@@ -290,7 +291,8 @@ class Chat:
         ):
             self._dim(line)
         self.application.sync_files()  # edits of files come before this message
-        submitted = self.conversation.submit(composed.text, message.names, composed.attachments)
+        origin = outside or composed.outside
+        submitted = self.conversation.submit(composed.text, message.names, composed.attachments, origin)
         self._attachments.drop()
         notices = turn_notices(self._context, submitted.turn)
         for line in [*notices, *tell(self._context, self.conversation.lineage)]:

@@ -10,7 +10,12 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.features.attachments.api import File, Intake
-from hermes_jobs.features.mcp.cli.mentions import ResourceReader, resource_named, resource_part
+from hermes_jobs.features.mcp.cli.mentions import (
+    ResourceReader,
+    origin_of,
+    resource_named,
+    resource_part,
+)
 from hermes_jobs.interfaces.chat.foreground import ShellOutput
 from hermes_jobs.interfaces.chat.pasting import mention_of
 from hermes_jobs.interfaces.chat.slash import CompletionItems
@@ -28,11 +33,13 @@ SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """A complete message with what goes beside it, and notes on both."""
+    """A complete message with what goes beside it, and notes on both; `outside`: the servers whose resources
+    are in it."""
 
     text: str
     notes: tuple[str, ...]
     attachments: tuple[Attachment, ...] = ()
+    outside: str = ""
 
 
 class ChatAttachments:
@@ -75,11 +82,13 @@ class ChatAttachments:
         that its server refuses.
         """
         inputs, parts, notes, beside = Inputs(), [text], [], list[File]()
+        servers: list[str] = []
         reader = self._reader()
         for name, file in mentioned_files(mentions, folder, reader.names):
             server, uri = resource_named(name, reader.names)
             if file is None and uri:
                 part, message = resource_part(inputs, reader, server, uri, folder)
+                servers.append(server)
                 parts.append(part)
                 notes.append(message)
                 continue
@@ -95,7 +104,8 @@ class ChatAttachments:
         attachments = self._intake().attach(beside) if beside else ()
         notes += attached_lines(attachments)
         notes += [f"· with what {pluralize(len(self._waiting), 'command')} printed"] * bool(self._waiting)
-        return Composed("\n\n".join([*parts, *self._waiting]), tuple(notes), attachments)
+        text = "\n\n".join([*parts, *self._waiting])
+        return Composed(text, tuple(notes), attachments, origin_of(servers))
 
 
 # --- completion after an @ --------------------------------------------------------------

@@ -137,9 +137,14 @@ class Conversation:
         self._renderer.show_prompt(text)
 
     def submit(
-        self, text: str, skills: tuple[str, ...] = (), attachments: tuple[Attachment, ...] = ()
+        self,
+        text: str,
+        skills: tuple[str, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
+        outside: str = "",
     ) -> Submitted:
-        """Submit a text that contains those skills; it begins a new session if needed."""
+        """Submit a text that contains those skills, and what others wrote, if it has an origin `outside`; it
+        begins a new session if needed."""
         with self._lock:
             application = self._application
             turn = e.TurnSubmitted(
@@ -151,6 +156,7 @@ class Conversation:
                 wants_title=application.settings.names_sessions,
                 skills=skills,
                 attachments=attachments,
+                outside=outside,
             )
             is_first, start = self._lineage is None, self._start
             opening = e.Opening()

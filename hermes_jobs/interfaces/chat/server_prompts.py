@@ -10,6 +10,7 @@ from functools import partial
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.mcp import prompts
+from hermes_jobs.features.mcp.cli.mentions import origin_of
 from hermes_jobs.features.mcp.events import McpPrompt
 from hermes_jobs.interfaces.chat.command_lines import words
 from hermes_jobs.interfaces.chat.slash import ChatContext, SlashCommand
@@ -52,4 +53,5 @@ def _run(chat: ChatContext, rest: str, *, server: str, prompt: McpPrompt) -> Non
         chat.print_line(
             f"Parts of {server}:{prompt.name} were left out: too long, or they look like an attack."
         )
-    chat.send(f"The prompt {prompt.name} of the MCP server {server} says:\n\n{checked}", mentions=rest)
+    says = f"The prompt {prompt.name} of the MCP server {server} says:\n\n{checked}"
+    chat.send(says, mentions=rest, outside=origin_of((server,)))

@@ -43,8 +43,9 @@ class ChatContext(Protocol):
     def command_line(self, *words: str) -> None:
         """Run a command line of `hermes-jobs` here."""
 
-    def send(self, text: str, *, mentions: str = "", skill: str = "") -> None:
-        """Submit a text to the agent, with the files mentioned by `@` in `mentions`, and the named skill."""
+    def send(self, text: str, *, mentions: str = "", skill: str = "", outside: str = "") -> None:
+        """Submit a text to the agent, with the files mentioned by `@` in `mentions`, and the named skill.
+        `outside`: its origin, if others wrote it."""
 
     def shell(self, command: str) -> None:
         """Run the user's own command; its output is attached to the next message."""

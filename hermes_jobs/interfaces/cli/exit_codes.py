@@ -29,6 +29,7 @@ CODES: Final = {
     "ambiguous": USAGE,
     "unknown": USAGE,
     "unknown_delivery": USAGE,
+    "unknown_held": USAGE,
     "unknown_rule": USAGE,
     "unknown_browser": USAGE,
     "unknown_key": USAGE,

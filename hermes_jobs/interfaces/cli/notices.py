@@ -18,12 +18,14 @@ from hermes_jobs.features.memory.events import MemoryAdded, MemoryRemoved, Memor
 from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.output import cut, note, one_line
+from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.turns.reviews import SKILL_TOOL
 from hermes_jobs.system.atomic_file import write_bytes
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
     from hermes_jobs.features.memory.memory_files import RecordedWrite
     from hermes_jobs.features.reviews.tables import ReviewView
     from hermes_jobs.kernel.views.counts import Unattended
@@ -75,7 +77,12 @@ def tell(context: CliContext, open_lineage: str | None = None) -> list[str]:
     if not since:
         return [*learned, *filter(None, [unread_notice(context)])]
     text = unattended_line(context.application.views.unattended(since, open_lineage or ""))
-    return [*learned, *([f"Meanwhile: {text}"] if text else [])]
+    return [*learned, *waiting_lines(context.application, since), *([f"Meanwhile: {text}"] if text else [])]
+
+
+def waiting_lines(application: Application, since: str = "") -> list[str]:
+    """What waits in features for a person, a line each, if some of it is newer than that moment."""
+    return [line for waiting in parts("waiting") if (line := waiting(application, since))]
 
 
 def unread_notice(context: CliContext) -> str:

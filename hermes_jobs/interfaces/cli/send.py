@@ -203,6 +203,7 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         wants_title=sys.stdout.isatty() and context.settings.names_sessions,
         attachments=message.attachments,
         deliver=targets,
+        outside=message.outside,
     )
     opening = Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode)
     turn = submission(turn, opening, carried, is_first=lineage is None)
@@ -230,12 +231,14 @@ def _check_options(source: str, if_changed: str | None, key: str | None) -> None
 
 
 class _Message(NamedTuple):
-    """The turn's text with its skills, their names, notes for the user, and what goes beside it."""
+    """The turn's text with its skills, their names, notes for the user, what goes beside it, and the servers
+    that wrote parts of it."""
 
     text: str
     skills: tuple[str, ...]
     notes: tuple[str, ...]
     attachments: tuple[Attachment, ...]
+    outside: str
 
 
 def _read_message(
@@ -249,6 +252,7 @@ def _read_message(
     unattended: bool,
 ) -> _Message:
     attached_notes: list[str] = []
+    servers: list[str] = []
     beside = list(given.files)
 
     def named_in(words: str, inputs: Inputs) -> Sequence[str]:
@@ -257,6 +261,8 @@ def _read_message(
         files, file_notes = _files(context, words, inputs, folder, beside)
         resources, notes = _resources(context, words, inputs, folder, unattended=unattended)
         attached_notes.extend((*file_notes, *notes))
+        if resources:
+            servers.append(_servers_in(context, words))
         return (*files, *resources)
 
     message = read_text(
@@ -272,8 +278,9 @@ def _read_message(
     attached_notes.extend(attached_lines(attachments))
     loaded = _with_skills(context, skills, message)
     if loaded is None:
-        return _Message(message, (), tuple(attached_notes), attachments)
-    return _Message(loaded.text, loaded.names, (*attached_notes, *loaded.notes), attachments)
+        return _Message(message, (), tuple(attached_notes), attachments, "".join(servers))
+    notes = (*attached_notes, *loaded.notes)
+    return _Message(loaded.text, loaded.names, notes, attachments, "".join(servers))
 
 
 def _files(
@@ -309,6 +316,13 @@ def _resources(
         return (), ()
     reader = reader_here(context.application, unattended=unattended)
     return mentioned_resources(text, inputs, reader, folder)
+
+
+def _servers_in(context: CliContext, text: str) -> str:
+    """The servers whose resources the text mentions, as an origin."""
+    from hermes_jobs.features.mcp.cli.mentions import origin_of, resources_in
+
+    return origin_of(resources_in(text, tuple(context.settings.mcp_servers)))
 
 
 def _with_skills(context: CliContext, names: tuple[str, ...], text: str) -> TextWithSkills | None:

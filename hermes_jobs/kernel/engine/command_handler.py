@@ -301,7 +301,8 @@ def _answered(
     if not isinstance(command, c.FinishToolCall | c.FinishFlush) or command.change is None:
         return command, DecisionResult()
     try:
-        changed, ok = command.change(load), True
+        changed = command.change(load)
+        ok = not changed.failed
     except Rejected as refused:
         changed, ok = DecisionResult(answer=f"Error: {refused.for_model}"), False
     answer = changed.answer

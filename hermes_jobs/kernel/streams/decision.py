@@ -40,7 +40,8 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a decision. `answer` is the text for the tool's model or the user, `large_results` are
-    stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say.
+    stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say; or
+    the tool's call has not had its effect.
     """
 
     writes: tuple[StreamEvents, ...] = ()

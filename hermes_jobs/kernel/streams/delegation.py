@@ -17,6 +17,7 @@ from hermes_jobs.kernel.streams.decision import DecisionResult, LargeResult, Sta
 from hermes_jobs.kernel.turns import children
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.decide import decide
+from hermes_jobs.kernel.turns.outside import MAX_CHARS
 from hermes_jobs.kernel.turns.session import OpenChild, Session, running_turn, stream_of
 from hermes_jobs.kernel.turns.turn import Turn
 
@@ -118,6 +119,7 @@ def _text_under(turn: Turn, new: str, text: str, source: str, session: str) -> e
         session=session,
         attended=turn.attended,
         unattended=turn.unattended,
+        unwatched=turn.unwatched,
         mode=turn.mode,
         approve=turn.approve,
         toolsets=turn.toolsets,
@@ -195,7 +197,12 @@ def _as_text(parent: Session, child: OpenChild, event: e.ChildEnded) -> Decision
         text, large_results = children.text_of_end(child, event)
         source = f"{children.SOURCE}{child.ref.session}"
         submitted = _text_under(child.parent_turn, f"{child.ref.turn}e", text, source, parent.id)
-        message = replace(submitted, if_busy="collect", deliver=child.parent_turn.deliver)
+        message = replace(
+            submitted,
+            if_busy="collect",
+            deliver=child.parent_turn.deliver,
+            outside=", ".join(event.outside)[:MAX_CHARS],
+        )
         events = (event, message)
     return DecisionResult(writes=(StreamEvents(parent.stream, events),), large_results=large_results)
 

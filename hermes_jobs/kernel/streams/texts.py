@@ -28,13 +28,13 @@ E = TypeVar("E", bound=Event)
 # fmt: off
 NAMES = frozenset({
     "account", "after", "back_to", "because", "blobs", "browser", "by", "call", "category", "cause", "child",
-    "curation", "day",
+    "confirmed_by", "curation", "day",
     "delivery", "dialect", "digest", "embedding", "endpoint", "ensemble", "experiment", "fallback",
     "feature", "file", "fingerprint",
     "finish_reason", "forgetting", "gateway",
-    "hash", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member", "members",
-    "mcp", "media_type", "model", "name", "not_kept", "observed", "observed_in", "protocol", "server",
-    "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
+    "hash", "held", "host", "id", "into", "key", "kind", "lineage", "listener", "listeners", "member",
+    "members", "mcp", "media_type", "model", "name", "not_kept", "observed", "observed_in", "protocol",
+    "server", "parent", "parent_turn", "path", "person", "purpose", "rating", "receipt", "replay", "requires",
     "results", "review", "role", "root", "rule", "rules", "said_at",
     "schedule", "session", "sessions", "setting", "skill", "skills", "source", "spilled_to", "step",
     "stopped_by", "stream", "task",
@@ -57,6 +57,7 @@ _TEXTS = frozenset(
 _MORE_NAMES = frozenset(
     {
         ("SessionEnded", "reason"),
+        ("CallHeld", "tool"),
         ("CallPattern", "tool"),
         ("Attachment", "sent"),
         ("Attachment", "text"),
@@ -69,6 +70,7 @@ _MORE_NAMES = frozenset(
 
 _ARGUMENTS = frozenset(
     {
+        ("CallHeld", "arguments"),
         ("ToolCall", "arguments"),
         ("ToolStarted", "arguments"),
         ("Payload", "data"),

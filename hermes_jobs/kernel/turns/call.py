@@ -54,7 +54,7 @@ class Call(StepState, frozen=True, kw_only=True):
     `failed`: it did not have the requested effect, for the reason in the result; `refused`: it was not
     allowed. `rule`: the reason why it needs approval. `children`: the sub-agents for whose `child_ends` it
     waits. `input`: the newest request of its server for input. `task`: the server's task for it.
-    `attachments` go with the result.
+    `attachments` go with the result. `outside`: see `ToolFinished`.
     """
 
     id: str
@@ -75,6 +75,7 @@ class Call(StepState, frozen=True, kw_only=True):
     failed: bool = False
     refused: bool = False
     attachments: tuple[Attachment, ...] = ()
+    outside: str = ""
 
     @property
     def waits_for_children(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.turns import answer_schema, model_reply, references, reviews, rounds
+from hermes_jobs.kernel.turns import answer_schema, model_reply, outside, references, reviews, rounds
 from hermes_jobs.kernel.turns import turn as turns
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.messages import AssistantMessage, ToolMessage, UserMessage
@@ -36,7 +37,7 @@ def evolve(session: Session, event: e.CallEvent) -> Session:  # noqa: PLR0911 - 
         case e.ToolFinished():
             session = _saved(session, event) if event.ok else session
             ended = {"source": event.source, "invalid": event.invalid, "failed": not event.ok}
-            also = {"refused": event.refused, "attachments": event.attachments}
+            also = {"refused": event.refused, "attachments": event.attachments, "outside": event.outside}
             return _answered(session, event.call, event.content, **ended, **also)
         case e.ToolInterrupted():
             return _answered(session, event.call, INTERRUPTED[event.reason], failed=True)
@@ -63,6 +64,7 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
         ToolMessage(call.request.id, call.request.name, call.result or "", call.failed, call.attachments)
         for call in calls
     )
+    session = replace(session, outside=outside.joined(session.outside, _origins(calls)))
     closed = rounds.round_closed(turn)
     nudge = (
         (UserMessage(CONCLUDE[closed.finalizing_because]),)
@@ -70,6 +72,14 @@ def _answered(session: Session, call_id: str, content: str, **ended: Any) -> Ses
         else ()
     )
     return append_messages(session, closed, *results, *nudge)
+
+
+def _origins(calls: Iterable[Call]) -> Iterator[str]:
+    """The origins of outside text in results. The calls of the same reply were written without it."""
+    for call in calls:
+        yield call.outside
+        for end in call.child_ends:
+            yield from end.outside
 
 
 def _saved(session: Session, event: e.ToolFinished) -> Session:

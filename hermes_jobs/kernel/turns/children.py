@@ -103,7 +103,13 @@ def end_of(
     child: Session, place: e.Delegation, end: e.TurnEnd, recorded: e.UsageRecorded | None
 ) -> e.ChildEnded:
     """The parent's event at the end of a child's turn, with the usage recorded in the same append."""
-    text = e.ChildEnded(turn=place.parent_turn, call=place.call, child=child.lineage, status="completed")
+    text = e.ChildEnded(
+        turn=place.parent_turn,
+        call=place.call,
+        child=child.lineage,
+        status="completed",
+        outside=child.outside,
+    )
     if recorded is not None:
         text = replace(
             text,

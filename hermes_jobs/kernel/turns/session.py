@@ -88,7 +88,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     knows that it may only plan; `unplanned` is the mode before that. `children` are those that have not
     ended. `titling` is the title that a model has to make; `title_given_up`: it failed for good. `labels` are
     those of turns. It rests since `rested_at`, in seconds since the epoch, 0 if that is not measured; `rests`
-    are its earlier ones, in seconds.
+    are its earlier ones, in seconds. `outside` are the origins of text in it that others wrote, `typed` what
+    persons wrote, both also after a compression.
     """
 
     stream: str
@@ -133,6 +134,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, tuple[str, ...]] = {}
     rested_at: float = 0.0
     rests: tuple[float, ...] = ()
+    outside: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -195,6 +198,8 @@ def fork_of(parent: Session, stream: str) -> Session:
         approved=parent.approved,
         plan_mode_noted=parent.plan_mode_noted,
         unplanned=parent.unplanned,
+        outside=parent.outside,
+        typed=parent.typed,
     )
 
 

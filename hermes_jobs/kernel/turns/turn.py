@@ -22,6 +22,7 @@ from hermes_jobs.kernel.events import (
     TurnPostponed,
     TurnSubmitted,
 )
+from hermes_jobs.kernel.turns import outside
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import RepeatedCall
@@ -69,7 +70,8 @@ class Turn(StepState, frozen=True, kw_only=True):
       `fallbacks` counts the fallback models used, `exhausted` is the first model replaced because of its
       quota, `failures` are those of models that another one replaced.
     * Text: `attachments` go with the texts, the files `delivered` with the answer; `describes`: pictures are
-      described to the model. `recalled` is added to the
+      described to the model. `typed` are those of the texts that a person wrote, `outside` the origins of
+      what others wrote in them. `recalled` is added to the
       message `prompt_text` in its requests.
       `go_on` replaces the texts if the turn continues after an answer.
     * Compressions: `compressions` since the last reply, `overflow_compressions` of the whole turn after
@@ -80,7 +82,7 @@ class Turn(StepState, frozen=True, kw_only=True):
       `answer_schema`. `denial` is the result of the first call that was not allowed; `used_tools`: some call
       was allowed.
 
-    `settings`, `requires` and `answer_schema`: see `TurnSubmitted`.
+    `settings`, `requires`, `answer_schema` and `unwatched`: see `TurnSubmitted`.
     """
 
     id: str
@@ -153,6 +155,9 @@ class Turn(StepState, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     delivered: tuple[Attachment, ...] = ()
     describes: bool = False
+    typed: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    unwatched: bool = False
 
     @property
     def waits_until(self) -> float:
@@ -188,6 +193,11 @@ class Turn(StepState, frozen=True, kw_only=True):
     def is_attended(self) -> bool:
         """Whether a user can be asked: the one who sent it, or people in a chat that gets the answer."""
         return (self.attended or any(map(_ASKS.match, self.deliver))) and not self.unattended
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person watches it as it runs."""
+        return self.attended and not (self.unattended or self.unwatched)
 
     @property
     def is_idle(self) -> bool:
@@ -248,6 +258,9 @@ def submitted(event: TurnSubmitted) -> Turn:
         wants_title=event.wants_title,
         author=event.author,
         attachments=event.attachments,
+        typed=(event.text,) if outside.is_typed(event) else (),
+        outside=(event.outside,) if event.outside else (),
+        unwatched=event.unwatched,
     )
 
 

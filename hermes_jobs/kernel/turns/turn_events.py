@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams import subscriptions
-from hermes_jobs.kernel.turns import compression_rules, references, reviews, title_step
+from hermes_jobs.kernel.turns import compression_rules, outside, references, reviews, title_step
 from hermes_jobs.kernel.turns import turn as turns
 from hermes_jobs.kernel.turns.attachments import with_heard, with_seen
 from hermes_jobs.kernel.turns.messages import AssistantMessage, UserMessage
@@ -109,7 +109,16 @@ def _prefetched(session: Session, event: e.ContextPrefetched) -> Session:
     message = UserMessage(_with_restored(session, text), attachments)
     messages = (*session.messages, *_closing(session), message)
     session = replace(session, restored_files=(), plan_mode_noted=event.note == PLAN_MODE)
-    return replace(session, current=turn, messages=messages)
+    return _with_origins(replace(session, current=turn, messages=messages), turn)
+
+
+def _with_origins(session: Session, turn: Turn) -> Session:
+    """The session, whose messages now hold the turn's texts, with what persons and others wrote in them."""
+    return replace(
+        session,
+        outside=outside.joined(session.outside, turn.outside),
+        typed=outside.joined(session.typed, turn.typed, outside.MAX_TYPED),
+    )
 
 
 def _with_restored(session: Session, text: str) -> str:
@@ -142,11 +151,16 @@ def _merged(session: Session, event: e.TurnMerged) -> Session:
     session = replace(session, current=into)
     if not into.started:
         go_on = into.go_on and "\n\n".join((into.go_on, *merged.texts))
-        into = replace(into, attachments=into.attachments + merged.attachments)
+        into = replace(
+            into,
+            attachments=into.attachments + merged.attachments,
+            typed=into.typed + merged.typed,
+            outside=into.outside + merged.outside,
+        )
         return replace(session, current=replace(into, texts=into.texts + merged.texts, go_on=go_on))
     message = UserMessage(STEERING_PREFIX + "\n\n".join(merged.texts), merged.attachments)
     between = (AssistantMessage(CONTINUING),) if _speaks_last(session, UserMessage) else ()
-    return replace(session, messages=(*session.messages, *between, message))
+    return _with_origins(replace(session, messages=(*session.messages, *between, message)), merged)
 
 
 def _resumed(session: Session, event: e.TurnResumed) -> Session:

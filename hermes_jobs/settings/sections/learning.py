@@ -55,7 +55,7 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
 
 
 class LearningSettings(Section, frozen=True, kw_only=True):
-    """Verification of reviews' writes on past turns."""
+    """Verification of reviews' writes on past turns, and what waits for you."""
 
     verify: Annotated[
         Literal["off", "cheap", "full"],
@@ -67,3 +67,10 @@ class LearningSettings(Section, frozen=True, kw_only=True):
     budget_usd: Annotated[
         Money | None, about("US dollars per verification; null: only budgets.day_usd applies.")
     ] = None
+    hold: Annotated[
+        bool,
+        about(
+            "What the agent wants to remember in turns that nobody watches and in reviews waits for you "
+            "(`held list`) once the conversation has text that others wrote, unless you said it yourself."
+        ),
+    ] = True

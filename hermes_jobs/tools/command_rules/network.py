@@ -96,6 +96,15 @@ def _httpie_sends(http: Invocation) -> bool:
     )
 
 
+def reads_from_others(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it shows or stores what others wrote on another machine."""
+    if invocation.name in words("network", "readers"):
+        return True
+    if invocation.name == "git":
+        return "clone" in invocation.operands[:2]
+    return invocation.name in words("network", "web") and not is_this_machine(invocation, context)
+
+
 def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether each named host is this machine, and no file is sent."""
     skipped = set(

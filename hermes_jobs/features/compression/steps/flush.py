@@ -122,6 +122,9 @@ class Flush(msgspec.Struct, frozen=True, eq=False):
             attended=False,
             author="flush",
             lineage=session.lineage,
+            watched=False,
+            outside=session.outside,
+            typed=session.typed,
         )
         return self.toolbox.run(call, context, (FLUSH_TOOLSET,), cancel).change
 

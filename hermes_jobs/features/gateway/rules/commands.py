@@ -227,6 +227,7 @@ class _MessageHandler:
             wants_title=self._policy.titles,
             author=self._message.user if self._message.conversation else "",
             attachments=self._message.attachments,
+            unwatched=True,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, c.SubmitTurn(submitted)), *opened, *notices]

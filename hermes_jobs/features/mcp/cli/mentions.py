@@ -61,6 +61,18 @@ def mentioned_resources(
     return parts, notes
 
 
+def origin_of(servers: Sequence[str]) -> str:
+    """The origin of a text with what these servers say; empty for none."""
+    return ", ".join(f"the MCP server {server}" for server in dict.fromkeys(servers))
+
+
+def resources_in(text: str, servers: Sequence[str]) -> Sequence[str]:
+    """The servers whose resources the text mentions."""
+    mentions = (match["quoted"] or match["plain"].rstrip(ENDS) for match in MENTION.finditer(text))
+    named = (resource_named(name, servers) for name in mentions)
+    return [server for server, uri in named if uri]
+
+
 def resource_named(name: str, servers: Sequence[str]) -> tuple[str, str]:
     """The server and the address of a resource that is named as `server:URI`; else the address is empty."""
     server, _, uri = name.partition(":")

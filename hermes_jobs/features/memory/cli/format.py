@@ -139,6 +139,7 @@ def write_json(
         "forgotten": _forgotten_json(forgotten.get(write.version)),
         "worker": write.worker,
         "by": write.by or None,
+        "kept_by": evidence.confirmed or None,
         "observed": event.observed or None if isinstance(event, MemoryAdded | MemoryReplaced) else None,
         "observed_in": list(event.observed_in) if isinstance(event, MemoryAdded | MemoryReplaced) else [],
     }
@@ -257,7 +258,8 @@ class Provenance:
     def _lines(self, write: RecordedWrite) -> Iterator[str]:
         event, evidence = write.event, write.event.evidence
         author = write.by or AUTHORS[event.author]
-        yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {author}"
+        kept = f", kept by {evidence.confirmed}" if evidence is not None and evidence.confirmed else ""
+        yield f"  {write.version}. {ACTIONS[type(event)]} {format_time(write.at)} by {author}{kept}"
         if write.version in self._forgotten:
             yield f"     {removal_note(self._forgotten[write.version])}"
         if isinstance(event, MemoryReplaced):

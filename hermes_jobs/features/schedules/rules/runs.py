@@ -19,6 +19,7 @@ from itertools import islice, takewhile
 import msgspec
 
 from hermes_jobs.errors import Corrupt, Rejected
+from hermes_jobs.features.conditions.events import CONDITION
 from hermes_jobs.features.schedules import events as schedules_events
 from hermes_jobs.features.schedules.rules import schedule as schedules
 from hermes_jobs.features.schedules.rules.names import title_of
@@ -217,7 +218,7 @@ def _after(rule: TimingInZone, due: float) -> float | None:
 def submission(
     schedule: Schedule, fired: schedules_events.ScheduleFired, load: StateLoader, text: str = ""
 ) -> StreamEvents:
-    """The run's turn in its session; `text` in the place of the plan's.
+    """The run's turn in its session; `text`, with what its condition printed, in the place of the plan's.
 
     Raises `Rejected` where that session accepts no more turns.
     """
@@ -243,6 +244,7 @@ def submission(
         opening=None if continued else opening,
         deliver=plan.deliver,
         budget_usd=plan.budget_usd,
+        outside=CONDITION if text not in {"", plan.text} else "",
     )
     return StreamEvents(stream, decide(SubmitTurn(submitted), load(stream)))
 

@@ -16,6 +16,7 @@ from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
+from hermes_jobs.kernel.feature import parts
 from hermes_jobs.kernel.streams.accounts import NANO
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
@@ -144,7 +145,8 @@ def show(request: Request) -> Response:
     failed = site.turns.list(status="failed", limit=FAILED)
     runs = [each for each in site.schedules.list() if each.failures]
     logins, budgets = _logins(site), _budgets(site)
-    count = found.count + len(logins)
+    others = [line for waits in parts("waiting") if (line := waits(site.application, ""))]
+    count = found.count + len(logins) + len(others)
     title = f"({count}) Waiting for you" if count else "Nothing waits for you"
     parked = [each for each in site.turns.list(status="waiting", limit=PARKED) if each.waits_until]
     return page(
@@ -155,6 +157,7 @@ def show(request: Request) -> Response:
         found=found,
         logins=logins,
         budgets=budgets,
+        others=others,
         failed=failed,
         runs=runs,
         parked=parked,

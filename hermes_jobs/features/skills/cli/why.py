@@ -31,8 +31,8 @@ class EvidenceTurn(msgspec.Struct, frozen=True):
 
 
 class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """A write of a skill: the action and its author; the requesting `model`. `reason`: why its review was
-    due. `turns`: those of its verification, else its turn of origin."""
+    """A write of a skill: the action, its author, and the person who kept it if it was held; the requesting
+    `model`. `reason`: why its review was due. `turns`: those of its verification, else its turn of origin."""
 
     version: int
     at: str
@@ -46,6 +46,7 @@ class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
     turns: tuple[EvidenceTurn, ...]
     tried_out: VerificationView | None
     by: str = ""
+    kept_by: str = ""
 
 
 class SkillWhy(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ def _write(
     application: Application, row: WriteRow, event: e.Event, verifications: dict[str, VerificationView]
 ) -> WhyWrite:
     review = row.session if row.author == "review" else None
+    evidence: e.Evidence | None = getattr(event, "evidence", None)
     return WhyWrite(
         version=row.version,
         at=row.at,
@@ -98,6 +100,7 @@ def _write(
         turns=tuple(_turns(application, row, review)),
         tried_out=verifications.get(review or ""),
         by=row.by,
+        kept_by=evidence.confirmed if evidence is not None else "",
     )
 
 
@@ -149,7 +152,8 @@ def print_why(reason: SkillWhy) -> None:
     for write in reason.writes:
         click.echo()
         author = write.by or AUTHORS.get(write.author, write.author)  # type: ignore[call-overload]
-        print_heading(f"{write.version}. {write.what}, {format_time(write.at)}, by {author}")
+        kept = f", kept by {write.kept_by}" if write.kept_by else ""
+        print_heading(f"{write.version}. {write.what}, {format_time(write.at)}, by {author}{kept}")
         if lines := [f"   {line}" for line in _lines(write)]:
             print_text("\n".join(lines))
     if reason.undo:

@@ -225,6 +225,7 @@ def submission(trigger: Trigger, firings: Sequence[e.TriggerFired], load: StateL
         opening=None if continues else opening,
         deliver=plan.deliver,
         budget_usd=plan.budget_usd,
+        outside=f"the trigger {trigger.name}" if any(each.payload.strip() for each in firings) else "",
     )
     stream = sessions.stream_of(fired.session)
     return StreamEvents(stream, decide(SubmitTurn(submitted), load(stream)))

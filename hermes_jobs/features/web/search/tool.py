@@ -20,14 +20,18 @@ from hermes_jobs.features.web.search.query import (
     WebSearcher,
     one_line,
 )
-from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted, ToolOutcome
-from hermes_jobs.tools.tool import Tool, ToolFailed, tool
+from hermes_jobs.kernel.engine.ports import Cancel, StepInterrupted, ToolContext, ToolOutcome
+from hermes_jobs.tools.tool import Arguments, Tool, ToolFailed, tool
 
 RESULT_CHARS = 12_000
 TITLE_CHARS = 150
 URL_CHARS = 1_000
 SNIPPET_CHARS = 700
 DOMAIN = r"^[^\s/:@\"]+\.[^\s/:@\".]+$"
+
+
+def _search(arguments: Arguments, _context: ToolContext) -> str:
+    return f"a search for {arguments['query']}"
 
 
 class WebSearch:
@@ -41,7 +45,7 @@ class WebSearch:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tool, with the provider's name in its description."""
-        made_tool = tool(toolset="web", effect="read")(self.web_search)
+        made_tool = tool(toolset="web", effect="read", outside=_search)(self.web_search)
         return (replace(made_tool, description=made_tool.description.replace("PROVIDER", self._title)),)
 
     def web_search(

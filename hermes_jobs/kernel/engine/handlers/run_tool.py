@@ -110,6 +110,7 @@ class RunTool(msgspec.Struct, frozen=True, eq=False):
             source=outcome.source,
             rule=outcome.rule,
             attachments=attachments,
+            outside=outcome.outside,
         )
         large_content = outcome.content if large else None
         if large_content is not None and self.save_result is not None:

@@ -51,6 +51,9 @@ def tool_context(
         model_is_fixed=place is not None and place.model_is_fixed,
         provisional=session.started is not None and session.started.verify != "off",
         after_plan="edits" if "edits" in {session.mode, session.unplanned} else "ask",
+        watched=turn.is_watched,
+        outside=session.outside,
+        typed=session.typed if session.outside else (),
     )
 
 

@@ -98,7 +98,10 @@ def ignore_delta(_text: str) -> None:
 
 
 class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The context of a tool call. `workdir` is the session's folder; `attended` when a person can answer.
+    """The context of a tool call. `workdir` is the session's folder; `attended` when a person can answer,
+    `watched` when one sees the turn as it runs. `outside`: the origins of text in the conversation that
+    others wrote; where there are any, `typed` is what persons wrote in it. `confirmed_by`: the person who has
+    decided that a call which was held is done.
 
     `author`: the author of what the tool writes; `provisional`: its writes have to be verified. `toolsets`
     are the enabled ones. `source`: where the turn's text came from; `deliver`: where its answer goes.
@@ -139,6 +142,10 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     model_is_fixed: bool = False
     provisional: bool = False
     after_plan: Mode = "ask"
+    watched: bool = True
+    outside: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
+    confirmed_by: str = ""
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,6 +158,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is empty. `delegated`: sub-agents that the call starts, whose results are its answer. `waits`: what it
     waits for: answers of the user, or a task of its server. `files`: pictures and documents for the model to
     see beside the text; one that cannot be shown becomes a note, and fails a call whose `content` is empty.
+    `outside`: see `ToolFinished`.
     """
 
     content: str
@@ -165,6 +173,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     delegated: StartChildren | None = None
     waits: RequestInput | FollowServerTask | None = None
     files: tuple[File, ...] = ()
+    outside: str = ""
 
 
 class Toolbox(Protocol):

@@ -68,6 +68,7 @@ class ChildEnded(Event, frozen=True, kw_only=True):
     """A child has ended, in the same append as its turn. `message`: why it has no answer.
 
     `answer` is complete; the figures are those of its first turn, without its own children.
+    `outside`: the origins of text that others wrote, which the child has read.
     """
 
     turn: str
@@ -80,6 +81,7 @@ class ChildEnded(Event, frozen=True, kw_only=True):
     num_tool_calls: int = 0
     usage: Usage = NO_USAGE
     cost_usd: float | None = None
+    outside: tuple[str, ...] = ()
 
 
 class TurnReleased(Event, frozen=True, kw_only=True):

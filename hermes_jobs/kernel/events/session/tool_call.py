@@ -48,7 +48,8 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     `refused`: it was not allowed, by that `rule`, or had no folder to work in, and nothing was done.
 
     `spilled_to`: the path of the whole result where `content` is a preview. `source`: the file that the
-    content was read from. `attachments`: the pictures and documents that it shows to the model.
+    content was read from. `attachments`: the pictures and documents that it shows to the model. `outside`:
+    the origin of text in it that others wrote; empty for none.
     """
 
     turn: str
@@ -62,6 +63,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     refused: bool = False
     rule: str = ""
     attachments: tuple[Attachment, ...] = ()
+    outside: str = ""
 
 
 class ToolInterrupted(Event, frozen=True, kw_only=True):

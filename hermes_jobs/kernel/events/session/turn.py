@@ -33,7 +33,9 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     put into the text by name. `author`: who wrote it, where several people share a chat. `attachments`: the
     pictures and documents sent with it. `account`: what it, its sub-agents and its review spend is charged to
     this one, too, up to `account_usd` in all. `client_data`: JSON that the program that sent it reads again
-    with the answer.
+    with the answer. `outside`: what of the text neither the person nor the agent wrote, such as the payload
+    of a trigger, by its origin; empty for none. `unwatched`: it came through a chat platform, where nobody
+    watches the turn.
     """
 
     turn: str
@@ -62,6 +64,8 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     account: str = ""
     account_usd: float | None = None
     client_data: str = ""
+    outside: str = ""
+    unwatched: bool = False
 
 
 class RecalledItem(msgspec.Struct, frozen=True):

@@ -1,0 +1,92 @@
+"""What holds lasting calls, as configured, and the line about those that wait."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hermes_jobs.features.holding import events as e
+from hermes_jobs.features.holding import rules
+from hermes_jobs.kernel.engine.ports import ToolContext
+from hermes_jobs.kernel.streams.decision import Decision
+from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.reviews import saved_by
+from hermes_jobs.text.figures import pluralize
+from hermes_jobs.text.moments import day_of
+
+if TYPE_CHECKING:
+    from hermes_jobs.bootstrap import Application
+    from hermes_jobs.features.holding.tables import HeldView
+    from hermes_jobs.tools.tool import Hold
+
+NOUNS = {"memory": "note", "skill_manage": "change of skills", "schedule": "change of schedules"}
+PLURALS = {"skill_manage": "changes of skills", "schedule": "changes of schedules"}
+SHOWN = 3
+"""Held calls that a line names."""
+
+
+def holding(application: Application) -> Hold:
+    """The rule for lasting calls."""
+    settings, clock = application.settings, application.clock
+
+    def hold(call: ToolCall, texts: Sequence[str], context: ToolContext, change: Decision) -> Decision | None:
+        if not settings.learning.hold or context.confirmed_by:
+            return None
+        watched, outside, typed = context.watched, context.outside, context.typed
+        if not rules.must_wait(texts, watched=watched, outside=outside, typed=typed):
+            return None
+        now = clock.now()
+        return rules.Hold(
+            call=_held(call, context, now), change=change, day=day_of(now, settings.zone), now=now
+        )
+
+    return hold
+
+
+def _held(call: ToolCall, context: ToolContext, now: float) -> e.CallHeld:
+    return e.CallHeld(
+        held=rules.id_of(call.name, call.arguments),
+        tool=call.name,
+        arguments=call.arguments,
+        outside=context.outside,
+        expires_at=now + rules.DAYS * 86_400,
+        session=context.session,
+        lineage=context.lineage,
+        turn=context.turn,
+        call=context.call,
+        author=context.author,
+        provisional=context.provisional,
+        source=context.source,
+        deliver=context.deliver,
+        workdir=context.workdir,
+    )
+
+
+def waiting(application: Application, since: str = "") -> str:
+    """A line about the calls that wait, if one was held after that moment; empty if there is none."""
+    from hermes_jobs.features.holding import api
+
+    if since and not api.held(application, since=since):
+        return ""
+    found = api.held(application)
+    if not found:
+        return ""
+    verb = "waits" if len(found) == 1 else "wait"
+    return f"{_counted(found)} {verb} for you: {_named(found)} (hermes-jobs held list)"
+
+
+def _counted(found: Sequence[HeldView]) -> str:
+    counts = Counter(each.tool for each in found)
+    parts = [pluralize(counts[tool], NOUNS.get(tool, tool), PLURALS.get(tool, "")) for tool in sorted(counts)]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def _named(found: Sequence[HeldView]) -> str:
+    names = [about(each) for each in found[:SHOWN]]
+    return ", ".join((*names, *(["…"] if len(found) > SHOWN else [])))
+
+
+def about(held: HeldView) -> str:
+    """A few words about what the call would save."""
+    return saved_by(ToolCall("", held.tool, held.arguments))

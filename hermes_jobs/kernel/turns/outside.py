@@ -1,0 +1,35 @@
+"""Outside text: what in a conversation neither its person nor the agent wrote, by its origin.
+
+Pages, results of servers and of commands that fetch, payloads of triggers, and the answers of sub-agents that
+have read such text. It counts while the conversation lasts: a summary may hold what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hermes_jobs.kernel.events import TurnSubmitted
+
+MAX_ORIGINS = 5
+"""Origins that are known of a conversation: the newest."""
+MAX_CHARS = 200
+"""Characters of one origin."""
+MAX_TYPED = 200
+"""Texts of persons that are known of a conversation: the newest."""
+TYPED = ("cli", "chat")
+TYPED_BY = ("acp:", "web:")
+"""Sources of texts that a person types, and their beginnings."""
+
+
+def is_typed(event: TurnSubmitted) -> bool:
+    """Whether a person wrote the text: at a terminal, in an editor, on a page or in a chat. A program that
+    sends a text may have it from anybody."""
+    if event.outside or not event.attended:
+        return False
+    return event.unwatched or event.source in TYPED or event.source.startswith(TYPED_BY)
+
+
+def joined(known: tuple[str, ...], more: Iterable[str], most: int = MAX_ORIGINS) -> tuple[str, ...]:
+    """The origins and more of them, each once, at most so many."""
+    added = [each for each in more if each]
+    return tuple(dict.fromkeys((*known, *added)))[-most:] if added else known

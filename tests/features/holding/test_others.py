@@ -1,0 +1,204 @@
+"""Skills, schedules, reviews, triggers, servers, sub-agents, observations, chats: what waits there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.features.consolidation.steps import CONSOLIDATION_PROMPT
+from tests.features.holding.conftest import LIE, REVIEW, fetches, prompt, rule, saves, told
+from tests.gateway.bot_server import TOKEN, BotServer
+from tests.gateway.serving import ANNA
+from tests.home import Home
+from tests.mcp.conftest import SERVER
+from tests.model_script import Action, Answer, AskedCall, Script, Seen
+from tests.model_server import ModelServer
+from tests.tools.support import wait_until
+from tests.tools.web_server import WebServer
+
+SKILL = "---\nname: invoices\ndescription: Pay invoices, when one comes.\n---\n\nPay to acme-pay.\n"
+WRITES_SKILL = AskedCall("skill_manage", {"action": "create", "name": "invoices", "content": SKILL})
+EACH_TURN = {"HERMES_JOBS_MEMORY__NUDGE_INTERVAL": "1"}
+
+
+def waiting(home: Home) -> list[str]:
+    """The tools of the calls that wait."""
+    return [each["tool"] for each in home.run("held", "list", "--json").json]
+
+
+def memories(home: Home) -> list[str]:
+    entries: list[str] = home.run("memory", "show", "--json").json["memory"]["entries"]
+    return entries
+
+
+def test_a_skill_and_a_schedule_wait_too_and_are_made_when_they_are_kept(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    plans = AskedCall("schedule", {"action": "add", "when": "every day at 9", "task": "Pay invoices."})
+    lists = AskedCall("schedule", {"action": "list"})
+    model_server.follow(Script(rules=(rule("Read", (fetches(pages),), (WRITES_SKILL,), (plans,), (lists,)),)))
+    home.run("send", "--unattended", "Read the portal.")
+
+    assert waiting(home) == ["schedule", "skill_manage"]
+    assert told(model_server)[-1] == "There are no schedules."
+    assert "1 change of schedules and 1 change of skills wait for you" in home.run("inbox", "list").err
+    for each in home.run("held", "list", "--json").json:
+        assert home.run("held", "keep", each["held"]).code == 0
+    (schedule,) = home.run("schedule", "list", "--json").json
+    assert "Pay invoices." in home.run("schedule", "show", schedule["schedule"]).out
+    assert "kept by user" in home.run("skills", "why", "invoices").out
+    assert (home.path / "skills" / "invoices" / "SKILL.md").read_text() == SKILL
+    assert waiting(home) == []
+
+
+def test_a_review_of_a_conversation_with_a_server_s_result_proposes_and_one_without_saves(
+    home: Home, model_server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "server").mkdir()
+    entry = {"command": sys.executable, "args": ["-I", "-S", str(SERVER)], "trusted": True}
+    entry |= {"env": {"MCP_TEST": str(tmp_path / "server")}, "writable": [str(tmp_path / "server")]}
+    home.path.mkdir(exist_ok=True)
+    (home.path / "config.yaml").write_text(json.dumps({"mcp_servers": {"test": entry}}))
+    echo = AskedCall("test__echo", {"text": LIE})
+    model_server.follow(
+        Script(rules=(rule("Go", (echo,)), rule(REVIEW, (saves(LIE), saves("Drinks tea with Anna")))))
+    )
+    home.environ.update(EACH_TURN)
+
+    home.send("Go. I drink tea with Anna.")
+
+    assert waiting(home) == ["memory"]
+    assert memories(home) == ["Drinks tea with Anna"]
+    (review,) = home.run("reviews", "list", "--json").json
+    assert review["status"] == "completed"
+    (held,) = home.run("held", "list", "--json").json
+    assert held["outside"] == ["the MCP server test"]
+    home.run("held", "drop", held["held"])
+    home.send("Hello.")
+    assert memories(home) == ["Drinks tea with Anna", LIE]
+
+
+def test_the_payload_of_a_trigger_is_outside_text_and_its_task_is_not_what_a_person_said(
+    home: Home, model_server: ModelServer
+) -> None:
+    model_server.follow(Script(rules=(rule("Look", (saves("Look at mails"), saves(LIE))),)))
+    home.run("triggers", "add", "mail", "--task", "Look at mails.")
+
+    home.run("trigger", "mail", "--wait")
+    assert sorted(memories(home)) == sorted([LIE, "Look at mails"])
+    for text in memories(home):
+        home.run("memory", "remove", text)
+    (home.work / "mail").write_text(LIE)
+    home.run("trigger", "mail", "-f", "mail", "--wait")
+
+    assert memories(home) == []
+    assert [each["outside"] for each in home.run("held", "list", "--json").json] == [["the trigger mail"]] * 2
+
+
+def test_what_a_sub_agent_has_read_counts_for_the_one_that_asked_it(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    asks = AskedCall("delegate", {"tasks": [{"goal": "Fetch the portal"}]})
+    model_server.follow(
+        Script(
+            rules=(
+                rule("Ask somebody", (asks,), (saves(LIE),)),
+                rule("Fetch the portal", (fetches(pages),), (WRITES_SKILL,)),
+            )
+        )
+    )
+    home.run("send", "--unattended", "Ask somebody.")
+
+    assert sorted(waiting(home)) == ["memory", "skill_manage"]
+    assert memories(home) == []
+
+
+def test_calls_of_the_same_reply_were_written_without_the_page(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    model_server.follow(Script(rules=(rule("Read", (fetches(pages), saves(LIE))),)))
+    home.run("send", "--unattended", "Read the portal.")
+
+    assert memories(home) == [LIE]
+
+
+def test_a_fork_knows_what_was_read_before(home: Home, model_server: ModelServer, pages: WebServer) -> None:
+    model_server.follow(Script(rules=(rule("Read", (fetches(pages),)), rule("Remember", (saves(LIE),)))))
+    read = home.send("Read the portal.")["session"]
+    fork = home.run("sessions", "fork", read, "--json").json["session"]
+    home.run("send", "--unattended", "-s", fork, "Remember it.")
+
+    assert waiting(home) == ["memory"]
+    assert memories(home) == []
+
+
+def test_an_observation_waits_unless_it_is_in_the_person_s_words(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    def consolidated(seen: Seen) -> Action:
+        if any(each.get("content") == CONSOLIDATION_PROMPT for each in seen.messages):
+            turn = seen.last_user_text.partition('<turn id="')[2].partition('"')[0]
+            found = [{"text": text, "turns": [turn]} for text in (LIE, "The user moved to Bern.")]
+            return Answer(text=json.dumps({"observations": found}))
+        return Answer(text="Done.") if seen.rounds else Answer(tool_calls=(fetches(pages),))
+
+    model_server.follow(consolidated)
+    session = home.send("Read the portal. I moved to Bern.")["session"]
+
+    (review,) = home.run("sessions", "consolidate", session, "--json").json
+
+    assert (review["status"], review["saved"]) == ("completed", "1 observation")
+    assert "observation 1: it waits for you" in review["message"]
+    assert memories(home) == ["The user moved to Bern."]
+    (held,) = home.run("held", "list", "--json").json
+    assert home.run("held", "keep", held["held"]).code == 0
+    assert LIE in memories(home)
+
+
+def test_a_held_call_is_deleted_with_its_conversation(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    model_server.follow(Script(rules=(rule("Read", (fetches(pages),), (saves(LIE),)),)))
+    turn = json.loads(home.run("send", "--json", "--unattended", "Read the portal.").out)
+
+    home.run("redact", "bounce", "-y")
+    (held,) = home.run("held", "list", "--json").json
+    assert "bounce" not in held["arguments"]
+    assert home.run("sessions", "delete", turn["session"], "-y").code == 0
+
+    assert "acme-pay" not in home.run("log", "events", "--json").out
+    assert home.run("held", "list", "--all", "--json").json == []
+
+
+@pytest.fixture
+def bot() -> Iterator[BotServer]:
+    server = BotServer().start()
+    yield server
+    server.close()
+
+
+@pytest.mark.slow
+def test_by_chat_what_the_person_says_is_saved_and_what_the_page_says_waits(
+    home: Home, model_server: ModelServer, pages: WebServer, bot: BotServer
+) -> None:
+    home.environ.update({
+        "TELEGRAM_BOT_TOKEN": TOKEN,
+        "HERMES_JOBS_GATEWAY__TELEGRAM__BASE_URL": bot.base_url,
+        "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": f"[{ANNA}]",
+    })  # fmt: skip
+    model_server.follow(
+        Script(rules=(rule("I moved", (fetches(pages),), (saves("Moved to Bern"), saves(LIE))),))
+    )
+    with home.start("gateway", "telegram") as gateway:
+        gateway.wait_for("Listening as")
+        bot.write(ANNA, "Read the portal, and remember that I moved to Bern.")
+        wait_until(lambda: bot.said(ANNA) == ["Done."], "the answer")
+
+    assert memories(home) == ["Moved to Bern"]
+    assert waiting(home) == ["memory"]
+    home.send("Hello")
+    assert LIE not in prompt(model_server)
