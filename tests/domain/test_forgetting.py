@@ -22,8 +22,7 @@ from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
 from hermes_jobs.kernel.streams.forgetting import DELETED, deleted, excluding_stored, family_of
 from hermes_jobs.kernel.streams.texts import in_json, scrubbed, text_fields, texts_of
 from hermes_jobs.kernel.turns.messages import AssistantMessage, Payload, ToolCall
-from tests.eventlog.stored import stored_structs
-from tests.eventlog.test_golden_events import EXAMPLES
+from tests.eventlog.stored import EXAMPLES, stored_structs
 from tests.tables import each_row
 
 FILE = Path(__file__).parent.parent / "golden" / "texts.json"

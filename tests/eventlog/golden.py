@@ -18,8 +18,9 @@ from hermes_jobs.kernel.log.codec import Codec
 from tests.domain import test_forgetting
 from tests.domain.test_forgetting import texts
 from tests.eventlog import test_defaults
+from tests.eventlog.stored import EXAMPLES
 from tests.eventlog.test_defaults import current
-from tests.eventlog.test_golden_events import EXAMPLES, path_of, says
+from tests.eventlog.test_golden_events import path_of, says
 
 Json = dict[str, Any]
 

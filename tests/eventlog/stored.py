@@ -1,11 +1,24 @@
-"""Which types are stored: events, and the structs inside them."""
+"""Which types are stored: events, and the structs inside them; an example of each event."""
 
 from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 import msgspec
 from msgspec import inspect
 
+import tests.eventlog
+from hermes_jobs.kernel.events import Event
 from hermes_jobs.kernel.streams.event_types import EVENT_TYPES
+
+EXAMPLES: tuple[Event, ...] = tuple(
+    example
+    for module in iter_modules(tests.eventlog.__path__)
+    if module.name.endswith("_examples")
+    for example in import_module(f"tests.eventlog.{module.name}").EXAMPLES
+)
+"""Those of every module `…_examples` here, each with all its fields set."""
 
 
 def stored_structs() -> set[type[msgspec.Struct]]:

@@ -6,7 +6,7 @@ import sys
 from threading import Barrier, Thread
 
 from hermes_jobs.kernel.log.codec import Codec
-from tests.eventlog.test_golden_events import EXAMPLES
+from tests.eventlog.stored import EXAMPLES
 
 THREADS = 16
 

@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.kernel.log.codec import Codec
 from hermes_jobs.system.struct_types import described
-from tests.eventlog.test_golden_events import EXAMPLES
+from tests.eventlog.stored import EXAMPLES
 
 THREADS = 16
 
