@@ -45,8 +45,8 @@ def texts() -> dict[str, list[str]]:
 
 def test_the_fields_that_hold_texts_are_listed() -> None:
     assert texts() == json.loads(FILE.read_text(encoding="utf-8")), (
-        "A field with text is new. Is it an id, a kind or a name? Add it to NAMES in "
-        "hermes_jobs/kernel/streams/texts.py. Does it hold what people or models say? "
+        "A field with text is new. Is it an id, a kind or a name? Declare it so: `Annotated[str, NAME]` "
+        "(hermes_jobs/kernel/streams/field_kinds.py). Does it hold what people or models say? "
         f"`python -m tests.eventlog.golden` adds it to {FILE.name}."
     )
 
@@ -55,8 +55,8 @@ def test_a_field_called_name_is_decided_about() -> None:
     """`redact` takes a name for an id, and leaves it: what a person wrote has another name, or is listed."""
     found = {kind.__name__ for kind in stored_structs() if "name" in kind.__struct_fields__}
     assert found == NAMED, (
-        "Call a field that holds what a person wrote otherwise, or add it to _TEXTS in "
-        "hermes_jobs/kernel/streams/texts.py; then add its type here."
+        "Call a field that holds what a person wrote otherwise, or declare it: `Annotated[str, TEXT]` "
+        "(hermes_jobs/kernel/streams/field_kinds.py); then add its type here."
     )
 
 

@@ -32,7 +32,7 @@ def stored_structs() -> set[type[msgspec.Struct]]:
             found.add(node.cls)
             for field in node.fields:
                 visit(field.type)
-        for part in ("item_type", "key_type", "value_type"):
+        for part in ("type", "item_type", "key_type", "value_type"):
             if (inner := getattr(node, part, None)) is not None:
                 visit(inner)
         for part in ("types", "item_types"):

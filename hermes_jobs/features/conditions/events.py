@@ -5,12 +5,13 @@ Schedules keep their conditions, and what came of them, in their own streams.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.kernel.events import TurnSubmitted
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import NAME
 from hermes_jobs.text.clip import one_line
 from hermes_jobs.text.fences import untrusted
 
@@ -87,7 +88,7 @@ class ConditionEnded(Event, frozen=True, kw_only=True):
     turn: str
     ruling: Ruling
     message: str = ""
-    seen: str = ""
+    seen: Annotated[str, NAME] = ""
 
 
 ConditionEvent = ConditionAsked | ConditionEnded

@@ -5,8 +5,11 @@ The id is a digest of the call: the same one waits once, whichever turn makes it
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.origins import Author
+from hermes_jobs.kernel.streams.field_kinds import JSON, NAME
 
 PREFIX = "held-"
 COUNTER = "holding"
@@ -21,8 +24,8 @@ class CallHeld(Event, frozen=True, kw_only=True):
     """
 
     held: str
-    tool: str
-    arguments: str
+    tool: Annotated[str, NAME]
+    arguments: Annotated[str, JSON]
     outside: tuple[str, ...]
     expires_at: float
     session: str

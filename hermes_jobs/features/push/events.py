@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import NAME
 
 STREAM = "push"
 
@@ -16,7 +19,7 @@ class BrowserSubscribed(Event, frozen=True, kw_only=True):
 
     browser: str
     by: str
-    service: str
+    service: Annotated[str, NAME]
     at: float
 
 

@@ -3,7 +3,7 @@ verification of a review's results (`experiment-verify-REVIEW`)."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -11,6 +11,7 @@ from hermes_jobs.features.memory.events import MemoryTarget
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.helper_calls import HelperCallFailed, HelperCallStarted
 from hermes_jobs.kernel.events.session.review import VerifyMode
+from hermes_jobs.kernel.streams.field_kinds import TEXT
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 from hermes_jobs.kernel.turns.messages import Payload, ToolCall
 
@@ -165,7 +166,7 @@ class CellChecked(Event, frozen=True, kw_only=True):
     """The answer of that call was checked; the results are parallel to the checks."""
 
     step: str
-    results: tuple[CheckResult, ...]
+    results: Annotated[tuple[CheckResult, ...], TEXT]
 
 
 class CellsJudged(Event, frozen=True, kw_only=True):

@@ -6,12 +6,13 @@ time, so that later versions and zone tables do not change a decided time.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.features.conditions.events import Condition
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import NAME, TEXT
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Usage
 
 MissedPolicy = Literal["run_once", "skip", "all"]
@@ -29,7 +30,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     about each run of the clock.
     """
 
-    name: str
+    name: Annotated[str, TEXT]
     text: str
     kind: TimingKind
     timing: str
@@ -120,7 +121,7 @@ class ScheduleFired(Event, frozen=True, kw_only=True):
     next_due: float | None
     by: str = "clock"
     delay: float = 0.0
-    seen: str = ""
+    seen: Annotated[str, NAME] = ""
 
 
 class ScheduleChecking(Event, frozen=True, kw_only=True):

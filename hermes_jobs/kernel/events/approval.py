@@ -3,11 +3,12 @@ forbidden."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import NAME
 
 Mode = Literal["ask", "edits", "plan", "full"]
 """What an agent may do without asking; see `hermes_jobs.kernel.streams.approval_rules`."""
@@ -24,7 +25,7 @@ class CallPattern(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     all that a pattern can answer.
     """
 
-    tool: str
+    tool: Annotated[str, NAME]
     pattern: str
     exact: bool = False
     folder: str = ""

@@ -1,8 +1,8 @@
 """Which parts of an event are texts, and the event without them.
 
 A text is every string that is not a name. Names are ids, kinds, models, tools and other words by which events
-refer to each other or are folded. A new field is a text unless it is named here:
-`tests/domain/test_forgetting.py` lists all of them.
+refer to each other or are folded. A new field is a text unless its name is one of `NAMES`, or it is declared
+as something else (`field_kinds`): `tests/domain/test_forgetting.py` lists all texts.
 """
 
 from __future__ import annotations
@@ -41,46 +41,7 @@ NAMES = frozenset({
     "timezone", "timing", "tool_call", "toolsets", "trigger", "turn", "withheld", "worker",
 })
 # fmt: on
-"""Fields that hold names in every type."""
-
-_TEXTS = frozenset(
-    {
-        ("Plan", "name"),
-        ("ToolFinished", "source"),
-        ("TurnSubmitted", "key"),
-        ("FileChange", "path"),
-        ("CellChecked", "results"),
-    }
-)
-"""Fields that hold texts although they are called like names."""
-
-_MORE_NAMES = frozenset(
-    {
-        ("SessionEnded", "reason"),
-        ("CallHeld", "tool"),
-        ("CallPattern", "tool"),
-        ("Attachment", "sent"),
-        ("Attachment", "text"),
-        ("Attachment", "was"),
-        ("BrowserSubscribed", "service"),
-        ("ConditionEnded", "seen"),
-        ("ScheduleFired", "seen"),
-    }
-)
-
-_ARGUMENTS = frozenset(
-    {
-        ("CallHeld", "arguments"),
-        ("ToolCall", "arguments"),
-        ("ToolStarted", "arguments"),
-        ("Payload", "data"),
-        ("TurnSubmitted", "answer_schema"),
-        ("TurnSubmitted", "client_data"),
-        ("InputField", "default"),
-        ("InputAnswered", "content"),
-    }
-)
-"""Fields that hold JSON and must remain valid JSON."""
+"""Fields that hold names in every type, unless they are declared otherwise: see `field_kinds`."""
 
 
 def scrubbed(event: E, text: Replace, blobs: Collection[str] = ()) -> E:
@@ -116,17 +77,26 @@ def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     assert isinstance(described, inspect.StructType)
     kinds = {}
     for field in described.fields:
-        at = (kind.__name__, field.name)
-        is_name = field.name in NAMES and at not in _TEXTS
-        if not is_name and at not in _MORE_NAMES and _holds_text(field.type):
-            kinds[field.name] = at in _ARGUMENTS
+        declared = _declared(field.type) or ("name" if field.name in NAMES else "text")
+        if declared != "name" and _holds_text(field.type):
+            kinds[field.name] = declared == "json"
     return kinds
+
+
+def _declared(described: inspect.Type) -> str | None:
+    """The kind that a field is declared as; None where its name says it."""
+    from msgspec import inspect
+
+    extra = described.extra if isinstance(described, inspect.Metadata) else None
+    return None if extra is None else extra.get("holds")
 
 
 def _holds_text(described: inspect.Type) -> bool:
     from msgspec import inspect
 
     match described:
+        case inspect.Metadata(type=inner):
+            return _holds_text(inner)
         case inspect.StrType():
             return True
         case inspect.StructType(cls=kind):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
 
+from hermes_jobs.kernel.streams.field_kinds import NAME
 from hermes_jobs.text.figures import file_size, pluralize
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN
 
@@ -53,14 +55,14 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     media_type: str
     size: int
     file_name: str
-    sent: str = ""
-    text: str = ""
+    sent: Annotated[str, NAME] = ""
+    text: Annotated[str, NAME] = ""
     width: int = 0
     height: int = 0
     pages: int = 0
     characters: int = 0
     seen: str = ""
-    was: str = ""
+    was: Annotated[str, NAME] = ""
     seconds: float = 0.0
 
     @property

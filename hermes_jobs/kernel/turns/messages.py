@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
+from hermes_jobs.kernel.streams.field_kinds import JSON
 from hermes_jobs.kernel.turns.attachments import Attachment, attachment_tokens
 from hermes_jobs.text.tokens import CHARACTERS_A_TOKEN, token_weight
 
@@ -16,7 +19,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     id: str
     name: str
-    arguments: str
+    arguments: Annotated[str, JSON]
 
 
 class Payload(msgspec.Struct, frozen=True):
@@ -29,7 +32,7 @@ class Payload(msgspec.Struct, frozen=True):
     dialect: str
     model: str
     endpoint: str
-    data: str = "{}"
+    data: Annotated[str, JSON] = "{}"
 
 
 class UserMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="role", tag="user"):

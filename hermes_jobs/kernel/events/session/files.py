@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import TEXT
 from hermes_jobs.kernel.turns.attachments import Attachment
 
 
@@ -30,7 +33,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `folders` were made for it, outermost first.
     """
 
-    path: str
+    path: Annotated[str, TEXT]
     before: FileState | None = None
     after: FileState | None = None
     folders: tuple[str, ...] = ()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import JSON
 
 FieldKind = Literal["text", "integer", "number", "boolean", "choice", "choices"]
 InputAction = Literal["accept", "decline", "cancel"]
@@ -32,7 +33,7 @@ class InputField(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str = ""
     description: str = ""
     required: bool = False
-    default: str = ""
+    default: Annotated[str, JSON] = ""
     choices: tuple[InputChoice, ...] = ()
     least: float | None = None
     most: float | None = None
@@ -88,7 +89,7 @@ class InputAnswered(Event, frozen=True, kw_only=True):
     key: str
     action: InputAction
     by: str
-    content: str = ""
+    content: Annotated[str, JSON] = ""
 
 
 InputEvent = InputRequested | InputAnswered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -10,6 +10,7 @@ from hermes_jobs.kernel.events.approval import Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.delegation import Delegation
 from hermes_jobs.kernel.events.session.review import VerifyMode
+from hermes_jobs.kernel.streams.field_kinds import NAME
 
 SessionKind = Literal["conversation", "review", "scheduled", "child", "subagent"]
 """`subagent`: never started here; imported logs may have it."""
@@ -70,7 +71,7 @@ class SessionEnded(Event, frozen=True, kw_only=True):
     """The session accepts no more turns; `reason` is the author or cause."""
 
     session: str
-    reason: str
+    reason: Annotated[str, NAME]
 
 
 class SessionRested(Event, frozen=True, kw_only=True):

@@ -5,12 +5,13 @@ A call may become a task of an MCP server, which runs on after the response and 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.kernel.events.approval import ApprovalScope, CallPattern
 from hermes_jobs.kernel.events.event import Event
+from hermes_jobs.kernel.streams.field_kinds import JSON, TEXT
 from hermes_jobs.kernel.streams.usage import Reservation
 from hermes_jobs.kernel.turns.attachments import Attachment
 
@@ -37,7 +38,7 @@ class ToolStarted(Event, frozen=True, kw_only=True):
     step: str
     call: str
     name: str
-    arguments: str
+    arguments: Annotated[str, JSON]
     attempt: int
     effect: Effect
     reserved: Reservation | None = None
@@ -59,7 +60,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     attempt: int = 1
     invalid: bool = False
     spilled_to: str | None = None
-    source: str | None = None
+    source: Annotated[str | None, TEXT] = None
     refused: bool = False
     rule: str = ""
     attachments: tuple[Attachment, ...] = ()

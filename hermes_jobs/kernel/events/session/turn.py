@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from hermes_jobs.kernel.events.approval import CallPattern, Mode
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.events.session.session import Opening
+from hermes_jobs.kernel.streams.field_kinds import JSON, TEXT
 from hermes_jobs.kernel.streams.usage import NO_USAGE, Reservation, Usage
 from hermes_jobs.kernel.turns.attachments import Attachment, Heard
 from hermes_jobs.kernel.turns.rhythm import CacheTtl
@@ -42,7 +43,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     text: str
     source: str
     session: str
-    key: str | None = None
+    key: Annotated[str | None, TEXT] = None
     if_busy: BusyPolicy = "queue"
     model: str | None = None
     toolsets: tuple[str, ...] | None = None
@@ -55,7 +56,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     unattended: bool = False
     settings: Mapping[str, Any] = {}
     requires: Mapping[str, str] = {}
-    answer_schema: str = ""
+    answer_schema: Annotated[str, JSON] = ""
     held: bool = False
     wants_title: bool = False
     skills: tuple[str, ...] = ()
@@ -63,7 +64,7 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     attachments: tuple[Attachment, ...] = ()
     account: str = ""
     account_usd: float | None = None
-    client_data: str = ""
+    client_data: Annotated[str, JSON] = ""
     outside: str = ""
     unwatched: bool = False
 
