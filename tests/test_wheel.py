@@ -13,6 +13,7 @@ import pytest
 
 from hermes_jobs import __version__
 from tests.processes import ROOT
+from tests.tables import nightly, slow
 
 PACKAGES = ("hermes_jobs", "workers", "schedules")
 
@@ -36,8 +37,7 @@ def test_the_wheel_holds_every_file_of_its_packages(tmp_path: Path) -> None:
     assert "hermes_jobs/interfaces/html/templates/report.html" in names
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("source", ["wheel", "git"])
+@pytest.mark.parametrize("source", [*slow("wheel"), *nightly("git")])
 def test_it_works_where_nothing_but_it_is_installed(tmp_path: Path, source: str) -> None:
     """In an environment of its own, without this source, a shell's settings or a home. Its dependencies are
     those that are here: the test needs no network."""

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.__main__ import CORE, CannotInstall, install, over_http, over_stdio, play
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]  # of which npm takes most, if it loads the suite
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(900)]  # of which npm takes most, if it loads the suite
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_client_and_server_pass_the_scenarios_that_are_not_expected_to_fail() ->
         assert code == 0, printed
 
 
-@pytest.mark.nightly  # the same server, with a process for each of the suite's sessions
+# the same server, with a process for each of the suite's sessions
 @pytest.mark.usefixtures("_suite")
 def test_the_server_passes_them_over_stdio() -> None:
     ((code, printed),) = play((), [over_stdio])

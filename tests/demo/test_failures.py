@@ -12,7 +12,7 @@ import pytest
 from tests.processes import ROOT
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.redis
 @pytest.mark.postgres
 def test_a_plain_agent_pays_twice_where_hermes_jobs_pays_once() -> None:

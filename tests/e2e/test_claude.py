@@ -13,6 +13,7 @@ from tests.e2e.screen import Screen
 from tests.home import Home
 from tests.model_script import Action, Answer, AskedCall, Hold, Refuse, Rule, Script, Seen, chooser
 from tests.providers.anthropic_server import AnthropicServer
+from tests.tables import nightly, slow
 
 KEY = "sk-ant-nobody-may-ever-see-this"
 SUMMARY = "## Active Task\nLooking.\n## Goal\nTo have looked.\n## Completed Actions\n1. terminal: looked.\n"
@@ -106,8 +107,7 @@ def test_one_hour_cache_writes_are_booked_as_such(tmp_path: Path, claude: Anthro
     assert not claude.violations
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["claude-sonnet-4-5", "claude-opus-4-8"])
+@pytest.mark.parametrize("name", [*slow("claude-opus-4-8"), *nightly("claude-sonnet-4-5")])
 def test_a_long_session(tmp_path: Path, claude: AnthropicServer, name: str) -> None:
     home = home_at(
         tmp_path,

@@ -25,9 +25,12 @@ from hermes_jobs.kernel.log.sql import SqlEventLog
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from hermes_jobs.settings import load
 from tests.home import Home
+from tests.tables import nightly, slow
 
 Moment = Literal["before", "within", "after"]
 MOMENTS: tuple[Moment, ...] = ("before", "within", "after")
+SAMPLED_MOMENTS = [*slow("within"), *nightly("before", "after")]
+"""For what takes long, where other tests kill at every append of the same kind."""
 PRELOADED = [
     "hermes_jobs.interfaces.cli.send",
     "hermes_jobs.interfaces.cli.turns.waiter",

@@ -21,7 +21,7 @@ from hermes_jobs.features.telegram import pace
 from hermes_jobs.kernel import events as e
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.e2e.invariants import assert_all_is_done_once
-from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
+from tests.faults.dying import KILLED, MOMENTS, SAMPLED_MOMENTS, Moment, die_at
 from tests.features.deliveries.http_server import Receiver
 from tests.gateway.bot_server import QUICK, TOKEN, BotServer
 from tests.model_script import Action, Answer, AskedCall, Seen
@@ -120,9 +120,8 @@ def assert_booked(visit: Visit, tags: list[str]) -> None:
     assert len([event for event in visit.events(e.ResponseBooked) if event.purpose == "speech"]) == len(tags)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", SAMPLED_MOMENTS)
 def test_an_answer_with_a_file_and_a_sound_survives_a_kill_at_every_append(
     tmp_path: Path, bot: BotServer, model_server: ModelServer, moment: Moment
 ) -> None:

@@ -22,7 +22,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.settings import load
 from tests.e2e.invariants import assert_all_is_done_once, facts_of
-from tests.faults.dying import KILLED, MOMENTS, Moment, die_at
+from tests.faults.dying import KILLED, MOMENTS, SAMPLED_MOMENTS, Moment, die_at
 from tests.features.attachments.files import picture
 from tests.gateway.bot_server import QUICK, BotServer, Fault
 from tests.gateway.serving import ANNA, environ_of, serving
@@ -204,9 +204,8 @@ def pressable(bot: BotServer) -> list[int]:
     return [number for number, buttons in boards if any(data.startswith("ask:") for _, data in buttons)]
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", SAMPLED_MOMENTS)
 def test_a_question_survives_a_kill_at_every_append_until_it_is_answered_once(
     environ: Mapping[str, str], bot: BotServer, model_server: ModelServer, tmp_path: Path, moment: Moment
 ) -> None:
@@ -292,9 +291,8 @@ def assert_albums_heard_once(environ: Mapping[str, str], tags: list[str]) -> Non
         assert all(blobs.get(digest) for fact in submitted for digest in fact.attachments[0].digests)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", SAMPLED_MOMENTS)
 def test_an_album_survives_a_kill_at_every_append_from_its_hearing_to_its_answer(
     environ: Mapping[str, str], bot: BotServer, moment: Moment
 ) -> None:

@@ -87,11 +87,11 @@ def test_strangers_and_slow_clients_get_nothing(home: Home, model_server: ModelS
         assert client.get("/turns").text.count('href="/turns/t') == 0, "nothing was sent"
 
 
-def test_a_thousand_wrong_passwords_are_hardly_tried(home: Home) -> None:
+def test_hundreds_of_wrong_passwords_are_hardly_tried(home: Home) -> None:
     assert home.run("serve", "--set-password", stdin="correct horse battery\n" * 2).code == 0
     with served(home) as (url, _), httpx.Client(base_url=url, headers={"Origin": url}, timeout=60) as client:
         codes = Counter(
-            client.post("/sign-in", data={"password": f"x{number}"}).status_code for number in range(1_000)
+            client.post("/sign-in", data={"password": f"x{number}"}).status_code for number in range(300)
         )
     assert set(codes) == {403, 429}
     assert codes[403] <= 40, "ten in each minute that this took"

@@ -26,6 +26,7 @@ from hermes_jobs.text.search import All, AnyOf, Matcher, Term, Without, fold, pa
 from hermes_jobs.text.search.hints import no_results_hint, relaxed_hint
 from hermes_jobs.text.search.query import Expression
 from tests.examples import examples
+from tests.tables import nightly, slow
 from tests.views.histories import append, new_log
 
 MANY = 1_000
@@ -514,11 +515,11 @@ NASTY = (
 )
 
 
-@pytest.mark.slow
-def test_ten_thousand_random_queries_raise_nothing(archive: Archive) -> None:
+@pytest.mark.parametrize("number", [*slow(2_000), *nightly(10_000)])
+def test_thousands_of_random_queries_raise_nothing(archive: Archive, number: int) -> None:
     archive.say("a needle in 模型 검색 🚀 naïve C++ 3.11")
     random = Random(20261121)
-    for _ in range(10_000):
+    for _ in range(number):
         gap = random.choice(["", " ", "  "])
         query = gap.join(random.choices(NASTY, k=random.randint(0, 16)))
         scope = Scope(roles=random.choice([(), ("user",)]), source=random.choice([None, query, "cli"]))
