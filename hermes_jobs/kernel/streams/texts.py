@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from hermes_jobs.features.skills.events import SkillFile, SkillFileWritten
 from hermes_jobs.kernel.events import CallPattern, Event, OpaqueEvent
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.messages import Payload
@@ -117,7 +116,7 @@ def _scrubbed(  # noqa: PLR0911 - one case a kind of value
     match value:
         case str():
             return text(value) if not is_json else in_json(value, text)
-        case SkillFile() | SkillFileWritten() if value.base64:
+        case msgspec.Struct() if getattr(value, "base64", False):  # a file that is not text
             return value
         case OpaqueEvent():
             return _opaque(value, text)
