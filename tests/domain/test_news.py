@@ -4,13 +4,14 @@ import pytest
 from msgspec.structs import replace
 
 from hermes_jobs.features.deliveries.events import DeliveryRequested
-from hermes_jobs.features.gateway.rules.news import immediate_notices, news_of, with_news
+from hermes_jobs.features.gateway.rules.news import immediate_notices, with_news
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.decision import StreamEvents
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.streams.stream_kind import StreamState
 from hermes_jobs.kernel.streams.streams import initial_state
 from hermes_jobs.kernel.turns.evolve import fold
+from hermes_jobs.kernel.turns.review_rules import news_of
 from hermes_jobs.kernel.turns.session import Session
 
 LEARNED = e.ReviewCompleted(review="r", saved="likes tea")

@@ -41,7 +41,7 @@ NOT_YET = {
     "push": "deliveries",
     "recall": "memory search",
     "replay": "memory skills snapshots",
-    "reviews": "consolidation gateway memory replay skills",
+    "reviews": "consolidation memory replay skills",
     "schedules": "deliveries usage",
     "serve": "mcp triggers usage",
     "skills": "memory replay reviews snapshots",

@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from hermes_jobs.bootstrap import Application
-from hermes_jobs.features.gateway.rules.news import news_of
 from hermes_jobs.features.reviews.tables import select_reviews
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.model_pauses import LASTING_SECONDS, PASSING_SECONDS, STREAM
 from hermes_jobs.kernel.streams.usage import NO_USAGE
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.context_notices import notices, turn_warnings
+from hermes_jobs.kernel.turns.review_rules import news_of
 from hermes_jobs.runtime.inline_worker import InlineWorker
 from tests.model_script import Action, Answer, Drop, Hold, Raw, Refuse
 from tests.model_server import ModelServer

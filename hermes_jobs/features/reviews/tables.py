@@ -13,9 +13,9 @@ from hermes_jobs.features.consolidation import events as consolidation_events
 from hermes_jobs.features.consolidation.rules import PREFIX as CONSOLIDATIONS
 from hermes_jobs.features.consolidation.rules import lineage_of as consolidated_lineage
 from hermes_jobs.features.consolidation.rules import review_of
-from hermes_jobs.features.gateway.rules.news import stood_in
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.recorded import RecordedEvent
+from hermes_jobs.kernel.turns import review_rules
 from hermes_jobs.kernel.turns.session import lineage_of
 from hermes_jobs.kernel.views.id_lookup import find_reference
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
@@ -123,7 +123,7 @@ def _changes(event: _Change, at: str) -> dict[str, str | None]:
         return {
             "status": "completed",
             "saved": event.saved,
-            "message": stood_in(event.failures),
+            "message": review_rules.stood_in(event.failures),
             "ended_at": at,
         }
     return _failed(event, at)

@@ -8,7 +8,6 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from hermes_jobs.features.gateway.rules import news
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams import subscriptions
 from hermes_jobs.kernel.turns import (
@@ -49,7 +48,7 @@ def _news(session: Session, event: e.SessionEvent) -> tuple[str, ...]:
     """Notices for the next answer; an answer or a failure empties them."""
     if isinstance(event, e.TurnCompleted | e.TurnFailed):
         return ()
-    text = news.news_of(event)
+    text = review_rules.news_of(event)
     return session.news if text is None or text in session.news else (*session.news, text)
 
 

@@ -36,6 +36,19 @@ def evolve(session: Session, event: e.ReviewEvent) -> Session:
     return replace(session, reviews=waiting, active_review=running)
 
 
+def news_of(event: e.SessionEvent) -> str | None:
+    """What the user is told of a finished review with the next answer; None for nothing."""
+    if not isinstance(event, e.ReviewCompleted):
+        return None
+    learned = f"Learned meanwhile: {event.saved}" if event.saved else ""
+    return "\n".join(filter(None, (learned, stood_in(event.failures)))) or None
+
+
+def stood_in(failures: str) -> str:
+    """The sentence about failed review models; empty for none."""
+    return f"Your conversation's own model reviewed it, as another one failed: {failures}" if failures else ""
+
+
 def is_its_turn(session: Session, turn: Turn) -> bool:
     """Whether the turn is the review itself: users may write into a review's session too."""
     return session.is_review and session.started is not None and turn.source == session.started.source

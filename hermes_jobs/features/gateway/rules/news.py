@@ -21,21 +21,6 @@ from hermes_jobs.kernel.turns.stops import stop_sentence, stopped_by
 from hermes_jobs.text.figures import moment
 
 
-def news_of(event: e.SessionEvent) -> str | None:
-    """The event's notice for a user; None for an event without one."""
-    match event:
-        case e.ReviewCompleted():
-            learned = f"Learned meanwhile: {event.saved}" if event.saved else ""
-            return "\n".join(filter(None, (learned, stood_in(event.failures)))) or None
-        case _:
-            return None
-
-
-def stood_in(failures: str) -> str:
-    """The sentence about failed review models; empty for none."""
-    return f"Your conversation's own model reviewed it, as another one failed: {failures}" if failures else ""
-
-
 def immediate_notices(event: e.SessionEvent) -> tuple[str, ...]:
     """Notices that are sent at once, without a full stop; none for other events."""
     match event:
