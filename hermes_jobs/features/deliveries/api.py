@@ -23,6 +23,7 @@ from hermes_jobs.features.deliveries.events import (
 )
 from hermes_jobs.features.deliveries.rules import Delivery, read, revised
 from hermes_jobs.features.deliveries.tables import (
+    IN_THE_INBOX,
     DeliveryView,
     count_unread,
     select_deliveries,
@@ -32,6 +33,7 @@ from hermes_jobs.features.deliveries.tables import (
 from hermes_jobs.kernel.streams.decision import DecisionResult, StateLoader, StreamEvents
 
 __all__ = [
+    "IN_THE_INBOX",
     "PUSH",
     "TELEGRAM_TOKEN",
     "WEBHOOK_SECRET",

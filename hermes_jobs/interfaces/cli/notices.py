@@ -26,9 +26,9 @@ from hermes_jobs.text.moments import iso
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
+    from hermes_jobs.client.unattended import Unattended
     from hermes_jobs.features.memory.memory_files import RecordedWrite
     from hermes_jobs.features.reviews.tables import ReviewView
-    from hermes_jobs.kernel.views.counts import Unattended
 
 MAX_SEARCHED = 20  # the newest turns and reviews that are searched for news
 PERSON_SOURCES = frozenset({"cli", "chat"})  # sources of turns of the same user
@@ -76,7 +76,9 @@ def tell(context: CliContext, open_lineage: str | None = None) -> list[str]:
         learned[MAX_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
     if not since:
         return [*learned, *filter(None, [unread_notice(context)])]
-    text = unattended_line(context.application.views.unattended(since, open_lineage or ""))
+    from hermes_jobs.client.unattended import select_unattended
+
+    text = unattended_line(context.application.views.read(select_unattended, since, open_lineage or ""))
     return [*learned, *waiting_lines(context.application, since), *([f"Meanwhile: {text}"] if text else [])]
 
 

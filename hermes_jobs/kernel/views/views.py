@@ -18,7 +18,7 @@ from hermes_jobs.kernel.log.log import EventLog
 from hermes_jobs.kernel.views import id_lookup, queries
 from hermes_jobs.kernel.views.approval_rules import ApprovalRuleTexts
 from hermes_jobs.kernel.views.children import Children
-from hermes_jobs.kernel.views.counts import select_counts, select_unattended
+from hermes_jobs.kernel.views.counts import select_counts
 from hermes_jobs.kernel.views.message_texts import DocumentTexts, no_documents, texts_of
 from hermes_jobs.kernel.views.messages import Messages
 from hermes_jobs.kernel.views.models import MessageView, StatusFilter, TurnView, ViewsStatus
@@ -176,10 +176,6 @@ class Views:
         return self._searched(positions)
 
     counts = _answering(select_counts)
-
-    # --- unattended work --------------------------------------------------------------------------
-
-    unattended = _answering(select_unattended)
 
     # --- schedules --------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from hermes_jobs.client.unattended import select_unattended
 from hermes_jobs.features.deliveries.events import DeliveryFailed, DeliveryRequested, stream_of
 from hermes_jobs.features.replay import events as replay_events
 from hermes_jobs.features.schedules import events as schedules_events
@@ -62,12 +63,12 @@ def test_harmful_items_are_shown_until_a_person_decides(log: SqlEventLog, views:
         at=BEFORE,
     )
     write(log, "experiment-verify-v1", replay_events.LearningVerified(review="v1", findings=(harmful, kept)))
-    assert unattended_line(views.unattended(SINCE)) == (
+    assert unattended_line(views.read(select_unattended, SINCE)) == (
         "1 thing that was learned makes answers worse (hermes-jobs reviews show v1)"
     )
     decided = replay_events.LearningDecided(review="v1", kind="memory", name="7", keep=True, by="user")
     write(log, "experiment-verify-v1", decided)
-    assert unattended_line(views.unattended(SINCE)) == ""
+    assert unattended_line(views.read(select_unattended, SINCE)) == ""
 
 
 def test_runs_by_the_clock_that_ended_since_are_counted_and_failed_ones_named(
@@ -86,7 +87,7 @@ def test_runs_by_the_clock_that_ended_since_are_counted_and_failed_ones_named(
     run(log, "t4", "completed", by="user")
     missed = schedules_events.ScheduleMissed(schedule="p1", due=5.0, reason="overlap", next_due=9.0, count=2)
     write(log, "schedule-p1", missed)
-    assert unattended_line(views.unattended(SINCE)) == (
+    assert unattended_line(views.read(select_unattended, SINCE)) == (
         "2 scheduled runs, 1 of them failed (Daily digest); 2 scheduled runs missed"
     )
 
@@ -97,10 +98,10 @@ def test_unread_answers_are_shown_if_one_is_new(log: SqlEventLog, views: Views) 
         write(log, stream_of(name), event, at=at)
 
     request("d1", "cli", BEFORE)
-    assert unattended_line(views.unattended(SINCE)) == ""
+    assert unattended_line(views.read(select_unattended, SINCE)) == ""
     request("d2", "telegram:12", AFTER)
     write(log, stream_of("d2"), DeliveryFailed(delivery="d2", attempt=1, message="It answered 404."))
-    assert unattended_line(views.unattended(SINCE)) == (
+    assert unattended_line(views.read(select_unattended, SINCE)) == (
         "1 answer could not be delivered; 2 unread answers (hermes-jobs inbox read)"
     )
 
@@ -114,8 +115,8 @@ def test_turns_that_wait_for_approval_are_counted_except_those_of_the_open_conve
             home.submit(session, turn)
             home.prefetch(session)
             home.reply(session, "May I?", "terminal", approval=True)
-        assert views.unattended(SINCE).waiting == ("t2", "t1")
-        assert views.unattended(SINCE, "s1").waiting == ("t2",)
-        assert unattended_line(views.unattended(SINCE, "s1")) == (
+        assert views.read(select_unattended, SINCE).waiting == ("t2", "t1")
+        assert views.read(select_unattended, SINCE, "s1").waiting == ("t2",)
+        assert unattended_line(views.read(select_unattended, SINCE, "s1")) == (
             "1 turn waits for your answer (hermes-jobs turns show t2)"
         )
