@@ -12,7 +12,7 @@ from hermes_jobs.errors import Misconfigured
 from hermes_jobs.settings.home import Paths, find_home
 from hermes_jobs.settings.keys import known_keys
 from hermes_jobs.settings.removed_keys import removal_of, warning
-from hermes_jobs.settings.secrets import Secrets, looks_secret, url_passwords
+from hermes_jobs.settings.secrets import Secrets, login_password, looks_secret, url_passwords
 from hermes_jobs.settings.sections import Configuration
 from hermes_jobs.settings.sections.mcp_servers import secrets_named
 from hermes_jobs.settings.sections.models import ModelsSettings
@@ -131,9 +131,12 @@ def _secrets(
         for name, value in variables.items()
         if (name in also or looks_secret(name)) and value.strip()
     }
-    unnamed = chain.from_iterable(url_passwords(value) for value in variables.values() if "://" in value)
+    in_urls = chain.from_iterable(url_passwords(value) for value in variables.values() if "://" in value)
+    in_logins = (login_password(value) for name, value in named.items() if name.lower().endswith("_auth"))
     return Secrets(
-        named, unnamed, own=[name for name in named if env_file.get(name, "").strip() != named[name]]
+        named,
+        (*in_urls, *filter(None, in_logins)),
+        own=[name for name in named if env_file.get(name, "").strip() != named[name]],
     )
 
 

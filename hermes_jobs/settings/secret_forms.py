@@ -79,9 +79,11 @@ def _in_digits(value: bytes) -> Iterator[str]:
         yield before + between.join(digits)
     for between in (" ", ",", ", "):
         yield between.join(map(str, value))
-    octal = [f"{byte:03o}" for byte in value]
-    yield " ".join(octal)
-    yield "\\" + "\\".join(octal)
+    for form in ("03o", "o", "04o"):
+        octal = [format(byte, form) for byte in value]
+        yield " ".join(octal)
+        for before in ("\\", r"\0"):  # `\055` and `\55`; `\0055` and `\055` for `echo -e`
+            yield before + before.join(octal)
     yield b32encode(value).decode().rstrip("=")
 
 

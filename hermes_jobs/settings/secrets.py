@@ -18,6 +18,7 @@ SHORTEST_SECRET = 6
 
 _SECRET_NAME = re.compile(
     r"(^|[_.-])(key|keys|token|pat)$|(apikey|passphrase|password|passwd|secret|secrets|credential|credentials)$"
+    r"|[_-](auth|pass|pwd)$"
     r"|otlp(_traces)?_headers$",
     re.IGNORECASE,
 )
@@ -33,6 +34,12 @@ _QUERY_PASSWORD = re.compile(
 def looks_secret(name: str) -> bool:
     """Whether a key or variable of this name holds a secret."""
     return _SECRET_NAME.search(name) is not None
+
+
+def login_password(value: str) -> str:
+    """The password of `name:password`, such as FLOWER_BASIC_AUTH; empty where there is none."""
+    name, _, password = value.strip().partition(":")
+    return password if name and not password.startswith("//") else ""
 
 
 def url_passwords(text: str) -> list[str]:

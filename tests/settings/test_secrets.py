@@ -196,6 +196,10 @@ def encodings(value: str) -> list[str]:
         b64encode(value.encode("utf-16-le")).decode(),
         " ".join(f"{byte:03o}" for byte in data),
         "".join(f"\\{byte:03o}" for byte in data),
+        " ".join(f"{byte:o}" for byte in data),
+        "".join(f"\\{byte:o}" for byte in data),
+        "".join(f"\\0{byte:o}" for byte in data),
+        "".join(f"\\0{byte:03o}" for byte in data),
         str(list(data)),
         ",".join(map(str, data)),
         re.sub(r"([^\w@%+=:,./-])", r"\\\1", value),
@@ -236,6 +240,18 @@ def test_text_without_a_secret_stays_as_it_is():
 
 def test_short_values_are_not_redacted():
     assert Secrets({"A_KEY": "abc"}).redact("abc") == "abc"
+
+
+@pytest.mark.parametrize("name", ["SMTP_PASS", "DB_PWD", "REGISTRY_AUTH", "FLOWER_BASIC_AUTH", "A_TOKEN"])
+def test_what_the_env_file_names_as_a_login_is_a_secret_whole_and_its_password_alone(tmp_path, name):
+    write_env(tmp_path, f"{name}=boss:open-sesame\nHERMES_JOBS_MODEL=gpt\nPWD={tmp_path}\n")
+    secrets = load({}, home=tmp_path).secrets
+    assert secrets.names == (name,)
+    assert secrets.redact("boss:open-sesame") == "[REDACTED]"
+    basic = b64encode(b"boss:open-sesame").decode()
+    assert secrets.redact(f"Authorization: Basic {basic}") == "Authorization: Basic [REDACTED]"
+    alone = "[REDACTED]" if name.endswith("_AUTH") else "open-sesame"
+    assert secrets.redact(f"boss says open-sesame in {tmp_path}") == f"boss says {alone} in {tmp_path}"
 
 
 @pytest.mark.parametrize(
