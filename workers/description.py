@@ -24,6 +24,7 @@ from hermes_jobs.kernel.turns import reviews
 from hermes_jobs.kernel.turns.session import Session, is_session
 from hermes_jobs.kernel.turns.steps import Step
 from hermes_jobs.kernel.turns.turn import Turn
+from hermes_jobs.text.tool_names import name_of_tool
 
 LOOK_BACK = 10  # newest events of a stream, searched for the failure
 MAX_ERROR_CHARS = 200  # characters of an error
@@ -106,7 +107,7 @@ def _of_session(step: Step, session: Session) -> str:
     member = turn.reference(step.id) if turn is not None else None
     source = turn.source if turn is not None else ""
     return _shown(
-        tool=call.request.name if call is not None else "",
+        tool=name_of_tool(call.request.name) if call is not None else "",
         model=member.model if member is not None else _model(session, turn),
         ensemble=turn.ensemble if turn is not None else "",
         source="" if source.startswith((SOURCE, reviews.SOURCE)) else source,  # the task's name says it

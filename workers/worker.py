@@ -91,12 +91,12 @@ def run(
     lease = WorkerLease(engine, new_lease)
     housekeeper = Housekeeper(application)
     maintenance = _maintenance(application, engine, dispatcher, lease, housekeeper)
-    dispatcher.describe = lambda step: from_state(step, engine.sessions.cached(step.stream))
-    dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))
 
     def redact(text: str) -> str:  # the secrets of the settings that hold now: they may be read again
         return application.settings.secrets.redact(text)
 
+    dispatcher.describe = lambda step: redact(from_state(step, engine.sessions.cached(step.stream)))
+    dispatcher.root = lambda step: root_of(step, engine.sessions.cached(step.stream))
     runner = TaskRunner(engine, dispatcher, maintenance, lease, threads, redact)
     register(app, runner)
     shutdown = _Shutdown(runner, application.settings.workers.stop_seconds)

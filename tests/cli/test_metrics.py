@@ -89,6 +89,26 @@ def test_metrics_are_printed_once(lived: WrittenHome) -> None:
     assert "private" not in printed.out
 
 
+def test_a_text_that_a_model_wrote_as_a_tools_name_is_no_label(lived: WrittenHome) -> None:
+    """Not its arguments, and no key; calls that were written so count as calls of that tool."""
+    key = "sk-planted-0123456789"
+    (lived.path / ".env").write_text(f"OPENAI_API_KEY={key}\n")
+    (lived.path / ".env").chmod(0o600)
+    names = ('terminal{"command": "a private word"}', "terminal private", key)
+    for number, name in enumerate(names):
+        lived.submit(f"n{number}", f"n{number}t")
+        lived.prefetch(f"n{number}")
+        lived.reply(f"n{number}", "", name)
+        lived.run_tool(f"n{number}", "done")
+    printed = lived.run("metrics")
+    assert printed.code == 0, printed
+    found = samples(printed.out)
+    assert found["tool_calls_total", ("ok", "terminal")] == 3
+    assert found["tool_calls_total", ("ok", "[REDACTED]")] == 1
+    assert "private" not in printed.out
+    assert key not in printed.out
+
+
 def test_metrics_are_served_on_this_machine_and_follow_the_log(lived: WrittenHome) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -19,19 +19,27 @@ from workers.description import command_for, failure_of, from_state, from_step, 
 SECRET = "my-secret-words"
 
 
-def calling(source: str = "cli") -> World:
+def calling(source: str = "cli", tool: str = "terminal") -> World:
     """A turn with a tool call that is due; its text, its session's title and its arguments are secret."""
     world = World()
     world.do(c.SubmitTurn(e.TurnSubmitted(turn="t1", session="s1", text=SECRET, source=source)))
     world.do(c.RenameSession(title=SECRET))
     world.prefetch()
-    world.reply(SECRET, [("terminal", "write")])
+    world.reply(SECRET, [(tool, "write")])
     return world
 
 
 def test_a_tool_call_is_shown_by_its_tool_model_source_and_session():
     world = calling()
     assert from_state(world.due[0], world.session) == "tool=terminal model=m source=cli session=s1"
+
+
+@pytest.mark.parametrize("behind", [f'{{"command": "{SECRET}"}}', f" {SECRET}", f"\n{SECRET}", f"|{SECRET}"])
+def test_of_a_tools_name_with_anything_behind_it_only_the_name_is_shown(behind: str):
+    world = calling(tool=f"terminal{behind}")
+    assert from_state(world.due[0], world.session) == "tool=terminal model=m source=cli session=s1"
+    world = calling(tool=behind)
+    assert from_state(world.due[0], world.session) == "model=m source=cli session=s1"
 
 
 def test_a_step_that_asks_a_person_names_the_command_that_answers():

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -31,6 +32,7 @@ from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.param_types import IntParam
 from hermes_jobs.kernel.turns.steps import QUEUES_BY_KIND
 from hermes_jobs.kernel.views.counts import BOUNDS, ENDED, Counts, Durations
+from hermes_jobs.text.tool_names import name_of_tool
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -125,7 +127,10 @@ class HomeMetrics(Collector):
         yield from _queues(load)
         if position != self._counted_at:  # counting a long log takes seconds, and is often unchanged
             views = application.views
-            self._counted = (*_turns(views.counts()), *_spending(views.read(select_spending, by="model")))
+            self._counted = (
+                *_turns(views.counts(), application.settings.secrets.redact),
+                *_spending(views.read(select_spending, by="model")),
+            )
             self._counted_at = position
         yield from self._counted
 
@@ -157,7 +162,7 @@ def _queues(load: QueueStats) -> Iterator[Metric]:
     yield GaugeMetricFamily("hermes_jobs_workers", "Workers alive.", value=alive)
 
 
-def _turns(counts: Counts) -> Iterator[Metric]:
+def _turns(counts: Counts, redact: Callable[[str], str]) -> Iterator[Metric]:
     now = GaugeMetricFamily("hermes_jobs_turns", "Turns that have not ended.", labels=["status"])
     for status in OPEN:
         now.add_metric([status], counts.turns.get(status, 0))
@@ -175,7 +180,10 @@ def _turns(counts: Counts) -> Iterator[Metric]:
     tools = CounterMetricFamily(
         "hermes_jobs_tool_calls", "Tool calls that have ended.", labels=["tool", "outcome"]
     )
-    for (tool, outcome), count in counts.tool_calls.items():
+    calls = Counter[tuple[str, str]]()
+    for (written, outcome), count in counts.tool_calls.items():
+        calls[redact(name_of_tool(written)), outcome] += count
+    for (tool, outcome), count in calls.items():
         tools.add_metric([tool, outcome], count)
     yield tools
     open_children = GaugeMetricFamily(
