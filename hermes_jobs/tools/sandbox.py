@@ -256,7 +256,8 @@ class Sandbox:
         use."""
         name = hashlib.sha256(owner.encode(errors="surrogateescape")).hexdigest()[:12]
         folder = os.path.join(os.path.realpath(self.paths.home), kind, name)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        for each in (os.path.dirname(folder), folder):
+            os.makedirs(each, mode=0o700, exist_ok=True)
         os.utime(folder)
         return folder
 

@@ -89,3 +89,20 @@ def test_declared_places_are_written(person: Person) -> None:
     made = Sandbox(paths=person.paths, mode="on", writable=("~/declared",))
     plan = made.enclose(str(person.work), SandboxReach(), {}, scratch="s1").plan
     assert f"writable {place}" in plan.splitlines()
+
+
+@pytest.mark.parametrize("programs", ["bin", ".local/bin", "go/bin"])
+def test_where_the_home_folder_is_the_working_folder_its_programs_are_not_written(
+    person: Person, programs: str
+) -> None:
+    """They are found by the next shell, also where this process's own PATH does not name them yet."""
+    program = person.folder / programs / "git"
+    program.parent.mkdir(parents=True)
+    program.write_text("mine")
+    person.work = person.folder
+    person.run(
+        f"echo evil > {programs}/git; echo evil > {programs}/ls; mv {programs} project/; echo x > project/x"
+    )
+    assert program.read_text() == "mine"
+    assert not (program.parent / "ls").exists()
+    assert (person.folder / "project" / "x").exists()
