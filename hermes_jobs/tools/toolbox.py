@@ -239,14 +239,15 @@ class Toolbox:
         tools = self._offered(toolsets)
         tool = tools.get(call.name)
         if tool is None:
-            return _invalid(unknown_tool(call.name, tools))
+            return _invalid(self._redact(unknown_tool(call.name, tools)))
         try:
             arguments = tool.decode(call.arguments)
         except InvalidArguments as error:
             return _invalid(self._redact(f"Error: {call.name}: {_sentence(str(error))}"))
         verdict = self.verdict(call, context)
         if verdict.decision == "deny":
-            return ToolOutcome(content=verdict.refusal(), ok=False, refused=True, rule=verdict.rule)
+            refusal = self._redact(verdict.refusal())
+            return ToolOutcome(content=refusal, ok=False, refused=True, rule=verdict.rule)
         approved = verdict.decision == "ask" or verdict.approved
         usable = tuple(toolset for toolset in _toolsets_of(tools) if toolset not in context.withheld)
         on = replace(context, toolsets=usable, approved=approved)

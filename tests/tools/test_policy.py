@@ -124,6 +124,7 @@ NEVER = {
     ],
     "killing every process": [
         "kill -9 -1",
+        "killall5 -9",
     ],
     "changing the rights of a whole system or home folder": [
         "chmod -R 777 /",

@@ -65,6 +65,15 @@ def guarded(decision: str) -> str:
     return "done"
 
 
+@tool(
+    toolset="odd",
+    effect="read",
+    guard=lambda arguments, _context: Verdict("deny", f"no pattern for {arguments['text']}"),
+)
+def quoting(text: str) -> str:
+    return "done"
+
+
 TOOLS = (terminal, read_file, write_file, memory, fail, absent, guarded)
 EVERYTHING = ("terminal", "files", "memory", "odd")
 
@@ -176,6 +185,12 @@ def test_an_exception_becomes_a_text_without_traceback_and_secrets():
 
 def test_secrets_are_taken_out_of_results_too():
     assert run(box(), call("read_file", path="sk-secret-1234")).content == "content of [REDACTED]"
+
+
+def test_secrets_are_taken_out_of_what_answers_a_call_that_is_not_run():
+    assert "`[REDACTED]`" in run(box(), call("sk-secret-1234")).content
+    refusing = box(quoting)
+    assert "no pattern for [REDACTED]" in run(refusing, call("quoting", text="sk-secret-1234")).content
 
 
 def test_a_call_that_is_cancelled_before_it_begins_does_nothing():

@@ -157,7 +157,7 @@ def permissions(
     turn: tuple[e.CallPattern, ...],
     personal: bool,
 ) -> Permissions:
-    """The permissions of a turn. A turn that is not `personal` (a schedule's, a chat's, a review's) gets no
+    """The permissions of a turn. One that is not `personal` (a schedule's, a trigger's, a review's) gets no
     additional permissions: only restrictions apply to it.
     """
     if personal:
