@@ -913,3 +913,26 @@ def steps_of(text: str) -> int:
     finally:
         sys.settrace(before)
     return steps
+
+
+@pytest.mark.parametrize("project", ["target", "output/thesis", "tmp/a", "work"])
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("> orders.csv", "ask"),
+        (": > notes.txt", "ask"),
+        ("truncate -s 0 sales.db", "ask"),
+        ("cp /dev/null notes.txt", "ask"),
+        ("> build/report.txt", "allow"),
+        ("> app.log", "allow"),
+        ("> new.txt", "allow"),
+    ],
+)
+def test_emptying_a_file_asks_also_where_the_project_lies_in_a_folder_called_like_passing_ones(
+    tmp_path, project, command, decision
+):
+    folder = tmp_path / project
+    (folder / "build").mkdir(parents=True)
+    for name in ("notes.txt", "build/report.txt", "app.log"):
+        (folder / name).write_text("content")
+    assert CommandPolicy(paths=PATHS).verdict(command, context_in(folder)).decision == decision

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import pattern
 
@@ -22,9 +23,11 @@ _CUTS_ALL = re.compile(r"(?:1,\$)?d|\$!d|/\^/d|/\.\*/d")
 
 def empties_file(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it empties a file that has content or is named as data are: `> a.csv`, `truncate -s 0 a.db`."""
-    return any(
-        _is_data(invocation, word) or _has_content(invocation, word, context) for word in _emptied(invocation)
-    ) or any(_has_content(invocation, word, context) for word in _overwritten(invocation))
+    emptied = any(
+        _is_data(invocation, word, context) or _has_content(invocation, word, context)
+        for word in _emptied(invocation)
+    )
+    return emptied or any(_has_content(invocation, word, context) for word in _overwritten(invocation))
 
 
 def _emptied(invocation: Invocation) -> Iterator[str]:
@@ -65,20 +68,26 @@ def _overwritten(invocation: Invocation) -> Iterator[str]:
         yield from invocation.operands[-1:]
 
 
-def _is_data(invocation: Invocation, word: str) -> bool:
+def _is_data(invocation: Invocation, word: str, context: CommandContext) -> bool:
     path = invocation.path(word)
     if UNKNOWN in word:
         return word.replace(UNKNOWN, "") == ""  # any file at all
     return (
         path is not None
-        and pattern("deletions", "passing").search(path) is None
+        and not _is_passing(path, context)
         and pattern("deletions", "data_files").search(path) is not None
     )
 
 
+def _is_passing(path: str, context: CommandContext) -> bool:
+    """Whether it lies where files do not stay. A project may itself lie in a folder called `target`."""
+    inside = os.path.relpath(path, context.workdir) if is_inside(path, context.workdir) else path
+    return pattern("deletions", "passing").search(inside) is not None
+
+
 def _has_content(invocation: Invocation, word: str, context: CommandContext) -> bool:
     path = invocation.path(word)
-    if path is None or pattern("deletions", "passing").search(path):
+    if path is None or _is_passing(path, context):
         return False
     real = context.real(path)
     try:
