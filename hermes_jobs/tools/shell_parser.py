@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN, ShellRedirect, SimpleCommand, WordReader
 
-ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)\+?=(?P<value>.*)", re.DOTALL)
+ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\[(?P<subscript>[^\]]*)\])?\+?=(?P<value>.*)", re.DOTALL)
 _OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
 _REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
@@ -229,10 +229,19 @@ class _Reader(WordReader):
             names = (word.partition("=")[0] for word in words[1:] if word[:1] != "-")
             self.variables |= {f"{name}[]": "associative" for name in names}
         declares = words[:1] and words[0] in _DECLARERS
+        self._check_subscripts(words[1:] if declares else words)
         values = [word for word in words[1:] if word[:1] != "-"] if declares else words
         if declares or all(map(ASSIGNMENT.fullmatch, values)):
             for match in filter(None, map(ASSIGNMENT.fullmatch, values)):
-                self.variables[match["name"]] = match["value"]
+                self.variables[match["name"]] = match["value"] if match["subscript"] is None else UNKNOWN
+
+    def _check_subscripts(self, words: list[str]) -> None:
+        """Note if an assignment to an element of an array evaluates an unknown text."""
+        for match in takewhile(bool, map(ASSIGNMENT.fullmatch, words)):
+            if match is not None and match["subscript"] and f"{match['name']}[]" not in self.variables:
+                self.check_computed(match["subscript"])
+                if UNKNOWN in match["subscript"].replace(NUMBER, ""):
+                    self.evaluates()
 
     def _set_parameters(self, arguments: list[str]) -> None:
         """Store the positional parameters of `set`."""
