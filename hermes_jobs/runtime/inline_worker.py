@@ -85,6 +85,7 @@ class InlineWorker:
             self._pool.shutdown(wait=True)
         finally:
             patience.cancel()
+            patience.join()
             self._lease.close()
 
     def dispatch(self, steps: Sequence[Step]) -> None:
