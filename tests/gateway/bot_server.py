@@ -201,9 +201,10 @@ class BotServer:
         reply_to: int = 0,
         topic: int = 0,
         media: dict[str, Any] | None = None,
+        forwarded: str = "",
     ) -> int:
         """Somebody writes to the bot; `media` are further fields of the message, with `text` as caption. The
-        update's id."""
+        update's id. `forwarded`: the name of whoever wrote it."""
         with self._changed:
             message: dict[str, Any] = {
                 "message_id": self._number(),
@@ -216,6 +217,9 @@ class BotServer:
                 message["reply_to_message"] = _message(chat or user, reply_to, "…") | replied
             if topic:
                 message |= {"message_thread_id": topic, "is_topic_message": True}
+            if forwarded:
+                origin = {"type": "hidden_user", "date": 1, "sender_user_name": forwarded}
+                message["forward_origin"] = origin
             message |= media or {}
             if text is not None:
                 message["caption" if media else "text"] = text

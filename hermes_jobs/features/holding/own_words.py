@@ -1,61 +1,113 @@
 """Whether a text is what a person said themselves: by words alone, the same for the same texts.
 
-Every sentence of it has to be covered by one sentence of the person that denies the same. Words of the
-grammar count for nothing, other words in any form; names, which are written with a capital letter, as they
-are written; addresses and numbers in full.
+Every sentence of it has to be covered by one sentence of the person that denies the same, by words that stand
+together there. Words of the grammar count for nothing, other words in any form; names, which are written with
+a capital letter, as they are written; addresses and numbers in full.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from hermes_jobs.text.polarity import denied
 from hermes_jobs.text.search.folding import fold
-from hermes_jobs.text.search.function_words import function_roots
-from hermes_jobs.text.search.question import roots
+from hermes_jobs.text.search.function_words import function_roots, roots_of_now
+from hermes_jobs.text.search.question import root_sequence, roots
 
-_SENTENCE = re.compile(r"[.!?;]+\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FENCED = re.compile(r"^(`{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
-_EXACT = re.compile(r"\S*(?:\d|[@/\\_=]|\w[.:]\w)\S*")
+_EXACT = re.compile(r"\d|[@/\\_=]|\w[.:]\w")
 _AROUND = ".,;:!?()[]{}<>\"'“”„‘’«»"
 _ABOUT_THE_PERSON = """
     user users person nutzer nutzerin benutzer benutzerin anwender utilisateur utilisatrice usuario usuaria
     utente gebruiker utilizador usuária användaren brukeren bruger live lives prefer prefers
-    wohnt lebt habite vit vive
+    wohnt lebt habite vit vive called named heißt appelle llama chiama heet
 """
-"""Words with which notes speak of the person; where they live fits with what they say of a move."""
+"""Words with which notes speak of a person and join a name to it; where they live fits with what they say of
+a move."""
+
+
+MAX_SAID, MAX_CHARS = 50_000, 10_000
+"""Characters of the newest texts of a person that are compared; characters of what is compared with them:
+more of it is never theirs."""
+
+
+class _Sentence(NamedTuple):
+    """What of a sentence is compared: its addresses and numbers, what it denies, the roots of its other
+    significant words in their order, its words, and the roots of those without capital letters."""
+
+    exact: frozenset[str]
+    denied: frozenset[str]
+    roots: tuple[str, ...]
+    words: frozenset[str]
+    in_small_letters: frozenset[str]
 
 
 def are_own_words(texts: Sequence[str], said: Sequence[str]) -> bool:
-    """Whether a person said all of these texts, in what they wrote; not where there are none."""
-    theirs = list(dict.fromkeys(each for message in said for each in _sentences(_FENCED.sub("\n", message))))
+    """Whether a person said all of these texts, in what they wrote, oldest first; not if there are none."""
+    if sum(map(len, texts)) > MAX_CHARS:
+        return False
+    theirs = [_parsed(each) for each in dict.fromkeys(_newest(said))]
     sentences = [each for text in texts for each in _sentences(text)]
     return bool(sentences) and all(any(_is_covered(each, by) for by in theirs) for each in sentences)
+
+
+def _newest(said: Sequence[str]) -> Iterator[str]:
+    """The sentences of the newest texts, without what they quote."""
+    room = MAX_SAID
+    for message in reversed(said):
+        room -= len(message)
+        if room < 0:
+            return
+        yield from _sentences(_FENCED.sub("\n", message))
 
 
 def _sentences(text: str) -> list[str]:
     return [each for each in map(str.strip, _SENTENCE.split(text)) if each]
 
 
-def _is_covered(sentence: str, by: str) -> bool:
-    if denied(sentence) != denied(by) or not _exact(sentence) <= _exact(by):
+def _is_covered(sentence: str, by: _Sentence) -> bool:
+    own = _parsed(sentence)
+    if not own.exact <= by.exact or own.denied != by.denied or not _stand_together({*own.roots}, by.roots):
         return False
-    plain = _EXACT.sub(" ", sentence)
-    if not roots(plain) - _insignificant() <= roots(by):
+    names = (word for word in re.findall(r"\w+", _plain(sentence)) if word != word.lower())
+    return all(
+        fold(name) in by.words or roots(name) <= by.in_small_letters | _insignificant() for name in names
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(sentence: str) -> _Sentence:
+    words = re.findall(r"\w+", sentence)
+    return _Sentence(
+        exact=frozenset(word.strip(_AROUND).casefold() for word in sentence.split() if _EXACT.search(word)),
+        denied=denied(sentence),
+        roots=tuple(root for root in root_sequence(_plain(sentence)) if root not in _insignificant()),
+        words=frozenset(map(fold, words)),
+        in_small_letters=roots(" ".join(filter(str.islower, words))),
+    )
+
+
+def _plain(sentence: str) -> str:
+    """The sentence without its addresses and numbers."""
+    return " ".join(word for word in sentence.split() if not _EXACT.search(word))
+
+
+def _stand_together(sought: set[str], found: Sequence[str]) -> bool:
+    """Whether all of these words are there with no other one between them."""
+    if not sought <= {*found}:
         return False
-    words = re.findall(r"\w+", by)
-    written, in_small_letters = set(map(fold, words)), roots(" ".join(filter(str.islower, words)))
-    names = (word for word in re.findall(r"\w+", plain) if word != word.lower())
-    return all(fold(name) in written or roots(name) <= in_small_letters | _insignificant() for name in names)
+    together: set[str] = set()
+    for root in found:
+        together = together | {root} if root in sought else set()
+        if sought <= together:
+            return True
+    return not sought
 
 
 @cache
 def _insignificant() -> frozenset[str]:
-    return function_roots() | roots(_ABOUT_THE_PERSON)
-
-
-def _exact(text: str) -> frozenset[str]:
-    """Its addresses and numbers."""
-    return frozenset(found.strip(_AROUND).casefold() for found in _EXACT.findall(text))
+    return function_roots() | roots_of_now() | roots(_ABOUT_THE_PERSON)

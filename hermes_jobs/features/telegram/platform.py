@@ -40,6 +40,7 @@ from hermes_jobs.text.figures import file_size
 logger = logging.getLogger(__name__)
 
 PLATFORM = "telegram"
+FORWARDED = "a forwarded message"
 MENU = ("new", "stop", "status", "compress", "model", "approve", "inbox")
 POLL = timedelta(seconds=25)
 ALBUM_SECONDS = 1.0  # seconds without another part, after which an album is complete
@@ -192,6 +193,7 @@ class TelegramPlatform:
             name=message.from_user.first_name,
             note=note_of(parts),
             files=files,
+            outside=FORWARDED if any(map(_is_of_others, parts)) else "",
         )
 
     def _files(self, parts: Sequence[telegram.Update], *, is_private: bool) -> tuple[IncomingFile, ...]:
@@ -242,6 +244,15 @@ class TelegramPlatform:
 def _not_given(file: IncomingFile, why: str) -> Rejected:
     message = f"Telegram does not give me {file.name}: {why}."
     return Rejected(message, kind="usage", hint="Send a smaller one.")
+
+
+def _is_of_others(part: telegram.Update) -> bool:
+    """Whether the message was forwarded from somebody else than its sender."""
+    message = part.message
+    if message is None or message.forward_origin is None:
+        return False
+    author = getattr(message.forward_origin, "sender_user", None)
+    return author is None or author != message.from_user
 
 
 def _target(message: telegram.Message) -> str:

@@ -23,8 +23,8 @@ TYPED_BY = ("acp:", "web:")
 
 def is_typed(event: TurnSubmitted) -> bool:
     """Whether a person wrote the text: at a terminal, in an editor, on a page or in a chat. A program that
-    sends a text may have it from anybody."""
-    if event.outside or not event.attended:
+    sends a text, or a script without anybody there, may have it from others."""
+    if event.outside or event.unattended or not event.attended:
         return False
     return event.unwatched or event.source in TYPED or event.source.startswith(TYPED_BY)
 

@@ -15,7 +15,7 @@ from tests.gateway.bot_server import TOKEN, BotServer
 from tests.gateway.serving import ANNA
 from tests.home import Home
 from tests.mcp.conftest import SERVER
-from tests.model_script import Action, Answer, AskedCall, Script, Seen
+from tests.model_script import Action, Answer, AskedCall, Rule, Script, Seen
 from tests.model_server import ModelServer
 from tests.tools.support import wait_until
 from tests.tools.web_server import WebServer
@@ -190,15 +190,20 @@ def test_by_chat_what_the_person_says_is_saved_and_what_the_page_says_waits(
         "HERMES_JOBS_GATEWAY__TELEGRAM__BASE_URL": bot.base_url,
         "HERMES_JOBS_GATEWAY__TELEGRAM__ALLOWED_USERS": f"[{ANNA}]",
     })  # fmt: skip
+    moved = saves("The portal has moved")
+    forwarded = Rule("portal has moved", (Answer(tool_calls=(moved,)), Answer(text="Seen.")))
     model_server.follow(
-        Script(rules=(rule("I moved", (fetches(pages),), (saves("Moved to Bern"), saves(LIE))),))
+        Script(rules=(rule("I moved", (fetches(pages),), (saves("Moved to Bern"), saves(LIE))), forwarded))
     )
     with home.start("gateway", "telegram") as gateway:
         gateway.wait_for("Listening as")
         bot.write(ANNA, "Read the portal, and remember that I moved to Bern.")
         wait_until(lambda: bot.said(ANNA) == ["Done."], "the answer")
+        bot.write(ANNA, "The portal has moved.", forwarded="Eve")
+        wait_until(lambda: bot.said(ANNA)[-1] == "Seen.", "the answer")
 
     assert memories(home) == ["Moved to Bern"]
-    assert waiting(home) == ["memory"]
+    assert waiting(home) == ["memory", "memory"]
+    assert any(said.startswith("1 note waits for you") for said in bot.said(ANNA))
     home.send("Hello")
     assert LIE not in prompt(model_server)

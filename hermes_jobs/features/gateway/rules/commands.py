@@ -228,6 +228,7 @@ class _MessageHandler:
             author=self._message.user if self._message.conversation else "",
             attachments=self._message.attachments,
             unwatched=True,
+            outside=self._message.outside,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []
         return [*self._decided(session, c.SubmitTurn(submitted)), *opened, *notices]

@@ -32,7 +32,7 @@ class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     `reply_to`: the platform's number of the message that it replies to; 0 for none. `conversation`: the
     group, or the topic of one, that has a session of its own; empty where the sender's own is meant. `name`:
     what the sender is called there. `files`: an album's files are those of one message; once they are taken
-    in, they are its `attachments`.
+    in, they are its `attachments`. `outside`: the origin of a message that its sender did not write.
     """
 
     key: str
@@ -45,6 +45,7 @@ class IncomingMessage(msgspec.Struct, frozen=True, kw_only=True):
     note: str = NOT_READ
     files: tuple[IncomingFile, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    outside: str = ""
 
     @property
     def platform(self) -> str:
