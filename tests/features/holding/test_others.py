@@ -17,6 +17,7 @@ from tests.home import Home
 from tests.mcp.conftest import SERVER
 from tests.model_script import Action, Answer, AskedCall, Rule, Script, Seen
 from tests.model_server import ModelServer
+from tests.serve.test_doors import served, signed_in
 from tests.tools.support import wait_until
 from tests.tools.web_server import WebServer
 
@@ -172,6 +173,21 @@ def test_a_held_call_is_deleted_with_its_conversation(
 
     assert "acme-pay" not in home.run("log", "events", "--json").out
     assert home.run("held", "list", "--all", "--json").json == []
+
+
+@pytest.mark.slow
+def test_the_first_web_page_says_what_waits_as_text(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    evil = "<img src=x> has moved"
+    model_server.follow(Script(rules=(rule("Read", (fetches(pages),), (saves(evil),)),)))
+    home.run("send", "--unattended", "Read the portal.")
+    with served(home) as (url, link):
+        page = signed_in(url, link).get("/").text
+
+    assert "(1) Waiting for you" in page
+    assert "1 note waits for you: memory add" in page
+    assert "<img src=x" not in page
 
 
 @pytest.fixture
