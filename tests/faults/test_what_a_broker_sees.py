@@ -8,7 +8,7 @@ import re
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import quote
 
 import pytest
@@ -72,14 +72,14 @@ SCRIPT = Script(
 def recorded(broker: RedisServer) -> Iterator[list[str]]:
     """The commands that the broker gets meanwhile, each as text."""
     seen: list[str] = []
-    with Redis.from_url(broker.url) as client, client.monitor() as monitor:
+    with Redis.from_url(broker.url, socket_timeout=None) as client, client.monitor() as monitor:
 
         def listen() -> None:
-            while True:
-                try:
-                    seen.append(monitor.next_command()["command"])
-                except (RedisError, OSError, ValueError, AttributeError):
-                    return
+            with suppress(RedisError, OSError, ValueError, AttributeError):  # the connection is closed
+                while True:
+                    seen.append(
+                        monitor.connection.read_response(disable_decoding=True).decode(errors="replace")
+                    )
 
         thread = threading.Thread(target=listen, daemon=True)
         thread.start()
