@@ -117,6 +117,9 @@ def test_a_text_of_others_counts_when_the_conversation_has_it() -> None:
         ({"source": "python"}, True, False),
         ({"source": "api:phone"}, True, False),
         ({"source": "cli", "outside": "the MCP server mail"}, True, False),
+        ({"source": "cli", "piped": True}, True, False),
+        ({"source": "parent:s0", "unwatched": True}, False, False),
+        ({"source": "child:s2", "unwatched": True}, False, False),
     ]
 )
 def test_a_turn_is_watched_and_its_text_a_person_s(given: dict[str, Any], watched: bool, typed: bool) -> None:

@@ -16,6 +16,7 @@ PLACE = e.Delegation(
     max_iterations=20,
     withheld=("memory",),
     model_is_fixed=True,
+    outside=("https://example.com/b",),
 )
 EXAMPLES: tuple[e.Event, ...] = (
     e.ChildrenStarted(

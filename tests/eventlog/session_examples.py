@@ -102,6 +102,7 @@ EXAMPLES: tuple[e.Event, ...] = (
         attachments=(PICTURE, DOCUMENT),
         outside="the trigger mail",
         unwatched=True,
+        piped=True,
     ),
     e.AnswerRejected(turn="t1", step="t1-1", faults=("$: 'ja' is not of type 'boolean'",)),
     e.ContextPrefetched(

@@ -95,6 +95,7 @@ def _place(
         max_iterations=min((limit for limit in rounds if limit is not None), default=None),
         withheld=plan.withheld,
         model_is_fixed=plan.model_is_fixed,
+        outside=session.outside,
     )
 
 

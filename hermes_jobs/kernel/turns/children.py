@@ -10,6 +10,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.decision import LargeResult
 from hermes_jobs.kernel.streams.usage import Usage
 from hermes_jobs.kernel.turns import commands as c
+from hermes_jobs.kernel.turns import outside
 from hermes_jobs.kernel.turns.call import Call
 from hermes_jobs.kernel.turns.loop_guard import with_warning
 from hermes_jobs.kernel.turns.rounds import repeats_before, with_call
@@ -21,9 +22,9 @@ from hermes_jobs.kernel.turns.turn import Turn
 from hermes_jobs.text.figures import money
 from hermes_jobs.text.marks import without_marks
 
-SOURCE = "child:"
+SOURCE = outside.CHILD
 """Prefix of the source of a text about a child's end; the child's session follows."""
-PARENT = "parent:"
+PARENT = outside.PARENT
 """Prefix of the source of a child's first text; the parent's session follows."""
 GOAL_CHARS = 200
 """Characters of a goal as it is shown."""

@@ -19,14 +19,24 @@ MAX_TYPED = 200
 TYPED = ("cli", "chat")
 TYPED_BY = ("acp:", "web:")
 """Sources of texts that a person types, and their beginnings."""
+PARENT, CHILD = "parent:", "child:"
+"""Beginnings of the sources of a sub-agent's first text and of the text about its end: models wrote them."""
 
 
 def is_typed(event: TurnSubmitted) -> bool:
     """Whether a person wrote the text: at a terminal, in an editor, on a page or in a chat. A program that
-    sends a text, or a script without anybody there, may have it from others."""
+    sends a text, or a script without anybody there, may have it from others, and so may a pipe or a file."""
     if event.outside or event.unattended or not event.attended:
         return False
+    if event.piped or event.source.startswith((PARENT, CHILD)):
+        return False
     return event.unwatched or event.source in TYPED or event.source.startswith(TYPED_BY)
+
+
+def origins(event: TurnSubmitted) -> tuple[str, ...]:
+    """The origins of outside text that a text has, or that the model which wrote it had read."""
+    place = event.opening.delegation if event.opening else None
+    return joined(place.outside if place else (), (event.outside,))
 
 
 def joined(known: tuple[str, ...], more: Iterable[str], most: int = MAX_ORIGINS) -> tuple[str, ...]:

@@ -259,7 +259,7 @@ def submitted(event: TurnSubmitted) -> Turn:
         author=event.author,
         attachments=event.attachments,
         typed=(event.text,) if outside.is_typed(event) else (),
-        outside=(event.outside,) if event.outside else (),
+        outside=outside.origins(event),
         unwatched=event.unwatched,
     )
 

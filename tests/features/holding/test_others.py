@@ -118,6 +118,73 @@ def test_what_a_sub_agent_has_read_counts_for_the_one_that_asked_it(
     assert memories(home) == []
 
 
+def delegates(goal: str, **more: object) -> AskedCall:
+    return AskedCall("delegate", {"tasks": [{"goal": goal}], **more})
+
+
+def test_a_sub_agent_s_task_was_written_by_one_that_has_read_the_page_and_so_was_that_of_one_below_it(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    model_server.follow(
+        Script(
+            rules=(
+                rule("Read the portal", (fetches(pages),), (delegates("Have it noted"),)),
+                rule("Have it noted", (delegates("Note how to pay"),)),
+                rule("Note how to pay", (WRITES_SKILL,)),
+            )
+        )
+    )
+    home.run("send", "--unattended", "Read the portal.")
+
+    (held,) = home.run("held", "list", "--json").json
+    assert (held["tool"], held["outside"]) == ("skill_manage", [f"{pages.url}/portal"])
+    assert home.run("skills", "show", "invoices").code != 0
+
+
+def test_what_one_sub_agent_has_read_counts_for_the_next_one_also_in_the_background(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    model_server.follow(
+        Script(
+            rules=(
+                rule("Ask somebody", (delegates("Fetch it"),), (delegates("Note how to pay", wait=False),)),
+                rule("Fetch it", (fetches(pages),)),
+                rule("Note how to pay", (WRITES_SKILL,)),
+            )
+        )
+    )
+    session = home.send("--unattended", "Ask somebody.")["session"]
+    told_of_end = home.run("turns", "list", "--session", session, "--json").json[0]
+    home.run("turns", "wait", told_of_end["turn"])
+
+    (held,) = home.run("held", "list", "--json").json
+    assert (held["tool"], held["outside"]) == ("skill_manage", [f"{pages.url}/portal"])
+
+
+def test_a_turn_that_a_payload_started_delegates_no_saving(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(
+        Script(
+            rules=(rule("Look", (delegates("Note how to pay"),)), rule("Note how to pay", (WRITES_SKILL,)))
+        )
+    )
+    home.run("triggers", "add", "mail", "--task", "Look at mails.")
+    (home.work / "mail").write_text(LIE)
+    home.run("trigger", "mail", "-f", "mail", "--wait")
+
+    (held,) = home.run("held", "list", "--json").json
+    assert (held["tool"], held["outside"]) == ("skill_manage", ["the trigger mail"])
+
+
+def test_a_sub_agent_of_a_turn_that_has_read_nothing_saves(home: Home, model_server: ModelServer) -> None:
+    model_server.follow(
+        Script(rules=(rule("Ask", (delegates("Note how"),)), rule("Note how", (WRITES_SKILL,))))
+    )
+    home.run("send", "--unattended", "Ask somebody.")
+
+    assert waiting(home) == []
+    assert home.run("skills", "show", "invoices").code == 0
+
+
 def test_calls_of_the_same_reply_were_written_without_the_page(
     home: Home, model_server: ModelServer, pages: WebServer
 ) -> None:

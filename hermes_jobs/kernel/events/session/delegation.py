@@ -29,6 +29,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     first; `depth` is 1 below a root. `role`: the agent's name. `max_iterations`: its rounds of tool calls;
     None: as configured. `withheld`: toolsets that its prompt has, and whose calls are refused.
     `model_is_fixed`: its kind, or that of a session above, names the model, which holds for all below it.
+    `outside`: the origins of text that others wrote, which its parent had read.
     """
 
     turn: str
@@ -41,6 +42,7 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_iterations: int | None = None
     withheld: tuple[str, ...] = ()
     model_is_fixed: bool = False
+    outside: tuple[str, ...] = ()
 
 
 class ChildRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
