@@ -82,6 +82,12 @@ def denied(text: str) -> frozenset[str]:
     return frozenset(found | ({""} if is_open else set()))
 
 
+def negations(text: str) -> int:
+    """How many negations the text has: two of them together may deny nothing ("never without")."""
+    found = pieces(fold(_CONTRACTED.sub(" not", text)))
+    return sum(_is_negation(piece) + sum(map(piece.text.count, _PARTS)) for piece in found)
+
+
 def _is_negation(piece: Piece) -> bool:
     return piece.kind == "word" and piece.text in _negations()
 

@@ -2,7 +2,7 @@
 
 Every sentence of it has to be covered by one sentence of the person that denies the same, by words that stand
 together there. Words of the grammar count for nothing, other words in any form; names, which are written with
-a capital letter, as they are written; addresses and numbers in full.
+a capital letter, as they are written; addresses and numbers in full, and none for the words in it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from hermes_jobs.text.polarity import denied
+from hermes_jobs.features.holding.statements import is_address, sentences, statements, without_addresses
+from hermes_jobs.text.polarity import denied, negations
 from hermes_jobs.text.search.folding import fold
 from hermes_jobs.text.search.function_words import function_roots, roots_of_now
 from hermes_jobs.text.search.question import root_sequence, roots
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
-_FENCED = re.compile(r"^(`{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
-_EXACT = re.compile(r"\d|[@/\\_=]|\w[.:]\w")
 _AROUND = ".,;:!?()[]{}<>\"'“”„‘’«»"
 _ABOUT_THE_PERSON = """
     user users person nutzer nutzerin benutzer benutzerin anwender utilisateur utilisatrice usuario usuaria
@@ -36,11 +34,12 @@ more of it is never theirs."""
 
 
 class _Sentence(NamedTuple):
-    """What of a sentence is compared: its addresses and numbers, what it denies, the roots of its other
-    significant words in their order, its words, and the roots of those without capital letters."""
+    """What of a sentence is compared: its addresses and numbers, what it denies, its negations, the roots
+    of its other significant words in their order, its words, and the roots of those without capitals."""
 
     exact: frozenset[str]
     denied: frozenset[str]
+    negations: int
     roots: tuple[str, ...]
     words: frozenset[str]
     in_small_letters: frozenset[str]
@@ -51,29 +50,29 @@ def are_own_words(texts: Sequence[str], said: Sequence[str]) -> bool:
     if sum(map(len, texts)) > MAX_CHARS:
         return False
     theirs = [_parsed(each) for each in dict.fromkeys(_newest(said))]
-    sentences = [each for text in texts for each in _sentences(text)]
-    return bool(sentences) and all(any(_is_covered(each, by) for by in theirs) for each in sentences)
+    sought = [each for text in texts for each in sentences(text)]
+    return bool(sought) and all(any(_is_covered(each, by) for by in theirs) for each in sought)
 
 
 def _newest(said: Sequence[str]) -> Iterator[str]:
-    """The sentences of the newest texts, without what they quote."""
+    """What the newest texts state."""
     room = MAX_SAID
     for message in reversed(said):
         room -= len(message)
         if room < 0:
             return
-        yield from _sentences(_FENCED.sub("\n", message))
-
-
-def _sentences(text: str) -> list[str]:
-    return [each for each in map(str.strip, _SENTENCE.split(text)) if each]
+        yield from statements(message)
 
 
 def _is_covered(sentence: str, by: _Sentence) -> bool:
     own = _parsed(sentence)
-    if not own.exact <= by.exact or own.denied != by.denied or not _stand_together({*own.roots}, by.roots):
+    if not own.exact <= by.exact or not _stand_together({*own.roots}, by.roots):
         return False
-    names = (word for word in re.findall(r"\w+", _plain(sentence)) if word != word.lower())
+    if (own.denied, own.negations) != (by.denied, by.negations):
+        return False
+    if own.exact and not own.roots and by.roots:
+        return False  # an address alone says nothing of what they said about it
+    names = (word for word in re.findall(r"\w+", without_addresses(sentence)) if word != word.lower())
     return all(
         fold(name) in by.words or roots(name) <= by.in_small_letters | _insignificant() for name in names
     )
@@ -81,19 +80,16 @@ def _is_covered(sentence: str, by: _Sentence) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _parsed(sentence: str) -> _Sentence:
-    words = re.findall(r"\w+", sentence)
+    plain = without_addresses(sentence)
+    words = re.findall(r"\w+", plain)
     return _Sentence(
-        exact=frozenset(word.strip(_AROUND).casefold() for word in sentence.split() if _EXACT.search(word)),
+        exact=frozenset(word.strip(_AROUND).casefold() for word in sentence.split() if is_address(word)),
         denied=denied(sentence),
-        roots=tuple(root for root in root_sequence(_plain(sentence)) if root not in _insignificant()),
+        negations=negations(sentence),
+        roots=tuple(root for root in root_sequence(plain) if root not in _insignificant()),
         words=frozenset(map(fold, words)),
         in_small_letters=roots(" ".join(filter(str.islower, words))),
     )
-
-
-def _plain(sentence: str) -> str:
-    """The sentence without its addresses and numbers."""
-    return " ".join(word for word in sentence.split() if not _EXACT.search(word))
 
 
 def _stand_together(sought: set[str], found: Sequence[str]) -> bool:
