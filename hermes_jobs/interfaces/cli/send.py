@@ -204,6 +204,8 @@ def send(  # noqa: PLR0913, PLR0917 - one argument a flag
         attachments=message.attachments,
         deliver=targets,
         outside=message.outside,
+        piped=message.piped or source != SOURCE,
+        unwatched=not waiting.wait,
     )
     opening = Opening(model=model, system=system, workdir=folder, toolsets=chosen, mode=permitted.mode)
     turn = submission(turn, opening, carried, is_first=lineage is None)
@@ -231,14 +233,15 @@ def _check_options(source: str, if_changed: str | None, key: str | None) -> None
 
 
 class _Message(NamedTuple):
-    """The turn's text with its skills, their names, notes for the user, what goes beside it, and the servers
-    that wrote parts of it."""
+    """The turn's text with its skills, their names, notes for the user, what goes beside it, the servers that
+    wrote parts of it, and whether a file or standard input is part of it."""
 
     text: str
     skills: tuple[str, ...]
     notes: tuple[str, ...]
     attachments: tuple[Attachment, ...]
     outside: str
+    piped: bool
 
 
 def _read_message(
@@ -265,7 +268,7 @@ def _read_message(
             servers.append(_servers_in(context, words))
         return (*files, *resources)
 
-    message = read_text(
+    message, is_piped = read_text(
         text,
         (*files, *given.text_files),
         may_be_empty=bool(skills or given.files),
@@ -278,9 +281,9 @@ def _read_message(
     attached_notes.extend(attached_lines(attachments))
     loaded = _with_skills(context, skills, message)
     if loaded is None:
-        return _Message(message, (), tuple(attached_notes), attachments, "".join(servers))
+        return _Message(message, (), tuple(attached_notes), attachments, "".join(servers), is_piped)
     notes = (*attached_notes, *loaded.notes)
-    return _Message(loaded.text, loaded.names, notes, attachments, "".join(servers))
+    return _Message(loaded.text, loaded.names, notes, attachments, "".join(servers), is_piped)
 
 
 def _files(

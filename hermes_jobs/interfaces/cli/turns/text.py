@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import click
 
@@ -24,6 +24,13 @@ PIPED = "standard input"
 PATIENCE = 1.0  # seconds until the first byte of an input that was not asked for
 
 
+class Text(NamedTuple):
+    """A text to send; `piped`: standard input or a file is part of it, outside of any fence."""
+
+    text: str
+    piped: bool
+
+
 def read_text(
     text: str | None,
     files: Sequence[str],
@@ -32,7 +39,7 @@ def read_text(
     named_in: Callable[[str, Inputs], Sequence[str]] | None = None,
     piped: str = "",
     stdin_is_read: bool = False,
-) -> str:
+) -> Text:
     """The text to send: the text, the attachments from `named_in(text, inputs)`, each file in a fence
     under its given name, the piped input.
 
@@ -47,7 +54,8 @@ def read_text(
     contents = [inputs.read_file(file_name) for file_name in names]
     message = text if text not in {None, STDIN} else None
     parts = [] if message is None else [message, *(named_in(message, inputs) if named_in is not None else ())]
-    if message is None and len(names) == 1:
+    is_piped = message is None and len(names) == 1
+    if is_piped:
         parts += contents
     else:
         parts += [fenced(name, content) for name, content in zip(names, contents, strict=True)]
@@ -56,14 +64,16 @@ def read_text(
         raise click.UsageError("Standard input (-) can only be read once.")
     if piped:
         parts.append(inputs.taken(piped, PIPED))
+        is_piped = True
     if is_asked_for or (
         not stdin_is_read and _is_piped(may_wait=not may_be_empty and not any(map(str.strip, parts)))
     ):
         parts.append(inputs.read(sys.stdin.buffer, PIPED))
+        is_piped = is_piped or bool(parts[-1].strip())
     whole = "\n\n".join(part for part in parts if part.strip())
     if not whole and not may_be_empty:
         raise click.UsageError('Nothing to send: give TEXT, --file, or standard input ("-").')
-    return whole
+    return Text(whole, is_piped)
 
 
 class Inputs:
