@@ -262,7 +262,7 @@ class Toolbox:
             events=events,
             change=change,
             files=tuple(File(_storable(self._redact(name)), content) for name, content in outcome.files),
-            outside=_storable(self._redact(_origin(tool, arguments, on))),
+            outside="" if outcome.refused else _storable(self._redact(_origin(tool, arguments, on))),
         )
 
     def held(self, call: ToolCall, context: ToolContext, cancel: Cancel) -> Decision | None:

@@ -52,6 +52,18 @@ def code_acts(invocation: Invocation, _context: CommandContext) -> bool:
     return any(_may_act(name, code) for code in codes)
 
 
+def code_connects(invocation: Invocation) -> bool:
+    """Whether its inline code asks another machine, as far as a name or an address in it says so."""
+    name = without_version(invocation.name).lower()
+    codes = [code for _, code in _framework_codes(name, invocation)]
+    if name in words("interpreters", "languages"):
+        codes += [*_codes(invocation), *filter(None, (invocation.echoed,))]
+        codes += invocation.arguments if codes else ()  # modules, such as `-MHTTP::Tiny`
+    connects = pattern("interpreters", "connects")
+    opens = pattern("interpreters", "opens_connection")
+    return any(connects.search(code) or opens.search(code) for code in codes)
+
+
 def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, str]]:
     """The code that a framework's own command runs, with its language."""
     operands = invocation.operands

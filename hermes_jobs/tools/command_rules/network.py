@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.git import split_verb
+from hermes_jobs.tools.command_rules.inline_code import code_connects
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation, without_version
 from hermes_jobs.tools.shell_words import UNKNOWN
@@ -98,15 +100,40 @@ def _httpie_sends(http: Invocation) -> bool:
 
 def reads_from_others(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it shows or stores what others wrote on another machine."""
-    if invocation.name in words("network", "readers"):
+    if invocation.arguments in _ABOUT_ITSELF:
+        return False
+    if invocation.name in words("network", "readers") or code_connects(invocation):
         return True
-    if invocation.name == "git":
-        return "clone" in invocation.operands[:2]
-    return invocation.name in words("network", "web") and not is_this_machine(invocation, context)
+    if any(redirect.target.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in invocation.redirects):
+        return True
+    if _verbs(invocation) & words("network", "reading_verbs"):
+        return True
+    if invocation.name in ("rsync", "rclone", "scp"):
+        return any(_REMOTE.fullmatch(operand) for operand in invocation.operands)
+    if invocation.name not in words("network", "web"):
+        return False
+    reads_file = bool(invocation.operands) and all(
+        operand.lower().startswith("file:///") for operand in invocation.operands
+    )
+    return not reads_file and not is_this_machine(invocation, context)
+
+
+_ABOUT_ITSELF = (("--version",), ("-V",), ("--help",), ("-h",))
+_REMOTE = re.compile(r"[\w.@-]+:.*|rsync://.*")
+
+
+def _verbs(invocation: Invocation) -> frozenset[str]:
+    """Its verb, behind the program's name, and the same with the next word, joined by hyphens."""
+    verb = split_verb(invocation)[0] if invocation.name == "git" else invocation
+    first = [verb.name] if invocation.name == "git" else []
+    said = (invocation.name, *first, *verb.operands[: 2 - len(first)])
+    return frozenset(("-".join(said[:2]), "-".join(said)))
 
 
 def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether each named host is this machine, and no file is sent."""
+    if not all(map(is_loopback, _connected_to(invocation))):
+        return False
     skipped = set(
         values(
             invocation, "dFHXoAbcDeuTm", "--data", "--json", "--header", "--request", "--output", "--form",
@@ -121,6 +148,28 @@ def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
         and re.search(r"[.:/]|localhost", operand)
     ]
     return bool(hosts) and all(map(is_loopback, hosts))
+
+
+def _connected_to(curl: Invocation) -> list[str]:
+    """The hosts that curl asks in the place of the named ones."""
+    if curl.name != "curl":
+        return []
+    found = []
+    for value in values(curl, "", "--resolve"):
+        found += _RESOLVED.sub("", value).split(",")
+    for value in values(curl, "", "--connect-to"):
+        place = _RESOLVED.sub("", value)
+        found.append(place[: place.rfind(":")] if ":" in place else place)
+    found += [
+        match["host"] for value in values(curl, "x", *_PROXIES) if (match := _HOST.match(value)) is not None
+    ]
+    return [host.strip("[]").lower() for host in found if host]
+
+
+_RESOLVED = re.compile(r"[+-]?(?:\[[^\]]*\]|[^:]*):\d*:")
+_PROXIES = (
+    "--proxy", "--preproxy", "--socks5", "--socks4", "--socks5-hostname", "--socks4a", "--doh-url",
+)  # fmt: skip
 
 
 def is_loopback(host: str) -> bool:
