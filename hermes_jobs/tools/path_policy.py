@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.tools.sensitive_paths import KINDS, Kind, kind_of, secret_places, startup_places
+from hermes_jobs.tools.sensitive_paths import KINDS, Kind, instructs, kind_of, secret_places, startup_places
 from hermes_jobs.tools.tool import ALLOW, ToolFailed, ToolRefused
 
 READABLE = ("results", "skills")
@@ -32,6 +32,8 @@ RULES: Mapping[tuple[Kind, bool], str] = {
     ("startup", True): "writing files that run by themselves",
 }
 """The rule that needs approval, by kind and whether the file is written."""
+INSTRUCTING = "writing instructions for later turns, after reading what others wrote"
+"""The rule for files of a project that later prompts have, where nobody watches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +108,14 @@ class PathPolicy:
         return linkable.get((status.st_dev, status.st_ino))
 
     def verdict(self, path: str, context: ToolContext, *, writes: bool) -> Verdict:
-        """Whether a call may use the file: keys and startup files need approval."""
+        """Whether a call may use the file: keys, startup files, and instructions where what
+        others wrote was read unwatched, need approval."""
         if not path or "\0" in path:
             return ALLOW
         kind = self.kind(self.real(path, context.workdir))
         rule = None if kind is None else RULES.get((kind, writes))
+        if rule is None and writes and context.outside and not context.watched:
+            rule = INSTRUCTING if instructs(self.real(path, context.workdir)) else None
         if rule is None:
             return ALLOW
         if context.attended:

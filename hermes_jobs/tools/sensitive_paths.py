@@ -64,6 +64,11 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     return "project secret" if pattern("sensitive_paths", "project_secret").search(path) else None
 
 
+def instructs(real: str) -> bool:
+    """Whether the file at a real absolute path is one of a project that prompts have later."""
+    return pattern("sensitive_paths", "instructions").search(real.casefold()) is not None
+
+
 @cache
 def _casefolded(table: str) -> frozenset[str]:
     return frozenset(protected.casefold() for protected in paths_in(table))
