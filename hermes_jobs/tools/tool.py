@@ -41,6 +41,10 @@ class ToolFailed(Exception):
     """The tool failed. The message has the reason, and an alternative for the model."""
 
 
+class NothingRead(ToolFailed):
+    """The tool failed before it had read anything that others wrote, and the message has none of it."""
+
+
 class ToolRefused(ToolFailed):
     """The call is not allowed or not possible in this session; it had no effect."""
 

@@ -29,6 +29,7 @@ from hermes_jobs.tools.tool import (
     Arguments,
     Hold,
     InvalidArguments,
+    NothingRead,
     Tool,
     ToolFailed,
     ToolRefused,
@@ -256,13 +257,14 @@ class Toolbox:
         if change is not None:
             change = self._redacted(self._held(tool, call, arguments, on, change) or change)
         events = tuple(map(self._redacted_event, outcome.events))
+        is_unread = outcome.refused or outcome.unread
         return replace(
             outcome,
             content=_storable(self._redact(outcome.content)),
             events=events,
             change=change,
             files=tuple(File(_storable(self._redact(name)), content) for name, content in outcome.files),
-            outside="" if outcome.refused else _storable(self._redact(_origin(tool, arguments, on))),
+            outside="" if is_unread else _storable(self._redact(_origin(tool, arguments, on))),
         )
 
     def held(self, call: ToolCall, context: ToolContext, cancel: Cancel) -> Decision | None:
@@ -364,7 +366,8 @@ def _called(tool: Tool, arguments: Arguments, context: ToolContext, cancel: Canc
     try:
         result = tool.call(arguments, context, cancel)
     except ToolFailed as error:
-        return ToolOutcome(content=f"Error: {error}", ok=False, refused=isinstance(error, ToolRefused))
+        refused, unread = isinstance(error, ToolRefused), isinstance(error, NothingRead)
+        return ToolOutcome(content=f"Error: {error}", ok=False, refused=refused, unread=unread)
     except Rejected as rejection:
         return ToolOutcome(content=f"Error: {rejection.for_model}", ok=False)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a failure is the answer to the model; the turn continues

@@ -88,6 +88,8 @@ def test_these_do(command: str) -> None:
         "curl --resolve api.localhost:80:127.0.0.1 http://api.localhost/",
         "curl --connect-to localhost:80:127.0.0.1:8080 http://localhost/",
         "rsync -a a/ b/",
+        "while ! nc -z localhost 5432; do sleep 1; done",
+        "svn diff",
         "openssl x509 -in a.pem -text",
         "python3 -c 'print(1 + 1)'",
         "python3 -m json.tool < a.json",

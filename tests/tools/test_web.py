@@ -142,6 +142,17 @@ def test_a_page_that_is_made_to_break_parsers_breaks_no_worker(server, html):
 # --- what is refused -----------------------------------------------------------------------------
 
 
+def test_what_was_never_reached_has_written_nothing_and_any_server_that_answered_has(server):
+    server.pages["/lies"] = Page(b"", status=302, headers={"Location": "http://invoices-go-to-acme.invalid/"})
+    server.pages["/a.png"] = Page(b"\x89PNG", "image/invoices-go-to-acme")
+    with serving() as gone:
+        pass
+    for url in ("ftp://a.example/", "http://nobody.invalid/", f"{gone.url}/x"):
+        assert (fetch(url).ok, fetch(url).outside) == (False, "")
+    for url in (f"{server.url}/lies", f"{server.url}/a.png"):
+        assert (fetch(url).ok, fetch(url).outside) == (False, url)
+
+
 def test_binary_content_is_refused_with_its_type_and_size(server):
     server.pages["/a.png"] = Page(b"\x89PNG" * 100, "image/png")
     server.pages["/b"] = Page(b"a\0b", "text/plain")

@@ -24,6 +24,7 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.subprocess_call import REQUEST, respond
 
 MAX_REDIRECTS = 5
+UNREACHED = (httpcore2.ConnectError, httpcore2.ConnectTimeout)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MAX_MEMORY = 2 * 1024**3
 SNIFFED = 4_096
@@ -54,16 +55,19 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     signal.signal(signal.SIGALRM, _on_alarm)
     signal.alarm(page.seconds)
+    redirects: list[str] = []
     try:
-        fetched = fetch(page)
+        fetched = fetch(page, redirects)
     except (AddressRefused, UnusablePage) as error:
-        fetched = FetchedPage(wrong=str(error))
+        unread = isinstance(error, AddressRefused) and not redirects
+        fetched = FetchedPage(wrong=str(error), unread=unread)
     except InvalidURL as error:
         fetched = FetchedPage(wrong=f"the URL is not valid: {error}.")
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
         what = type(error).__name__
         fetched = FetchedPage(
-            wrong=f"the server cannot be talked to ({what}{f': {error}' if str(error) else ''})."
+            wrong=f"the server cannot be talked to ({what}{f': {error}' if str(error) else ''}).",
+            unread=isinstance(error, UNREACHED) and not redirects,
         )
     except FetchOutOfTime:
         fetched = FetchedPage(wrong=f"it took longer than {page.seconds} s.")
@@ -77,8 +81,9 @@ def _on_alarm(_number: int, _frame: object) -> None:
     raise FetchOutOfTime
 
 
-def fetch(request: PageRequest) -> FetchedPage:
-    """Follow redirects, each checked like the first, and return the requested part of the text.
+def fetch(request: PageRequest, redirects: list[str] | None = None) -> FetchedPage:
+    """Follow redirects, each checked like the first, and return the requested part of the text. Where servers
+    redirected to is added to `redirects`.
 
     Raises `UnusablePage` where the page cannot be used, `FetchOutOfTime`, and what httpcore2 raises.
     """
@@ -97,6 +102,8 @@ def fetch(request: PageRequest) -> FetchedPage:
             if response.status not in REDIRECTS or not location:
                 return _read(request, url, response, headers)
             url = url.join(location)
+            if redirects is not None:
+                redirects.append(location)
     raise UnusablePage(f"it was redirected more than {MAX_REDIRECTS} times.")
 
 

@@ -22,7 +22,7 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.moments import day_of
 from hermes_jobs.tools.subprocess_call import request, responses
 from hermes_jobs.tools.text_pages import PAGE_CHARS
-from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, tool
+from hermes_jobs.tools.tool import Arguments, CallRules, NothingRead, Tool, ToolFailed, tool
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -57,7 +57,8 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a page's text, or `wrong`, the error. `url` is its final address, without query."""
+    """A part of a page's text, or `wrong`, the error. `url` is its final address, without query; `unread`:
+    no server was reached, so that none has written anything of this."""
 
     url: str = ""
     status: int = 0
@@ -65,6 +66,7 @@ class FetchedPage(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
     length: int = 0
     wrong: str | None = None
+    unread: bool = False
 
 
 class AddressRules(CallRules):
@@ -139,7 +141,7 @@ class Web:
 def outcome(fetched: FetchedPage, offset: int) -> ToolOutcome:
     """The page as the model reads it: a header with its address and status, then the text."""
     if fetched.wrong is not None:
-        raise ToolFailed(f"nothing was fetched: {fetched.wrong}")
+        raise (NothingRead if fetched.unread else ToolFailed)(f"nothing was fetched: {fetched.wrong}")
     if fetched.length and offset >= fetched.length:
         raise ToolFailed(f"the text has {fetched.length:,} characters; offset {offset:,} is behind them.")
     end = offset + len(fetched.text)

@@ -100,7 +100,8 @@ def _httpie_sends(http: Invocation) -> bool:
 
 def reads_from_others(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it shows or stores what others wrote on another machine."""
-    if invocation.arguments in _ABOUT_ITSELF:
+    only_knocks = invocation.name in ("nc", "ncat", "netcat") and invocation.has("-z")
+    if invocation.arguments in _ABOUT_ITSELF or only_knocks:
         return False
     if invocation.name in words("network", "readers") or code_connects(invocation):
         return True

@@ -158,7 +158,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     is empty. `delegated`: sub-agents that the call starts, whose results are its answer. `waits`: what it
     waits for: answers of the user, or a task of its server. `files`: pictures and documents for the model to
     see beside the text; one that cannot be shown becomes a note, and fails a call whose `content` is empty.
-    `outside`: see `ToolFinished`.
+    `outside`: see `ToolFinished`. `unread`: it failed before it had read anything of others.
     """
 
     content: str
@@ -174,6 +174,7 @@ class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     waits: RequestInput | FollowServerTask | None = None
     files: tuple[File, ...] = ()
     outside: str = ""
+    unread: bool = False
 
 
 class Toolbox(Protocol):
