@@ -26,6 +26,7 @@ Kind = Literal[
     "asking",
     "holding",
     "waiting",
+    "deciding",
     "planning",
     "upkeep",
     "checks",
@@ -47,6 +48,23 @@ class Command(NamedTuple):
     target: str
     summary: str = ""
     section: str = ""
+
+
+class Decidable(NamedTuple):
+    """What waits until a person decides about it, until `expires_at` (ISO 8601, UTC).
+
+    `id` means one with that `text` only. `about`: where it is from, a line; `turn`: what it was made in.
+    `acts`: what can be done by the words for it, the wanted one first, the refusing one last; each with the
+    name of who decides. They raise `Rejected`.
+    """
+
+    id: str
+    title: str
+    text: str
+    about: str
+    turn: str
+    expires_at: str
+    acts: Mapping[str, Callable[[str], object]]
 
 
 class Feature(NamedTuple):
@@ -84,6 +102,9 @@ class Feature(NamedTuple):
     waiting: str = ""
     """A function from an `Application` and a moment (ISO 8601, UTC) to a line about what waits there for a
     person, empty if nothing of it is newer; "" is before everything."""
+    deciding: str = ""
+    """A function from an `Application` to what waits there until a person decides, each a `Decidable`: the
+    first web page shows it with a button for each act."""
     planning: str = ""
     """A function of an `Application` that plans work which the clock makes due. Workers call it every ten
     minutes."""

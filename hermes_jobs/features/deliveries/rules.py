@@ -312,6 +312,6 @@ STREAMS = (
         labels=_labels,
         rest=_rest,
         rests_as="deliveries",
-        about=About(DeliveryRequested, lambda _stream, event: (event.session,)),
+        about=About(DeliveryRequested, lambda _stream, event: (event.session,), ("delivery", "deliveries")),
     ),
 )

@@ -24,6 +24,7 @@ from hermes_jobs.interfaces.cli.output import note, one_line, print_json, print_
 from hermes_jobs.interfaces.cli.param_types import ListedParam, NonEmpty, TextParam
 from hermes_jobs.interfaces.cli.questions.confirmation import confirmed
 from hermes_jobs.interfaces.cli.stdio import read_stdin
+from hermes_jobs.kernel.streams.streams import nouns_about_sessions
 from hermes_jobs.text.figures import pluralize
 
 if TYPE_CHECKING:
@@ -206,9 +207,9 @@ def _family_notes(stream: str, family: SessionFamily, observations: int) -> Iter
     sessions = [other.removeprefix("session-") for other in others if other.startswith("session-")]
     if sessions:
         yield f"with it: {', '.join(sessions[:MAX_STREAMS])}{' …' * (len(sessions) > MAX_STREAMS)}"
-    deliveries = sum(other.startswith("delivery-") for other in others)
-    if deliveries:
-        yield f"with it: {pluralize(deliveries, 'delivery', 'deliveries')}"
+    for prefix, nouns in nouns_about_sessions().items():
+        if number := sum(other.startswith(prefix) for other in others):
+            yield f"with it: {pluralize(number, *nouns)}"
     if observations:
         yield f"with it: {pluralize(observations, 'observation')} of it in the memory"
 

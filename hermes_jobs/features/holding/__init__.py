@@ -10,6 +10,7 @@ FEATURE = Feature(
     streams="streams:STREAMS",
     holding="parts:holding",
     waiting="parts:waiting",
+    deciding="parts:deciding",
     tables="tables:projections",
     finders={"held show": "api:find_held"},
     commands={"held": Command("cli:held", "What the agent wants to remember: keep or drop it.", "Knowledge")},

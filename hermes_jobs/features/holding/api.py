@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.features.holding import rules
+from hermes_jobs.features.holding.events import COUNTER
 from hermes_jobs.features.holding.tables import HeldView, select_held, select_one_held
+from hermes_jobs.text.moments import day_of
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
     from hermes_jobs.kernel.streams.decision import Decision
 
-__all__ = ["HeldView", "drop", "find_held", "held", "keep", "one_held"]
+__all__ = ["HeldView", "drop", "find_held", "held", "keep", "one_held", "refused_today"]
 
 USER = "user"
 
@@ -33,22 +35,31 @@ def find_held(application: Application, name: str) -> str:
     return one_held(application, name).held
 
 
-def keep(application: Application, name: str, *, by: str = USER) -> str:
-    """Do what the call was to do, once; what the tool answers. Raises `Rejected`, also where the call cannot
-    be done any more: it waits on then."""
+def keep(application: Application, name: str, *, by: str = USER) -> HeldView:
+    """Do what the call was to do, once; it, as it is then. Raises `Rejected`, also where the call cannot be
+    done any more: it waits on then."""
     held, now = find_held(application, name), application.clock.now()
     rules.waiting(application.engine().state, held, now)
     change = _change_of(application, held, by)
-    done = application.engine().change(rules.Keep(held=held, change=change, by=by, now=now), "held keep")
+    application.engine().change(rules.Keep(held=held, change=change, by=by, now=now), "held keep")
     application.sync_files()
-    return done.answer
+    return one_held(application, held)
 
 
-def drop(application: Application, name: str, *, by: str = USER) -> str:
-    """Do nothing of what the call was to do, now or when it is made again; its id. Raises `Rejected`."""
+def drop(application: Application, name: str, *, by: str = USER) -> HeldView:
+    """Do nothing of what the call was to do, now or when it is made again; it, as it is then. Raises
+    `Rejected`."""
     held, now = find_held(application, name), application.clock.now()
     application.engine().change(rules.Drop(held=held, by=by, now=now), "held drop")
-    return held
+    return one_held(application, held)
+
+
+def refused_today(application: Application) -> int:
+    """How many calls of today were not held, because too many wait."""
+    counter = application.engine().state(COUNTER)
+    assert isinstance(counter, rules.Counter)
+    day = day_of(application.clock.now(), application.settings.zone)
+    return counter.refused if counter.day == day else 0
 
 
 def _change_of(application: Application, held: str, by: str) -> Decision:

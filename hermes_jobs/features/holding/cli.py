@@ -10,7 +10,7 @@ from hermes_jobs.interfaces.cli.command import group
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.moments import format_time
 from hermes_jobs.interfaces.cli.options import Json, example, limit_option
-from hermes_jobs.interfaces.cli.output import print_text
+from hermes_jobs.interfaces.cli.output import print_heading, print_text
 from hermes_jobs.interfaces.cli.param_types import NonEmpty
 from hermes_jobs.interfaces.cli.resource import Resource
 from hermes_jobs.interfaces.cli.table import Column, moment_column
@@ -38,7 +38,8 @@ def list_held(context: CliContext, everything: bool, limit: int, as_json: Json) 
     """List what waits for you, newest first."""
     from hermes_jobs.features.holding import api
 
-    HELD.print_list(api.held(context.application, everything=everything)[:limit], as_json=as_json)
+    found = api.held(context.application, everything=everything)[:limit]
+    (ALL if everything else HELD).print_list(found, as_json=as_json)
 
 
 @held.command("show", epilog=example("hermes-jobs held show 3f0c9d2ab81e"))
@@ -46,13 +47,17 @@ def list_held(context: CliContext, everything: bool, limit: int, as_json: Json) 
 @limit_option("lines of the text", default=None)
 def show_held(context: CliContext, held_id: str, limit: int | None, as_json: Json) -> None:
     """Show what would be saved, and what had been read."""
-    from hermes_jobs.features.holding import api
+    from hermes_jobs.features.holding import api, words
 
     found = api.one_held(context.application, held_id)
 
     def print_whole() -> None:
         click.echo()
-        print_text("\n".join(_whole(found).splitlines()[:limit]))
+        print_text("\n".join(words.whole(found).splitlines()[:limit]))
+        for entry in words.replaced(context.application, found) if found.status == "waiting" else ():
+            click.echo()
+            print_heading("The entry that goes")
+            print_text(entry)
 
     HELD.print_one(found, as_json=as_json, details=print_whole)
 
@@ -63,8 +68,8 @@ def keep_held(context: CliContext, held_id: str, as_json: Json) -> None:
     """Save it, exactly as the agent wanted to."""
     from hermes_jobs.features.holding import api
 
-    answer = api.keep(context.application, held_id)
-    _print_outcome(context, held_id, answer, as_json=as_json)
+    kept = api.keep(context.application, held_id)
+    HELD.print_outcome(lambda: kept, f"Kept: {_about(kept)}", as_json=as_json)
 
 
 @held.command("drop", epilog=example("hermes-jobs held drop 3f0c9d2ab81e"))
@@ -74,36 +79,13 @@ def drop_held(context: CliContext, held_id: str, as_json: Json) -> None:
     from hermes_jobs.features.holding import api
 
     dropped = api.drop(context.application, held_id)
-    _print_outcome(context, held_id, f"{dropped} is dropped.", as_json=as_json)
-
-
-def _print_outcome(context: CliContext, name: str, text: str, *, as_json: bool) -> None:
-    from hermes_jobs.features.holding import api
-
-    HELD.print_outcome(lambda: api.one_held(context.application, name), text, as_json=as_json)
+    HELD.print_outcome(lambda: dropped, f"Dropped: {_about(dropped)}", as_json=as_json)
 
 
 def _about(view: HeldView) -> str:
-    from hermes_jobs.features.holding.parts import about
+    from hermes_jobs.features.holding.words import about
 
     return about(view)
-
-
-def _whole(view: HeldView) -> str:
-    """The arguments of the call: texts as they are, other values as JSON."""
-    import msgspec
-
-    try:
-        arguments = msgspec.json.decode(view.arguments, type=dict[str, object])
-    except (ValueError, RecursionError):  # msgspec's errors are ValueErrors
-        return view.arguments
-    shown = {
-        name: value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value)).decode()
-        for name, value in arguments.items()
-    }
-    return "\n".join(
-        f"{name}:\n{value}" if "\n" in value else f"{name}: {value}" for name, value in shown.items()
-    )
 
 
 def _fields(view: HeldView) -> Sequence[tuple[str, str]]:
@@ -119,15 +101,19 @@ def _fields(view: HeldView) -> Sequence[tuple[str, str]]:
     ]
 
 
-HELD: Resource[HeldView] = Resource(
-    (
+STATUS: Column[HeldView] = Column("STATUS", lambda view: view.status, rank=2)
+"""Says something beside those that do not wait only."""
+
+
+def _columns(status: Column[HeldView]) -> Sequence[Column[HeldView]]:
+    return (
         Column("HELD", lambda view: view.held),
-        Column("STATUS", lambda view: view.status, rank=2),
-        moment_column("WHEN", lambda view: view.at),
-        Column("AFTER READING", lambda view: ", ".join(view.outside), rank=1),
+        status,
+        moment_column("WHEN", lambda view: view.at, rank=1),
+        Column("AFTER READING", lambda view: ", ".join(view.outside)),
         Column("WHAT", _about, is_main=True),
-    ),
-    "Nothing waits for you.",
-    fields=_fields,
-    by_day=True,
-)
+    )
+
+
+HELD: Resource[HeldView] = Resource(_columns(STATUS), "Nothing waits for you.", fields=_fields, by_day=True)
+ALL = HELD._replace(columns=_columns(STATUS._replace(rank=0)), empty="Nothing was held.")

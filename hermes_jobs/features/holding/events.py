@@ -54,7 +54,7 @@ class HeldCallDropped(Event, frozen=True, kw_only=True):
 
 
 class HoldCounted(Event, frozen=True, kw_only=True):
-    """One more call was held in that turn, on that day (ISO 8601)."""
+    """One more call was to be held in that turn, on that day (ISO 8601): those past a limit are refused."""
 
     day: str
     turn: str

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from hermes_jobs.features.holding import events as e
 from hermes_jobs.features.holding import rules
+from hermes_jobs.features.holding.words import about, replaced, whole
 from hermes_jobs.kernel.engine.ports import ToolContext
+from hermes_jobs.kernel.feature import Decidable
 from hermes_jobs.kernel.streams.decision import Decision
 from hermes_jobs.kernel.turns.messages import ToolCall
-from hermes_jobs.kernel.turns.reviews import saved_by
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.text.moments import day_of
 
@@ -73,7 +74,42 @@ def waiting(application: Application, since: str = "") -> str:
     if not found:
         return ""
     verb = "waits" if len(found) == 1 else "wait"
-    return f"{_counted(found)} {verb} for you: {_named(found)} (hermes-jobs held list)"
+    return f"{_counted(found)} {verb} for you: {_named(found)} (hermes-jobs held list){_refused(application)}"
+
+
+def deciding(application: Application) -> Sequence[Decidable]:
+    """The calls that wait, newest first."""
+    from hermes_jobs.features.holding import api
+
+    return tuple(_decidable(application, each) for each in api.held(application))
+
+
+def _decidable(application: Application, held: HeldView) -> Decidable:
+    from hermes_jobs.features.holding import api
+
+    goes = [f"The entry that goes: {entry}" for entry in replaced(application, held)]
+    return Decidable(
+        id=held.held,
+        title=f"The agent asks to keep: {about(held)}",
+        text="\n\n".join((whole(held), *goes)),
+        about=f"after reading {', '.join(held.outside)}",
+        turn=held.turn,
+        expires_at=held.expires_at,
+        acts={
+            "Keep": lambda by: api.keep(application, held.held, by=by),
+            "Drop": lambda by: api.drop(application, held.held, by=by),
+        },
+    )
+
+
+def _refused(application: Application) -> str:
+    from hermes_jobs.features.holding import api
+
+    if not (number := api.refused_today(application)):
+        return ""
+    verb = "was" if number == 1 else "were"
+    limits = f"at most {rules.MOST_OF_TURN} of a turn and {rules.MOST_OF_DAY} of a day wait"
+    return f"; {number} more of today {verb} refused: {limits}"
 
 
 def _counted(found: Sequence[HeldView]) -> str:
@@ -85,8 +121,3 @@ def _counted(found: Sequence[HeldView]) -> str:
 def _named(found: Sequence[HeldView]) -> str:
     names = [about(each) for each in found[:SHOWN]]
     return ", ".join((*names, *(["…"] if len(found) > SHOWN else [])))
-
-
-def about(held: HeldView) -> str:
-    """A few words about what the call would save."""
-    return saved_by(ToolCall("", held.tool, held.arguments))

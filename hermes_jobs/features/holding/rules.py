@@ -33,9 +33,7 @@ HELD = (
 )
 WAITS = "It waits for the user already, who has not decided yet. Nothing more is needed: go on."
 DROPPED = "The user has decided not to keep this. Do not try it again."
-FULL = (
-    "Not done, and nothing waits for the user: too much does already today. Save nothing more in this turn."
-)
+FULL = "Not done, and this does not wait for the user: {limit}. Save nothing more in this turn."
 
 
 class HeldCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,18 +50,27 @@ class HeldCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Counter(msgspec.Struct, frozen=True, kw_only=True):
-    """The fold of `holding`: how many calls were held on the newest day, by turn."""
+    """The fold of `holding`: how many calls were to be held on the newest day, by turn."""
 
     stream: str = e.COUNTER
     version: int = 0
     day: str = ""
     by_turn: Mapping[str, int] = {}
 
-    def is_full(self, day: str, turn: str) -> bool:
-        """Whether no more are held on that day, or in that turn."""
-        if day != self.day:
-            return False
-        return sum(self.by_turn.values()) >= MOST_OF_DAY or self.by_turn.get(turn, 0) >= MOST_OF_TURN
+    def limit(self, day: str, turn: str) -> str:
+        """Why no more are held on that day, or in that turn; empty where more are."""
+        by_turn = self.by_turn if day == self.day else {}
+        if by_turn.get(turn, 0) >= MOST_OF_TURN:
+            return f"{MOST_OF_TURN} calls of this turn wait already"
+        if sum(by_turn.values()) - self.refused >= MOST_OF_DAY:
+            return f"{MOST_OF_DAY} calls of this day wait already"
+        return ""
+
+    @property
+    def refused(self) -> int:
+        """How many of the newest day were not held."""
+        held = sum(min(number, MOST_OF_TURN) for number in self.by_turn.values())
+        return sum(self.by_turn.values()) - min(held, MOST_OF_DAY)
 
 
 def evolve(state: HeldCall, event: e.CallHeld | e.HeldCallKept | e.HeldCallDropped) -> HeldCall:
@@ -124,19 +131,19 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
         if not done.writes:
             return done
         state: HeldCall = load(stream_of(self.call.held))
+        held = self.call.held
         if state.status == "dropped":
-            return DecisionResult(answer=DROPPED, failed=True)
+            return DecisionResult(answer=DROPPED, failed=True, refused=f"you dropped it: held {held}")
+        waits = DecisionResult(failed=True, waits=f"waits for you (held {held})")
         if state.waits(self.now):
-            return DecisionResult(answer=WAITS, failed=True)
+            return replace(waits, answer=WAITS)
         counter: Counter = load(e.COUNTER)
-        if counter.is_full(self.day, self.call.turn):
-            return DecisionResult(answer=FULL, failed=True)
-        counted = e.HoldCounted(day=self.day, turn=self.call.turn)
-        return DecisionResult(
-            writes=(StreamEvents(state.stream, (self.call,)), StreamEvents(e.COUNTER, (counted,))),
-            answer=HELD.format(origins=", ".join(self.call.outside)),
-            failed=True,
-        )
+        counted = StreamEvents(e.COUNTER, (e.HoldCounted(day=self.day, turn=self.call.turn),))
+        if limit := counter.limit(self.day, self.call.turn):
+            answer = FULL.format(limit=limit)
+            return DecisionResult(writes=(counted,), answer=answer, failed=True, refused=limit)
+        writes = (StreamEvents(state.stream, (self.call,)), counted)
+        return replace(waits, writes=writes, answer=HELD.format(origins=", ".join(self.call.outside)))
 
 
 class Keep(msgspec.Struct, frozen=True, kw_only=True):

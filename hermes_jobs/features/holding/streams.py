@@ -10,7 +10,7 @@ STREAMS = (
         events.PREFIX,
         rules.HeldCall,
         rules.evolve,
-        about=About(events.CallHeld, rules.sessions_of),
+        about=About(events.CallHeld, rules.sessions_of, ("held call", "held calls")),
     ),
     StreamKind(events.COUNTER, rules.Counter, rules.count),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sqlite3 import Connection
+from sqlite3 import Connection, Row
 from typing import Final, Literal
 
 import msgspec
@@ -14,6 +14,7 @@ from hermes_jobs.kernel.events import TextsForgotten
 from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.views.projection import Projection, ViewSources
 from hermes_jobs.kernel.views.rows import fetched, insert, update, value_of
+from hermes_jobs.text.moments import iso
 
 HeldStatus = Literal["waiting", "kept", "dropped", "expired"]
 
@@ -67,13 +68,13 @@ def _row(recorded: RecordedEvent, call: e.CallHeld) -> dict[str, object]:
 
 
 class HeldView(msgspec.Struct, frozen=True, kw_only=True):
-    """A held call. `outside`: the origins of what others wrote in its conversation; `expires_at` in seconds
-    since the epoch; `by`: the person who decided."""
+    """A held call. `outside`: the origins of what others wrote in its conversation; `at` and
+    `expires_at` in ISO 8601, UTC; `by`: the person who decided."""
 
     held: str
     status: HeldStatus
     at: str
-    expires_at: float
+    expires_at: str
     tool: str
     arguments: str
     outside: tuple[str, ...]
@@ -109,9 +110,9 @@ def select_one_held(connection: Connection, name: str, now: float) -> HeldView:
     raise Rejected(f"{name!r} fits several: {names}.", kind="ambiguous", hint="Give more of the id.")
 
 
-def _view(row: object) -> HeldView:
-    outside = msgspec.json.decode(row["outside"], type=tuple[str, ...])  # type: ignore[index]
-    return value_of(HeldView, row, outside=outside)  # type: ignore[arg-type]
+def _view(row: Row) -> HeldView:
+    outside = msgspec.json.decode(row["outside"], type=tuple[str, ...])
+    return value_of(HeldView, row, outside=outside, expires_at=iso(row["expires_at"]))
 
 
 def projections(_sources: ViewSources) -> tuple[Projection, ...]:

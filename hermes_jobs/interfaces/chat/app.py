@@ -51,7 +51,7 @@ from hermes_jobs.interfaces.chat.summary import ChatSummary, greeting
 from hermes_jobs.interfaces.chat.toolbar import toolbar_status, toolbar_text
 from hermes_jobs.interfaces.cli.context import CliContext
 from hermes_jobs.interfaces.cli.logging_setup import log_to_file
-from hermes_jobs.interfaces.cli.notices import tell, turn_notices, unread_notice
+from hermes_jobs.interfaces.cli.notices import tell, tell_first, turn_notices
 from hermes_jobs.interfaces.cli.output import note
 from hermes_jobs.interfaces.cli.processes import processes_left
 from hermes_jobs.interfaces.cli.questions.reader import ask_person
@@ -347,7 +347,8 @@ class Chat:
         self._display.print_line("/help lists what you can do.", dim=True)
         for line in unheeded_environment(self._context):
             self._dim(line)
-        for line in tell(self._context) or filter(None, [unread_notice(self._context)]):
+        for line in tell_first(self._context):
+            self._shown_notices.add(line)
             self._dim(line)
         self._display.print_line("")
 

@@ -75,11 +75,21 @@ def tell(context: CliContext, open_lineage: str | None = None) -> list[str]:
     if more > 0:
         learned[MAX_LEARNED:] = [f"And {more} more: hermes-jobs memory log, hermes-jobs reviews list"]
     if not since:
-        return [*learned, *filter(None, [unread_notice(context)])]
+        return [*learned, *waiting_lines(context.application), *filter(None, [unread_notice(context)])]
     from hermes_jobs.client.unattended import select_unattended
 
     text = unattended_line(context.application.views.read(select_unattended, since, open_lineage or ""))
     return [*learned, *waiting_lines(context.application, since), *([f"Meanwhile: {text}"] if text else [])]
+
+
+def tell_first(context: CliContext) -> list[str]:
+    """The same where a person begins: also all that waits in features, however often it was told."""
+    told = tell(context)
+    if not context.settings.display.news:
+        return told or list(filter(None, [unread_notice(context)]))
+    waits = waiting_lines(context.application)
+    told = [line for line in told if line not in waits]
+    return [*(told or filter(None, [unread_notice(context)])), *waits]
 
 
 def waiting_lines(application: Application, since: str = "") -> list[str]:

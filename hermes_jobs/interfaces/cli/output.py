@@ -36,6 +36,7 @@ COLOURS = {
     "abandoned": "yellow",
     "discarded": "yellow",
     "waiting": "magenta",
+    "held": "magenta",
     "running": "cyan",
 }
 

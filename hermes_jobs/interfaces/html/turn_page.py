@@ -179,7 +179,7 @@ def _bars(track: Track, seconds: float) -> Iterable[Bar]:
         width = max(0.4, 100 * span.seconds / seconds if seconds else 100.0)
         kind = (
             span.kind
-            if span.outcome in {"ok", "approved", "answered", "running", "waiting"}
+            if span.outcome in {"ok", "approved", "answered", "running", "waiting", "held"}
             else span.outcome
         )
         yield Bar(kind, round(min(x, 99.6), 3), round(min(width, 100.0), 3))
@@ -202,7 +202,9 @@ def _texts(events: Iterable[RecordedEvent], redact: Redact) -> Mapping[tuple[str
                 message = [("Arguments", _indented(event.arguments))]
                 key = (event.call, event.attempt)
             case e.ToolFinished() as event:
-                message = [("Result" if event.ok else "Error", event.content)]
+                waits = bool(event.rule) and not event.refused
+                title = "Result" if event.ok else "Held" if waits else "Error"
+                message = [(title, event.rule if waits else event.content)]
                 message += [("All of it", f"results/{event.call}.txt")] * bool(event.spilled_to)
                 key = (event.call, event.attempt)
             case e.ModelReplied() as event:

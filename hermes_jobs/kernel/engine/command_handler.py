@@ -311,7 +311,11 @@ def _answered(
     call = session.current.call(command.step) if session.current else None
     if session.current is not None and call is not None:
         answer = with_warning(repeats_before(session.current, call.id), call.id, call.request, answer)
-    return replace(command, outcome=replace(command.outcome, content=answer, ok=ok)), changed
+    outcome = replace(command.outcome, content=answer, ok=ok)
+    if changed.refused or changed.waits:
+        rule = changed.refused or changed.waits
+        outcome = replace(outcome, refused=bool(changed.refused), rule=rule)
+    return replace(command, outcome=outcome), changed
 
 
 def _stored(write: _StreamChange) -> StreamWrite:

@@ -41,7 +41,8 @@ class LargeResult(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a decision. `answer` is the text for the tool's model or the user, `large_results` are
     stored beside the events. `failed`: the attempt of the step that it ends has failed, as its events say; or
-    the tool's call has not had its effect.
+    the tool's call has not had its effect. For users, then, in few words: `refused` says why it will not have
+    it, `waits` that it may have it later.
     """
 
     writes: tuple[StreamEvents, ...] = ()
@@ -49,6 +50,8 @@ class DecisionResult(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[UniqueKey, ...] = ()
     large_results: tuple[LargeResult, ...] = ()
     failed: bool = False
+    refused: str = ""
+    waits: str = ""
 
     @classmethod
     def of(cls, stream: str, *events: Event, answer: str = "") -> DecisionResult:

@@ -49,10 +49,14 @@ def _no_labels(_state: Any) -> Mapping[str, str]:
 
 
 class About(NamedTuple):
-    """Which sessions a stream is about: their ids, from its name and an event of that type in it."""
+    """Which sessions a stream is about: their ids, from its name and an event of that type in it.
+
+    `nouns`, the singular and the plural, name those that are deleted with a session; empty for none.
+    """
 
     event: type[Event]
     sessions: Callable[[str, Any], Iterable[str]]
+    nouns: tuple[str, str] = ("", "")
 
 
 class StreamKind(msgspec.Struct, frozen=True):

@@ -111,6 +111,12 @@ def about_sessions() -> tuple[About, ...]:
     return tuple(kind.about for kind in kinds() if kind.about is not None)
 
 
+def nouns_about_sessions() -> dict[str, tuple[str, str]]:
+    """The nouns of what is deleted with a session, by the beginning of its streams' names."""
+    found = ((kind.prefix, kind.about.nouns) for kind in kinds() if kind.about is not None)
+    return {prefix: nouns for prefix, nouns in found if any(nouns)}
+
+
 def initial_state(stream: str) -> StreamState:
     """The state of a stream without events. Raises `Corrupt` for a name of no known kind."""
     return _kind_of(stream).state(stream=stream)

@@ -17,6 +17,7 @@ from hermes_jobs.kernel.events import (
     ModelReplied,
     ReferenceFailed,
     SessionStarted,
+    ToolFinished,
     TurnPostponed,
 )
 from hermes_jobs.kernel.streams.budgets import warning_sentence
@@ -36,12 +37,14 @@ def notices(event: Event) -> tuple[str, ...]:
 
 def turn_warnings(event: Event) -> tuple[str, ...]:
     """What the event adds to the warnings of its turn, without a full stop: a limit nearly used up, a context
-    nearly full, what a compression may have lost, a wait for a quota."""
+    nearly full, what a compression may have lost, a wait for a quota, a call that waits for a person."""
     match event:
         case ContextPressure(high=True) | BudgetWarned() | ModelReplied() | CompressionFailed(retry_at=None):
             return notices(event)
         case ContextCompressed():
             return _doubts(event)
+        case ToolFinished(ok=False, refused=False, rule=str(rule)) if rule:
+            return (f"a call {rule}",)
         case ModelCallFailed(quota_until=float(until)):
             model = event.back_to or event.model or "the model"
             resets_at = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M} UTC"

@@ -28,6 +28,7 @@ Outcome = Literal[
     "error",
     "failed",
     "denied",
+    "held",
     "interrupted",
     "abandoned",
     "discarded",
@@ -56,8 +57,9 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     `name` is the tool, the model that answered, or the member. `started_at` None: it never started (it waits
     for an approval, was denied or cancelled before). `outcome`: `waiting` for a person, `approved` or
     `answered` and not started, `running`; `ok`; `error` (a tool's own answer), `failed` (a model call),
-    `denied`, `interrupted`; `abandoned` by a worker that crashed or left, and `discarded` if that worker's
-    outcome arrived too late. `message` says why. `asks`: the unanswered questions of its server.
+    `denied`, `held` (it waits for a person beyond its turn), `interrupted`; `abandoned` by a worker that
+    crashed or left, and `discarded` if that worker's outcome arrived too late. `message` says why. `asks`:
+    the unanswered questions of its server.
     """
 
     kind: StepKind

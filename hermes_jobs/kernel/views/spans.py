@@ -242,7 +242,9 @@ class Spans:
                 begun = {"attempt": event.attempt, "arguments": event.arguments}
                 self._begin(event.call, "tool_call", event.name, recorded, **begun)
             case e.ToolFinished():
-                self._end_call(event.call, recorded, "ok" if event.ok else "error", "")
+                is_held = bool(event.rule) and not event.ok and not event.refused
+                ended: Outcome = "ok" if event.ok else "held" if is_held else "error"
+                self._end_call(event.call, recorded, ended, event.rule if is_held else "")
             case e.ToolInterrupted():
                 self._end_call(event.call, recorded, "interrupted", event.reason.replace("_", " "))
             case e.ApprovalRequested():

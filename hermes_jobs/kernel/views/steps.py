@@ -82,7 +82,7 @@ class _Batch:
             case e.ToolStarted() if event.call in self._unstarted:
                 self._unstarted.remove(event.call)
                 self._begin(recorded, event.turn, event.call, "tool_call", event.attempt)
-            case e.ToolFinished() if event.call in self._begun and not event.refused:
+            case e.ToolFinished() if event.call in self._begun and not event.rule and not event.refused:
                 self._end(recorded, event.call, "ok" if event.ok else "error", "", None)
             case _:
                 self.write()
@@ -135,8 +135,7 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:  # noqa: PLR
         case e.ToolStarted():
             _start_tool(connection, recorded, event)
         case e.ToolFinished():
-            ended: Outcome = "denied" if event.refused else "ok" if event.ok else "error"
-            _end_tool(connection, recorded, event, ended, event.rule)
+            _end_tool(connection, recorded, event, outcome_of(event), event.rule)
         case e.ToolInterrupted():
             _end_tool(connection, recorded, event, "interrupted", event.reason)
         case e.ApprovalRequested():
@@ -158,6 +157,13 @@ def _take(connection: Connection, recorded: RecordedEvent) -> None:  # noqa: PLR
             _discarded(connection, recorded, event)
         case _:
             pass
+
+
+def outcome_of(event: e.ToolFinished) -> Outcome:
+    """What became of the call."""
+    if event.refused:
+        return "denied"
+    return "ok" if event.ok else "held" if event.rule else "error"
 
 
 class _Attempt(NamedTuple):

@@ -98,15 +98,24 @@ def test_it_expires_and_is_then_held_anew() -> None:
     assert log.keep(now=NOW + 150) == "Saved."
 
 
-def test_a_turn_and_a_day_hold_a_few() -> None:
+def test_a_turn_and_a_day_hold_a_few_and_what_is_refused_counts_for_neither() -> None:
     log = Log()
     for number in range(rules.MOST_OF_TURN):
-        assert log.hold(str(number)) != rules.FULL
-    assert log.hold("one more") == rules.FULL
+        assert "waits for the user" in log.hold(str(number))
+    for _ in range(3):
+        assert f"{rules.MOST_OF_TURN} calls of this turn" in log.hold("one more")
     for number in range(rules.MOST_OF_TURN, rules.MOST_OF_DAY):
-        assert log.hold(str(number), turn=f"t{number}") != rules.FULL
-    assert log.hold("one more", turn="another") == rules.FULL
-    assert log.hold("one more", turn="another", day="2026-11-30") != rules.FULL
+        assert "waits for the user" in log.hold(str(number), turn=f"t{number}")
+    assert f"{rules.MOST_OF_DAY} calls of this day" in log.hold("one more", turn="another")
+    assert _counter(log).refused == 4
+    assert "waits for the user" in log.hold("one more", turn="another", day="2026-11-30")
+    assert _counter(log).refused == 0
+
+
+def _counter(log: Log) -> rules.Counter:
+    counter = log.load(e.COUNTER)
+    assert isinstance(counter, rules.Counter)
+    return counter
 
 
 def test_what_could_not_be_done_is_refused_as_always_and_does_not_wait() -> None:

@@ -16,7 +16,7 @@ from hermes_jobs.features.serve.pages.frame import Table, caller_of, done, field
 from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
-from hermes_jobs.kernel.feature import parts
+from hermes_jobs.kernel.feature import Decidable, parts
 from hermes_jobs.kernel.streams.accounts import NANO
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
@@ -145,8 +145,8 @@ def show(request: Request) -> Response:
     failed = site.turns.list(status="failed", limit=FAILED)
     runs = [each for each in site.schedules.list() if each.failures]
     logins, budgets = _logins(site), _budgets(site)
-    others = [line for waits in parts("waiting") if (line := waits(site.application, ""))]
-    count = found.count + len(logins) + len(others)
+    decidable = _decidable(site)
+    count = found.count + len(logins) + len(decidable)
     title = f"({count}) Waiting for you" if count else "Nothing waits for you"
     parked = [each for each in site.turns.list(status="waiting", limit=PARKED) if each.waits_until]
     return page(
@@ -157,7 +157,7 @@ def show(request: Request) -> Response:
         found=found,
         logins=logins,
         budgets=budgets,
-        others=others,
+        decidable=decidable,
         failed=failed,
         runs=runs,
         parked=parked,
@@ -218,6 +218,23 @@ def decide(request: Request) -> Response:
     return done(_back(request))
 
 
+def _decidable(site: Site) -> Sequence[Decidable]:
+    """What else waits in features until a person decides."""
+    return [each for deciding in parts("deciding") for each in deciding(site.application)]
+
+
+def settle(request: Request) -> Response:
+    """Do with what waits in a feature what was decided. Raises `Rejected`."""
+    name, act = request.path_params["id"], field(request, "act")
+    shown = next((each for each in _decidable(site_of(request)) if each.id == name), None)
+    if shown is None:
+        raise Rejected("This does not wait any more: it was decided, or its time is over.", kind="answered")
+    if act not in shown.acts:
+        raise Rejected(f"{act!r} cannot be done with this.", kind="usage")
+    shown.acts[act](caller_of(request).name)
+    return done("/")
+
+
 def answer(request: Request) -> Response:
     """Answer a question of the agent or of a server. Raises `Rejected`."""
     site, by = site_of(request), caller_of(request).name
@@ -243,6 +260,7 @@ def _back(request: Request) -> str:
 
 ROUTES: Table = {
     ("GET", "/"): show,
+    ("POST", "/waiting/{id}"): settle,
     ("POST", "/turns/{turn}/decide"): decide,
     ("POST", "/turns/{turn}/answer"): answer,
 }

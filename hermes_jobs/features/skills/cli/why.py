@@ -23,11 +23,13 @@ from hermes_jobs.kernel import events as e
 
 
 class EvidenceTurn(msgspec.Struct, frozen=True):
-    """A turn, and the user's message in it; `unrelated`: it was only repeated for comparison."""
+    """A turn, and the message in it: the user's, or for `delegated` turns that of the agent that asked a
+    sub-agent; `unrelated`: it was only repeated for comparison."""
 
     turn: str
     text: str
     unrelated: bool = False
+    delegated: bool = False
 
 
 class WhyWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +132,15 @@ def _turns(application: Application, row: WriteRow, review: str | None) -> Itera
         else None
     )
     source = row.turn if review is None else after
-    yield from turns or ([EvidenceTurn(source, _text(application, source))] if source else [])
+    of_source = {"delegated": _is_delegated(application, source)} if source else {}
+    yield from turns or ([EvidenceTurn(source, _text(application, source), **of_source)] if source else [])
+
+
+def _is_delegated(application: Application, turn: str) -> bool:
+    try:
+        return application.views.session(application.views.turn(turn).session).place is not None
+    except Rejected:
+        return False
 
 
 def _text(application: Application, turn: str) -> str:
@@ -169,6 +179,7 @@ def _lines(write: WhyWrite) -> Iterator[str]:
         yield f"turn {write.turn}{model}"
     for turn in write.turns:
         if not turn.unrelated:
-            yield f"you said: {one_line(turn.text)} (turn {turn.turn})"
+            said = "the agent asked its sub-agent" if turn.delegated else "you said"
+            yield f"{said}: {one_line(turn.text)} (turn {turn.turn})"
     if write.provisional and write.review is not None:
         yield from finding_lines(write.review, write.tried_out)

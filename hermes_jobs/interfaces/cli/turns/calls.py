@@ -40,7 +40,7 @@ def print_calls(steps: Sequence[StepView], outputs: Outputs, *, is_whole: bool) 
         if step.kind != "tool_call":
             continue
         output = outputs.get((step.id, step.attempt))
-        text = output.content if output is not None else step.message
+        text = output.content if output is not None and step.outcome != "held" else step.message
         click.echo()
         _print_heading(step)
         lines = printable(text).rstrip().split("\n") if text.strip() else []

@@ -231,7 +231,7 @@ def _outcome(event: e.ToolFinished) -> tuple[str, str]:
     The error of an invalid call is omitted, because the model corrects it.
     """
     if event.rule:
-        return f"refused ({event.rule})", ""
+        return (f"refused ({event.rule})" if event.refused else event.rule), ""
     if event.ok:
         shown = ", ".join(one_line(attachment.about) for attachment in event.attachments)
         return "ok", f"shows {shown}" if shown else ""

@@ -46,7 +46,8 @@ class ToolStarted(Event, frozen=True, kw_only=True):
 
 class ToolFinished(Event, frozen=True, kw_only=True):
     """The call's only result. `invalid`: the call itself was wrong (unknown tool, bad arguments).
-    `refused`: it was not allowed, by that `rule`, or had no folder to work in, and nothing was done.
+    `refused`: it was not allowed, by that `rule`, or had no folder to work in, and nothing was done. One
+    with a `rule` that was not refused has done nothing either, but waits for a person, as it says.
 
     `spilled_to`: the path of the whole result where `content` is a preview. `source`: the file that the
     content was read from. `attachments`: the pictures and documents that it shows to the model. `outside`:
