@@ -90,7 +90,7 @@ def _decidable(application: Application, held: HeldView) -> Decidable:
     goes = [f"The entry that goes: {entry}" for entry in replaced(application, held)]
     return Decidable(
         id=held.held,
-        title=f"The agent asks to keep: {about(held)}",
+        title=f"The agent asks for: {about(held)}",
         text="\n\n".join((whole(held), *goes)),
         about=f"after reading {', '.join(held.outside)}",
         turn=held.turn,

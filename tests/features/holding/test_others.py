@@ -318,7 +318,7 @@ def test_the_first_web_page_says_what_waits_as_text(
         page = signed_in(url, link).get("/").text
 
     assert "(1) Waiting for you" in page
-    assert "The agent asks to keep: memory add" in page
+    assert "The agent asks for: memory add" in page
     assert "<img src=x" not in page
 
 
