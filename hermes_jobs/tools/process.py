@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
+from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, Verdict
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import undone_note
@@ -51,6 +53,7 @@ class ProcessTool:
             touches="anything",
             guard=self._guard,
             rules=ProcessRules(),
+            outside=self._origin,
         )
         return (made_tool(self.run),)
 
@@ -59,6 +62,16 @@ class ProcessTool:
         if arguments["action"] != "write":
             return Verdict("allow")
         return self.policy.typing(arguments.get("text") or "", context)
+
+    def _origin(self, arguments: Arguments, context: ToolContext) -> str:
+        """That of the command whose output is read: with a name it may be of another conversation."""
+        if arguments["action"] != "read" or not arguments.get("id"):
+            return ""
+        try:
+            record = self._find(arguments["id"], context).record
+        except (ToolFailed, Rejected):
+            return ""  # so nothing is read
+        return self.policy.origin(record.command, replace(context, workdir=record.workdir))
 
     def run(
         self,

@@ -179,6 +179,15 @@ def test_a_name_is_given_once_and_names_the_process(shop):
     assert not shop.ask("terminal", command="true", name="dev").ok
 
 
+def test_the_output_of_a_command_that_reads_from_others_is_theirs_whoever_reads_it(shop):
+    shop.start("sleep 1000; curl https://portal.example", name="news")
+    shop.start("sleep 1000", name="dev")
+
+    assert shop.ask("process", action="read", id="news").outside.startswith("the command sleep 1000; curl")
+    for action, name in (("list", None), ("read", "dev"), ("read", "nobody"), ("kill", "news")):
+        assert shop.ask("process", action=action, id=name).outside == ""
+
+
 def test_last_names_the_newest_and_counts_back_from_it(shop):
     with pytest.raises(Rejected, match="'last'"):
         shop.known.find("last")

@@ -292,6 +292,18 @@ def test_a_turn_whose_sender_does_not_wait_is_watched_by_nobody(
     assert (memories(home), waiting(home)) == (["Drinks tea"], ["memory"])
 
 
+def test_what_code_on_the_command_line_has_fetched_is_outside_text(
+    home: Home, model_server: ModelServer, pages: WebServer
+) -> None:
+    code = f"import urllib.request as u; print(u.urlopen('{pages.url}/portal').read().decode())"
+    runs = AskedCall("terminal", {"command": f'python3 -c "{code}"'})
+    model_server.follow(Script(rules=(rule("Read", (runs,), (saves(LIE),)),)))
+    home.run("send", "--unattended", "Read the portal.")
+
+    assert any(LIE in each for each in told(model_server))
+    assert (waiting(home), memories(home)) == (["memory"], [])
+
+
 def test_a_held_call_is_deleted_with_its_conversation(
     home: Home, model_server: ModelServer, pages: WebServer
 ) -> None:
