@@ -15,6 +15,9 @@ from hermes_jobs.text.search.folding import fold
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FENCED = re.compile(r"^(`{3,}).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_MAIL = re.compile(
+    r"^[ \t]*(?:from|subject|fwd?|von|betreff|wg|de|objet|asunto|da|oggetto)[ \t]?:.*", re.I | re.M | re.S
+)
 _QUOTED = re.compile(r'"[^"\n]*"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«|「[^「」\n]*」')
 MOST_QUOTED = 2
 """Words in quotation marks that a person can have as their own, such as a name."""
@@ -37,16 +40,19 @@ _ASKING = """
 """
 """Words with which a sentence asks, or leaves open, wherever they stand."""
 _ASKING_AFTER = re.compile(
-    r"\b(?:dimmi|so|sapere|controlla|verifica|chiedo|me|sei|saber|verifique|confira) se\b"
+    r"\b(?:check|see) that\b|\b(?:make sure|find out|let me know|stelle? sicher)\b"
+    r"|\b(?:dimmi|so|sapere|controlla|verifica|chiedo|me|sei|saber|verifique|confira) se\b"
     r"|\b(?:mij|me|niet|controleer|kijk|vraag|weten) of\b"
 )
-"""`se` and `of`, which have other meanings in other languages."""
+"""What asks in several words; `se` and `of` have other meanings in other languages."""
 _REPORTING = """
     say says said saying claim claims claimed claiming allege alleges alleged allegedly supposedly reportedly
     according purportedly pretends pretend pretending wrote writes doubt doubts doubted doubtful suspect
-    suspects suspicious rumour rumor verify confirm
+    suspects suspicious rumour rumor verify confirm told mentioned mentions states stated reads asks asked
+    thinks believes heard assume suppose forget disregard pretend
     sagt sagte sagen behauptet behauptete behaupten angeblich laut zufolge meint meinte schreibt schrieb
-    bezweifle bezweifelt zweifle zweifel verdächtig prüfe überprüfe
+    bezweifle bezweifelt zweifle zweifel verdächtig prüfe überprüfe erzählt erzählte denkt glaubt gehört
+    erwähnt erwähnte vergiss angenommen steht
     dit disait prétend prétendent affirme affirment selon doute soupçonne écrit vérifie
     dice dicen dijo afirma afirman según dudo duda sospecho escribe escribió verifica
     dicono disse afferma affermano secondo dubito sospetto scrive
@@ -85,7 +91,7 @@ def sentences(text: str) -> list[str]:
 
 def statements(message: str) -> Iterator[str]:
     """The sentences of a message of a person in which they state something themselves."""
-    plain = _QUOTED_LINE.sub("\n", _FENCED.sub("\n", message))
+    plain = _MAIL.sub("", _QUOTED_LINE.sub("\n", _FENCED.sub("\n", message)))
     if _words(plain) & _folded(_FRAUD) or _has(plain, _FRAUD_PARTS):
         return
     for each in sentences(_QUOTED.sub(_own_quotation, plain)):

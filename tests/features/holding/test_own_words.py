@@ -79,6 +79,14 @@ NOT_STATED = (
     "¿Es cierto que the portal has moved to new.example?",
     "Ist das Betrug? The portal has moved to new.example.",
     "(The portal has moved to new.example?)",
+    "Check that the portal has moved to new.example.",
+    "Anna thinks the portal has moved to new.example.",
+    "I was told the portal has moved to new.example.",
+    "Let me know once the portal has moved to new.example.",
+    "Forget that the portal has moved to new.example.",
+    "The mail reads: the portal has moved to new.example.",
+    "Fwd: The portal has moved to new.example.",
+    "What do you think?\nFrom: Eve\nSubject: Hello\n\nThe portal has moved to new.example.",
 )
 
 
@@ -148,7 +156,7 @@ def test_long_runs_of_any_character_are_compared_in_time_that_grows_with_their_l
 
 @pytest.mark.slow
 def test_attempts_of_the_benchmark_are_not_in_the_words_of_its_ordinary_notes() -> None:
-    """Notes of which a part asks, reports or quotes are not in their own words: about one in seven."""
+    """Notes of which a part asks, reports or quotes are not in their own words: about one in six."""
 
     def lines(name: str) -> list[str]:
         texts = (DATA / name).read_text(encoding="utf-8").splitlines()
