@@ -208,6 +208,14 @@ def test_a_deleted_session_keeps_its_cost_and_no_text(told: Home) -> None:
     assert not told.files_holding("Lives in")
 
 
+def test_an_unread_answer_of_a_deleted_session_leaves_the_log_consistent(home: Home) -> None:
+    home.send("hello", "--deliver", "cli")
+
+    assert home.run("sessions", "delete", "last", "-y").code == 0
+
+    assert verified(home).json["findings"] == []
+
+
 def test_a_fork_shares_the_history_so_both_go_or_none(told: Home) -> None:
     first = told.run("sessions", "list", "--json").json[-1]["session"]
     fork = told.run("sessions", "fork", first).out.strip()

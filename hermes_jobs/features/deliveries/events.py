@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.events.event import Event
 from hermes_jobs.kernel.streams.decision import StreamEvents
+from hermes_jobs.kernel.streams.field_kinds import ADDRESS
 from hermes_jobs.kernel.turns.attachments import Attachment
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.kernel.turns.titles import printable
@@ -60,7 +61,7 @@ class DeliveryRequested(Event, frozen=True, kw_only=True):
     """
 
     delivery: str
-    target: str
+    target: Annotated[str, ADDRESS]
     text: str
     turn: str | None = None
     session: str | None = None

@@ -10,3 +10,5 @@ TEXT = Meta(extra={"holds": "text"})
 """What people or models say, although the field is called like a name of `texts.NAMES`."""
 JSON = Meta(extra={"holds": "json"})
 """The same as JSON, which has to stay JSON without its texts."""
+ADDRESS = Meta(extra={"holds": "address"})
+"""A word by which events are folded, such as `cli`, or a text: what has a colon, such as `webhook:URL`."""

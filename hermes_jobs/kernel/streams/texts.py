@@ -68,8 +68,8 @@ def text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
 
 
 @cache
-def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """The fields that hold texts; whether one holds JSON that has to stay JSON."""
+def _fields(kind: type[msgspec.Struct]) -> Mapping[str, str]:
+    """The fields that hold texts, each with its kind: see `field_kinds`."""
     from msgspec import inspect
 
     described = inspect.type_info(kind)
@@ -78,7 +78,7 @@ def _fields(kind: type[msgspec.Struct]) -> Mapping[str, bool]:
     for field in described.fields:
         declared = _declared(field.type) or ("name" if field.name in NAMES else "text")
         if declared != "name" and _holds_text(field.type):
-            kinds[field.name] = declared == "json"
+            kinds[field.name] = declared
     return kinds
 
 
@@ -110,12 +110,14 @@ def _holds_text(described: inspect.Type) -> bool:
             return False
 
 
-def _scrubbed(  # noqa: PLR0911 - one case a kind of value
-    value: Any, text: Replace, *, is_json: bool = False, blobs: Collection[str] = ()
+def _scrubbed(  # noqa: PLR0911, PLR0912 - one case a kind of value
+    value: Any, text: Replace, *, kind: str = "text", blobs: Collection[str] = ()
 ) -> Any:
     match value:
+        case str() if kind == "json":
+            return in_json(value, text)
         case str():
-            return text(value) if not is_json else in_json(value, text)
+            return value if kind == "address" and ":" not in value else text(value)
         case msgspec.Struct() if getattr(value, "base64", False):  # a file that is not text
             return value
         case OpaqueEvent():
@@ -126,9 +128,9 @@ def _scrubbed(  # noqa: PLR0911 - one case a kind of value
             return _attachment(value, text, blobs)
         case msgspec.Struct():
             changes = {}
-            for name, holds_json in _fields(type(value)).items():
+            for name, holds in _fields(type(value)).items():
                 before = getattr(value, name)
-                after = _scrubbed(before, text, is_json=holds_json, blobs=blobs)
+                after = _scrubbed(before, text, kind=holds, blobs=blobs)
                 if after != before:
                     changes[name] = after
             if changes and isinstance(value, CallPattern):  # a placeholder would match other calls

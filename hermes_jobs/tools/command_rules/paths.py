@@ -19,7 +19,7 @@ from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import pattern, words
+from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.wrappers import find_starts, is_narrowed
 
 _GLOB = re.compile(r"[*?\[{]")
@@ -121,11 +121,11 @@ def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
 
 def writes_startup_file(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it writes a file that a shell, a session, an editor or git runs by itself."""
-    if "startup" in _kinds(invocation, context, _written(invocation)):
+    if "startup" in kinds_of(invocation, context, _written(invocation)):
         return True
     if invocation.name in words("reading", "programs") | words("writes", "startup_readers"):
         return False
-    return "startup" in _kinds(invocation, context, invocation.operands)
+    return "startup" in kinds_of(invocation, context, invocation.operands)
 
 
 # --- secrets --------------------------------------------------------------------------------------
@@ -133,43 +133,27 @@ def writes_startup_file(invocation: Invocation, context: CommandContext) -> bool
 
 def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it reads or writes a file with keys or passwords; programs that list names read none."""
-    if "secret" in _kinds(invocation, context, _written(invocation)):
+    if "secret" in kinds_of(invocation, context, _written(invocation)):
         return True
     if invocation.name in words("secrets", "listers"):
         return any(
-            "secret" in _kinds(invocation, context, (redirect.target,)) for redirect in invocation.redirects
+            "secret" in kinds_of(invocation, context, (redirect.target,)) for redirect in invocation.redirects
         )
     patterns: tuple[str, ...] = ()
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         patterns = invocation.operands[:1]
-    return "secret" in _kinds(
+    return "secret" in kinds_of(
         invocation, context, [word for word in context.path_words(invocation) if word not in patterns]
     )
-
-
-def prints_project_secrets(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it prints a file of the project with keys or passwords, as `cat .env` does."""
-    if invocation.has("-i", "--in-place") and invocation.name in ("sed", "gsed", "perl"):
-        return False
-    patterns: tuple[str, ...] = ()
-    if invocation.name in words("secrets", "searchers"):
-        patterns = invocation.operands[:1]
-        if not any(map(pattern("secrets", "names_of_keys").search, patterns)):
-            return False  # as in `export $(grep -v '^#' .env)`
-    named = [word.replace("*", "") for word in context.path_words(invocation) if word not in patterns]
-    if invocation.name == "find":
-        runs = not {"-exec", "-execdir"}.isdisjoint(invocation.arguments)
-        named = named if runs else []
-    return "project secret" in _kinds(invocation, context, named)
 
 
 def lists_secrets(invocation: Invocation, context: CommandContext) -> bool:
     """Whether it prints names of files with keys or passwords, for other programs to read."""
     lists = invocation.name in words("secrets", "listers")
-    return lists and "secret" in _kinds(invocation, context, invocation.operands)
+    return lists and "secret" in kinds_of(invocation, context, invocation.operands)
 
 
-def _kinds(invocation: Invocation, context: CommandContext, files: Sequence[str]) -> Iterator[str | None]:
+def kinds_of(invocation: Invocation, context: CommandContext, files: Sequence[str]) -> Iterator[str | None]:
     """The protections of the named files: by name, by link, by pattern."""
     user_home = context.paths.user_home
     for word in files:
@@ -270,6 +254,5 @@ CHECKS = (
     writes_outside,
     writes_startup_file,
     uses_secrets,
-    prints_project_secrets,
     touches_private,
 )

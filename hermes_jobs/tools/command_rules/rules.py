@@ -23,6 +23,7 @@ from hermes_jobs.tools.command_rules import (
     outside_code,
     paths,
     programs,
+    project_secrets,
     servers,
     services,
     unconfined,
@@ -46,6 +47,7 @@ CHECKS: Mapping[str, Check] = {
     for module in (
         paths,
         emptied,
+        project_secrets,
         programs,
         outside_code,
         inline_code,

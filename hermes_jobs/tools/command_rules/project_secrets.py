@@ -1,0 +1,72 @@
+"""A check on keys beside the code: whether a command prints them, or gives them another name."""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH112, PTH207
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.paths import kinds_of
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.tables import pattern, words
+
+_GLOB = re.compile(r"[*?[]")
+_MOST_FILES = 200
+"""Files that a pattern is looked up for."""
+
+
+def prints_project_secrets(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it prints a file of the project with keys or passwords, as `cat .env` does; or copies one so
+    that its name says so no longer."""
+    name = invocation.name
+    if name in ("cp", "mv", "ln", "install"):
+        return _hides_name(invocation, context)
+    if name == "":
+        read = [redirect.target for redirect in invocation.redirects if redirect.operator == "<"]
+        return _has_secret(invocation, context, read)  # as in `$(<.env)`
+    if name not in words("secrets", "printers"):
+        return False
+    if name in ("sed", "gsed", "perl") and invocation.has("-i", "--in-place"):
+        return False
+    searched: tuple[str, ...] = ()
+    if name in words("secrets", "finders"):
+        searched = invocation.operands[:1]
+        if not any(map(pattern("secrets", "names_of_keys").search, searched)):
+            return False  # as in `export $(grep -v '^#' .env)`
+    if name == "find" and {"-exec", "-execdir"}.isdisjoint(invocation.arguments):
+        return False
+    named = [word for word in context.path_words(invocation) if word not in searched]
+    return _has_secret(invocation, context, named)
+
+
+def _has_secret(invocation: Invocation, context: CommandContext, named: list[str]) -> bool:
+    found = [*(word.replace("*", "") for word in named), *_matched(invocation, context, named)]
+    return "project secret" in kinds_of(invocation, context, found)
+
+
+def _matched(invocation: Invocation, context: CommandContext, named: list[str]) -> Iterator[str]:
+    """The files there that patterns among the words stand for."""
+    for word in filter(_GLOB.search, named):
+        path = invocation.path(word)
+        if path is not None and not path.startswith("/proc/"):
+            context.budget.path()
+            yield from islice(glob.iglob(path), _MOST_FILES)
+
+
+def _hides_name(invocation: Invocation, context: CommandContext) -> bool:
+    *sources, target = invocation.operands or ("",)
+    if not _has_secret(invocation, context, sources):
+        return False
+    path = invocation.path(target)
+    if path is None or target.endswith(("/", ".")) or os.path.isdir(context.real(path)):
+        return False  # under its own name
+    return "project secret" not in kinds_of(invocation, context, [target])
+
+
+CHECKS = (prints_project_secrets,)
