@@ -82,7 +82,6 @@ DETERMINISTIC = """
     tools --json
     changed .
     trigger none
-    keys add phone
     keys edit phone --budget none
     keys list --json
     keys revoke phone
@@ -138,6 +137,7 @@ OTHERS = """
     experiments new brief --turns newest:1 --variants nosuch.yaml
     help files
     import no-such-file
+    keys add phone
     mcp add files --no-test -- no-such-program
     memory add user "Likes milk"
     memory curate

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 import click
 
 from hermes_jobs.interfaces.cli.command import command
@@ -22,6 +25,11 @@ def acp(context: CliContext, model: str | None) -> None:
     """
     from hermes_jobs.features.acp.agent import serve
 
+    mode = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(0)):
+        raise click.UsageError(
+            "An editor starts this command, and talks to it through a pipe: see docs/editors.md."
+        )
     context.application.check(model)
     log_to_file(context, context.settings.paths.logs)
     serve(context.application, model)
