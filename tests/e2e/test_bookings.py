@@ -211,10 +211,12 @@ def test_a_cancelled_call_is_booked_as_an_estimate_beside_reported_ones(
     )
     with installed(tmp_path, model_server) as application:
         submit(application, "t0", "Hello")
+        cancels = iter([c.CancelTurn(turn="t0", by="user")])
 
         def done() -> bool:
-            if len(model_server.requests) == 2 and application.log.steps():
-                application.engine().execute("session-s1", c.CancelTurn(turn="t0", by="user"))
+            if len(model_server.requests) == 2:
+                for cancel in cancels:
+                    application.engine().execute("session-s1", cancel)
             return not application.log.steps()
 
         work(application, done)
