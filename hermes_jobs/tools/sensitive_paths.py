@@ -61,7 +61,12 @@ def kind_of(real: str, user_home: str) -> Kind | None:
         path == protected or path.startswith(f"{protected}/") for protected in _casefolded("system_secrets")
     ):
         return "secret"
-    return "project secret" if pattern("sensitive_paths", "project_secret").search(path) else None
+    return "project secret" if is_project_secret(path) else None
+
+
+def is_project_secret(path: str) -> bool:
+    """Whether a path, also a relative one, has a usual name of a file with keys beside the code."""
+    return pattern("sensitive_paths", "project_secret").search(f"/{path.casefold()}") is not None
 
 
 def instructs(real: str) -> bool:

@@ -49,7 +49,7 @@ _REPORTING = """
     say says said saying claim claims claimed claiming allege alleges alleged allegedly supposedly reportedly
     according purportedly pretends pretend pretending wrote writes doubt doubts doubted doubtful suspect
     suspects suspicious rumour rumor verify confirm told mentioned mentions states stated reads asks asked
-    thinks believes heard assume suppose forget disregard pretend
+    thinks believes heard assume suppose forget disregard
     sagt sagte sagen behauptet behauptete behaupten angeblich laut zufolge meint meinte schreibt schrieb
     bezweifle bezweifelt zweifle zweifel verdächtig prüfe überprüfe erzählt erzählte denkt glaubt gehört
     erwähnt erwähnte vergiss angenommen steht

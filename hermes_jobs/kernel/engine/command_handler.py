@@ -312,8 +312,7 @@ def _answered(
     if session.current is not None and call is not None:
         answer = with_warning(repeats_before(session.current, call.id), call.id, call.request, answer)
     outcome = replace(command.outcome, content=answer, ok=ok)
-    if changed.refused or changed.waits:
-        rule = changed.refused or changed.waits
+    if rule := changed.refused or changed.waits:
         outcome = replace(outcome, refused=bool(changed.refused), rule=rule)
     return replace(command, outcome=outcome), changed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -16,9 +15,6 @@ from hermes_jobs.kernel.events import (
 )
 from hermes_jobs.kernel.streams.texts import Replace
 from hermes_jobs.kernel.turns.session import PREFIX as SESSIONS
-
-if TYPE_CHECKING:
-    pass
 
 PREFIX = "forgetting-"
 KEY_SCOPE, NEWEST, ERASED = "forgotten", "newest", "erased"

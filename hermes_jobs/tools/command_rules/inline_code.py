@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation, without_version
-from hermes_jobs.tools.sensitive_paths import kind_of, paths_in
+from hermes_jobs.tools.sensitive_paths import is_project_secret, paths_in
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 
@@ -111,7 +111,7 @@ def _may_act(name: str, code: str) -> bool:
         return True
     if any(f"{before}{secret}" in code for secret in paths_in("secrets") for before in "/\"'"):
         return True
-    if any(kind_of(f"/{named}", "/") == "project secret" for named in _QUOTED.findall(code)):
+    if any(map(is_project_secret, _QUOTED.findall(code))):
         return True
     if pattern("interpreters", "connects").search(code) and pattern("interpreters", "reads").search(code):
         return True  # it may send what it reads

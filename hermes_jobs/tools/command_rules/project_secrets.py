@@ -1,24 +1,26 @@
 """A check on keys beside the code: whether a command prints them, or gives them another name."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH112, PTH207
+# ruff: noqa: PTH112, PTH118
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from itertools import islice
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.paths import kinds_of
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.sensitive_paths import is_project_secret
 from hermes_jobs.tools.tables import pattern, words
 
 _GLOB = re.compile(r"[*?[]")
-_MOST_FILES = 200
-"""Files that a pattern is looked up for."""
+_MOST_FILES = 1_000
+"""Files of a folder among which those are looked for that a pattern stands for."""
 
 
 def prints_project_secrets(invocation: Invocation, context: CommandContext) -> bool:
@@ -51,12 +53,19 @@ def _has_secret(invocation: Invocation, context: CommandContext, named: list[str
 
 
 def _matched(invocation: Invocation, context: CommandContext, named: list[str]) -> Iterator[str]:
-    """The files there that patterns among the words stand for."""
+    """The files with such a name that patterns among the words stand for, each in one folder."""
     for word in filter(_GLOB.search, named):
-        path = invocation.path(word)
-        if path is not None and not path.startswith("/proc/"):
-            context.budget.path()
-            yield from islice(glob.iglob(path), _MOST_FILES)
+        folder, last = os.path.split(invocation.path(word) or "")
+        if not folder or _GLOB.search(folder):
+            continue
+        context.budget.path()
+        with suppress(OSError), os.scandir(folder) as entries:
+            names = [entry.name for entry in islice(entries, _MOST_FILES)]
+            yield from (
+                os.path.join(folder, name)
+                for name in filter(is_project_secret, names)
+                if fnmatchcase(name, last) and (name[0] != "." or last[0] == ".")
+            )
 
 
 def _hides_name(invocation: Invocation, context: CommandContext) -> bool:
