@@ -1,7 +1,7 @@
 """Counts what the redesign's goals speak of: `python -m tests.docs.house`.
 
 Each line: what it is, its value, the goal, and what this script counts at commit f23fd15e; of features,
-which packages import them. Below, why a goal is missed.
+which packages import them; behind it, why a goal is missed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,22 @@ WHY = {
     "function bodies over 40 lines": "a `match` over events with one case each, or options of a client",
     "configuration keys": "78 are documented for scripts; who turns the others: ADR 149 and 209",
     "wiring lines": "endpoints, models by purpose, workers and turns' settings are 880 of it",
-    "imports of features by the kernel": "forgetting, times in queues, costs of replays, snapshots",
+    "imports of features by the kernel": "each with its reason in pyproject.toml, contract `features`",
     "features by features, not by api or events": "the pairs are listed in tests/features/test_features.py",
 }
 """Why a goal is missed, by row."""
+WHY_IMPORTED = {
+    "bootstrap": "made with the application",
+    "client": "offered by the Python door",
+    "features": "used by other features, the pairs are in tests/features/test_features.py",
+    "interfaces": "shown by frames of several features: chat, doctor, pages",
+    "kernel": "see pyproject.toml, contract `features`",
+    "runtime": "see pyproject.toml, contract `features`",
+    "tools": "see pyproject.toml, contract `features`",
+    "testing": "what tests of users need",
+    "workers": "named in Flower and by `up`",
+}
+"""Why a package imports a feature."""
 EQUAL_FIELDS = 5
 LONG = 40
 EVENTS = re.compile(r"class (\w+)\(Event, frozen=True")
@@ -160,6 +172,7 @@ if __name__ == "__main__":
     rows = [("", "now", "goal", "f23fd15e, or where"), *house.table()]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
-        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))  # noqa: T201
-    for missed, why in WHY.items():
-        print(f"{missed}: {why}")  # noqa: T201
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print("  ".join([*cells, row[3], *filter(None, (WHY.get(row[0]),))]))  # noqa: T201
+    for package, why in WHY_IMPORTED.items():
+        print(f"imports from {package}: {why}")  # noqa: T201
