@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 
@@ -54,18 +53,29 @@ def _has_secret(invocation: Invocation, context: CommandContext, named: list[str
 
 def _matched(invocation: Invocation, context: CommandContext, named: list[str]) -> Iterator[str]:
     """The files with such a name that patterns among the words stand for, each in one folder."""
+    known: dict[str, list[str]] = {}
     for word in filter(_GLOB.search, named):
         folder, last = os.path.split(invocation.path(word) or "")
         if not folder or _GLOB.search(folder):
             continue
-        context.budget.path()
-        with suppress(OSError), os.scandir(folder) as entries:
+        if folder not in known:
+            context.budget.path()
+            known[folder] = _secrets_in(folder)
+        yield from (
+            os.path.join(folder, name)
+            for name in known[folder]
+            if fnmatchcase(name, last) and (name[0] != "." or last[0] == ".")
+        )
+
+
+def _secrets_in(folder: str) -> list[str]:
+    """The names of files with keys in a folder, as far as it is looked through."""
+    try:
+        with os.scandir(folder) as entries:
             names = [entry.name for entry in islice(entries, _MOST_FILES)]
-            yield from (
-                os.path.join(folder, name)
-                for name in filter(is_project_secret, names)
-                if fnmatchcase(name, last) and (name[0] != "." or last[0] == ".")
-            )
+    except OSError:
+        return []
+    return list(filter(is_project_secret, names))
 
 
 def _hides_name(invocation: Invocation, context: CommandContext) -> bool:
