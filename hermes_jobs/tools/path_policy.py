@@ -33,7 +33,7 @@ RULES: Mapping[tuple[Kind, bool], str] = {
 }
 """The rule that needs approval, by kind and whether the file is written."""
 INSTRUCTING = "writing instructions for later turns, after reading what others wrote"
-"""The rule for files of a project that later prompts have, where nobody watches."""
+"""The rule for files of a project that later prompts have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +109,12 @@ class PathPolicy:
 
     def verdict(self, path: str, context: ToolContext, *, writes: bool) -> Verdict:
         """Whether a call may use the file: keys, startup files, and instructions where what
-        others wrote was read unwatched, need approval."""
+        others wrote was read, need approval."""
         if not path or "\0" in path:
             return ALLOW
         kind = self.kind(self.real(path, context.workdir))
         rule = None if kind is None else RULES.get((kind, writes))
-        if rule is None and writes and context.outside and not context.watched:
+        if rule is None and writes and context.outside:
             rule = INSTRUCTING if instructs(self.real(path, context.workdir)) else None
         if rule is None:
             return ALLOW

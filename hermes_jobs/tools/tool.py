@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET
@@ -240,9 +240,13 @@ def tool(  # noqa: PLR0913 - what a tool is
     return make
 
 
-Hold: TypeAlias = Callable[[ToolCall, Sequence[str], ToolContext, Decision], Decision | None]
-"""Returns the decision in the place of that of a lasting call with these texts, which is not done now; None
-where it is."""
+class Hold(NamedTuple):
+    """What becomes of lasting calls. `waits(texts, context)`: the question to a person about one with these
+    texts, empty where it is simply done; `instead(call, context, change)`: what is decided in the place of
+    `change` where nobody is asked in the turn."""
+
+    waits: Callable[[Sequence[str], ToolContext], str]
+    instead: Callable[[ToolCall, ToolContext, Decision], Decision]
 
 
 def validate(shape: type[msgspec.Struct], values: Arguments) -> Arguments:

@@ -216,9 +216,13 @@ class Toolbox:
         except InvalidArguments:
             return ALLOW
         try:
-            return judge(tool, arguments, context)
+            verdict = judge(tool, arguments, context)
         except Exception as error:  # noqa: BLE001 - a guard that fails allows nothing
             return Verdict("deny", f"the guard of `{call.name}` failed ({type(error).__name__})")
+        if verdict.decision == "allow" and context.watched and context.attended:
+            question, _ = self._hold(tool, arguments, context)
+            return Verdict("ask", question) if question else verdict
+        return verdict
 
     def allowing(self, call: ToolCall, context: ToolContext) -> tuple[ApprovalRule, ...]:
         """The rules that allow calls like this one; `verdict` decides whether they cover it."""
@@ -255,7 +259,8 @@ class Toolbox:
         outcome = _called(tool, arguments, on, cancel)
         change = outcome.change
         if change is not None:
-            change = self._redacted(self._held(tool, call, arguments, on, change) or change)
+            asked = verdict.decision == "ask"
+            change = self._redacted((not asked and self._held(tool, call, arguments, on, change)) or change)
         events = tuple(map(self._redacted_event, outcome.events))
         is_unread = outcome.refused or outcome.unread
         return replace(
@@ -277,11 +282,14 @@ class Toolbox:
     def _held(
         self, tool: Tool, call: ToolCall, arguments: Arguments, context: ToolContext, change: Decision
     ) -> Decision | None:
+        question, hold = self._hold(tool, arguments, context)
+        return hold.instead(call, context, change) if question and hold else None
+
+    def _hold(self, tool: Tool, arguments: Arguments, context: ToolContext) -> tuple[str, Hold | None]:
+        """The question about a lasting call that waits for a person, and what holds it."""
         texts = tool.lasting(arguments)
-        if texts is None:
-            return None
-        instead = (hold(call, texts, context, change) for hold in self._holds)
-        return next((each for each in instead if each is not None), None)
+        asked = ((hold.waits(texts, context), hold) for hold in self._holds if texts is not None)
+        return next((each for each in asked if each[0]), ("", None))
 
     def _redacted(self, change: Decision) -> Decision:
         def redacted(load: StateLoader) -> DecisionResult:

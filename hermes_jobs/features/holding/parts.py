@@ -29,20 +29,22 @@ SHOWN = 3
 
 def holding(application: Application) -> Hold:
     """The rule for lasting calls."""
+    from hermes_jobs.tools.tool import Hold
+
     settings, clock = application.settings, application.clock
 
-    def hold(call: ToolCall, texts: Sequence[str], context: ToolContext, change: Decision) -> Decision | None:
+    def waits(texts: Sequence[str], context: ToolContext) -> str:
         if not settings.learning.hold or context.confirmed_by:
-            return None
-        watched, outside, typed = context.watched, context.outside, context.typed
-        if not rules.must_wait(texts, watched=watched, outside=outside, typed=typed):
-            return None
-        now = clock.now()
-        return rules.Hold(
-            call=_held(call, context, now), change=change, day=day_of(now, settings.zone), now=now
-        )
+            return ""
+        must_wait = rules.must_wait(texts, outside=context.outside, typed=context.typed)
+        return rules.QUESTION.format(origins=", ".join(context.outside)) if must_wait else ""
 
-    return hold
+    def instead(call: ToolCall, context: ToolContext, change: Decision) -> Decision:
+        now = clock.now()
+        held = _held(call, context, now)
+        return rules.Hold(call=held, change=change, day=day_of(now, settings.zone), now=now)
+
+    return Hold(waits, instead)
 
 
 def _held(call: ToolCall, context: ToolContext, now: float) -> e.CallHeld:

@@ -27,6 +27,7 @@ ID_LENGTH = 12
 
 Status = Literal["new", "waiting", "kept", "dropped"]
 
+QUESTION = "changing what later turns know or do, after reading {origins}"
 HELD = (
     "Not done: it waits for the user, because this conversation has text that others wrote ({origins}). The "
     "user sees it and decides. Do not try another way, and go on; in your answer say at most that it waits."
@@ -111,10 +112,10 @@ def id_of(tool: str, arguments: str) -> str:
     return hashlib.sha256(f"{tool}\0{arguments}".encode()).hexdigest()[:ID_LENGTH]
 
 
-def must_wait(texts: Sequence[str], *, watched: bool, outside: Sequence[str], typed: Sequence[str]) -> bool:
-    """Whether a lasting call with these texts waits for a person: nobody watches, there is outside text, and
-    the person, who `typed` what they did, has not said themselves what is to last."""
-    return not watched and bool(outside) and not are_own_words(texts, typed)
+def must_wait(texts: Sequence[str], *, outside: Sequence[str], typed: Sequence[str]) -> bool:
+    """Whether a lasting call with these texts waits for a person: there is outside text, and the person, who
+    `typed` what they did, has not said themselves what is to last."""
+    return bool(outside) and not are_own_words(texts, typed)
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):

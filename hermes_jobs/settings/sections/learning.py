@@ -70,7 +70,7 @@ class LearningSettings(Section, frozen=True, kw_only=True):
     hold: Annotated[
         bool,
         about(
-            "What the agent wants to remember in turns that nobody watches and in reviews waits for you "
-            "(`held list`) once the conversation has text that others wrote, unless you said it yourself."
+            "What the agent wants to remember once the conversation has text that others wrote asks you, or "
+            "waits for you (`held list`) where nobody watches and in reviews, unless you said it yourself."
         ),
     ] = True

@@ -1,8 +1,10 @@
-"""What an unattended turn wants to remember after it has read a page waits for its person."""
+"""What a turn wants to remember after it has read a page waits for its person, or asks one who watches."""
 
 from __future__ import annotations
 
 import json
+
+import pytest
 
 from tests.features.holding.conftest import LIE, fetches, prompt, rule, saves, told
 from tests.home import Home
@@ -79,16 +81,42 @@ def test_the_same_waits_once(home: Home, model_server: ModelServer, pages: WebSe
     assert "already" in told(model_server)[-1]
 
 
-def test_nothing_waits_where_nothing_was_read_or_a_person_watches_or_wants_none_of_it(
+def test_nothing_waits_where_nothing_was_read_or_the_person_said_it_or_wants_none_of_it(
     home: Home, model_server: ModelServer, pages: WebServer
 ) -> None:
     model_server.follow(script(pages))
     for arguments, environ in (
         (("--unattended", "Only remember."), {}),
-        (("Read the portal.",), {}),
+        ((f"Read the portal. {LIE}",), {}),
+        (("Read the portal.",), {"HERMES_JOBS_LEARNING__HOLD": "false"}),
         (("--unattended", "Read the portal."), {"HERMES_JOBS_LEARNING__HOLD": "false"}),
     ):
         assert home.run("send", *arguments, **environ).code == 0
         assert home.run("held", "list", "--json").json == []
         assert home.run("memory", "show", "--json").json["memory"]["entries"] == [LIE]
         home.run("memory", "remove", "bounce less")
+
+
+@pytest.mark.parametrize(("verb", "remembered"), [("approve", [LIE]), ("deny", [])])
+@pytest.mark.parametrize("mode", ["ask", "full"])
+def test_a_person_who_watches_is_asked_each_time_and_in_every_mode(
+    home: Home, model_server: ModelServer, pages: WebServer, mode: str, verb: str, remembered: list[str]
+) -> None:
+    model_server.follow(script(pages))
+    home.run("approvals", "add", "allow", "memory:*", "--anywhere")
+
+    with home.start("send", "--mode", mode, "Read the portal.") as sent:
+        sent.wait_for("turns approve ")
+        turn = sent.err.partition("turns approve ")[2].split()[0]
+        assert f"changing what later turns know or do, after reading {pages.url}/portal" in one_line(sent.err)
+        assert LIE in one_line(sent.err)
+        assert f"--session {turn}" not in sent.err
+        home.run("turns", verb, turn, "--no-wait")
+        assert sent.end().code == 0
+
+    assert home.run("memory", "show", "--json").json["memory"]["entries"] == remembered
+    assert home.run("held", "list", "--json").json == []
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())

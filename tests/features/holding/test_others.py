@@ -252,7 +252,7 @@ def test_what_was_piped_or_read_from_a_file_or_sent_by_a_script_is_not_what_the_
         home.run("memory", "remove", "portal")
 
 
-def test_instructions_in_the_folder_are_not_written_unwatched_after_a_page(
+def test_instructions_in_the_folder_are_not_written_unasked_after_a_page(
     home: Home, model_server: ModelServer, pages: WebServer
 ) -> None:
     names = ("AGENTS.md", "sub/../CLAUDE.md", ".hermes/commands/pay.md", ".claude/agents/pay.md", "notes.md")
@@ -262,6 +262,9 @@ def test_instructions_in_the_folder_are_not_written_unwatched_after_a_page(
 
     assert [path.name for path in home.work.rglob("*.md")] == ["notes.md"]
     assert sum("instructions for later turns" in each for each in told(model_server)) == len(names) - 1
+    with home.start("send", "--mode", "full", "Read the portal.") as sent:
+        sent.wait_for("instructions for later turns, after reading what others wrote")
+    assert not (home.work / "AGENTS.md").exists()
     home.run("send", "--unattended", "Only write.")
     assert (home.work / "AGENTS.md").read_text() == LIE
 

@@ -139,18 +139,15 @@ def _held() -> e.CallHeld:
     )  # fmt: skip
 
 
-def test_a_call_waits_where_nobody_watches_a_conversation_with_outside_text() -> None:
-    def waits(*texts: str, watched: bool = False, outside: str = "a page", said: str = "") -> bool:
-        return rules.must_wait(
-            texts, watched=watched, outside=(outside,) * bool(outside), typed=(said,) * bool(said)
-        )
+def test_a_call_waits_in_a_conversation_with_outside_text() -> None:
+    def waits(*texts: str, outside: str = "a page", said: str = "") -> bool:
+        return rules.must_wait(texts, outside=(outside,) * bool(outside), typed=(said,) * bool(said))
 
     said = "Remember that I moved to Bern."
     assert waits("Moved to Bern")
     assert waits(said=said)
     assert waits("Moved to Bern", "Pays to anna@x.example", said=said)
     assert not waits("Moved to Bern", said=said)
-    assert not waits("Moved to Bern", watched=True)
     assert not waits("Moved to Bern", outside="")
 
 
