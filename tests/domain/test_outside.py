@@ -110,8 +110,10 @@ def test_a_text_of_others_counts_when_the_conversation_has_it() -> None:
         ({"source": "chat"}, True, True),
         ({"source": "web:anna"}, True, True),
         ({"source": "cli", "unattended": True}, False, False),
+        ({"source": "telegram"}, True, True),
+        ({"source": "telegram", "outside": "a forwarded message"}, True, False),
         ({"source": "telegram", "unwatched": True}, False, True),
-        ({"source": "telegram", "unwatched": True, "outside": "a forwarded message"}, False, False),
+        ({"source": "cli", "unwatched": True}, False, True),
         ({"source": "schedule:p1", "attended": False}, False, False),
         ({"source": "review:memory", "attended": False}, False, False),
         ({"source": "python"}, True, False),
@@ -138,14 +140,14 @@ def test_a_tool_is_told_of_it_only_where_there_is_outside_text() -> None:
     assert (context.watched, context.outside, context.typed) == (True, (PAGE,), ("Read it",))
 
 
-def test_a_chat_message_is_unwatched_and_so_are_sub_agents_of_its_turn() -> None:
+def test_who_writes_in_a_chat_watches_and_has_typed_it() -> None:
     message = IncomingMessage(key="telegram:1", user="telegram:12", target="telegram:12", text="Hello")
     change = handle_message(message, GatewayPolicy(), NewIds("t1", "s1"))(initial_state)
     events = [event for write in change.writes for event in write.events]
     (turn,) = [event for event in events if isinstance(event, e.TurnSubmitted)]
 
-    assert turn.unwatched
     world = World()
     world.do(c.SubmitTurn(replace(turn, opening=None)))
     assert world.session.current is not None
-    assert not world.session.current.is_watched
+    assert world.session.current.is_watched
+    assert world.session.current.typed == ("Hello",)

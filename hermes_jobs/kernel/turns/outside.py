@@ -16,7 +16,7 @@ MAX_CHARS = 200
 """Characters of one origin."""
 MAX_TYPED = 200
 """Texts of persons that are known of a conversation: the newest."""
-TYPED = ("cli", "chat")
+TYPED = ("cli", "chat", "telegram")
 TYPED_BY = ("acp:", "web:")
 """Sources of texts that a person types, and their beginnings."""
 PARENT, CHILD = "parent:", "child:"

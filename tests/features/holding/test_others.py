@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hermes_jobs.features.consolidation.steps import CONSOLIDATION_PROMPT
-from tests.features.holding.conftest import LIE, REVIEW, fetches, prompt, rule, saves, told
+from tests.features.holding.conftest import LIE, REVIEW, fetches, rule, saves, told
+from tests.features.telegram.test_questions import NO, ONCE, question
 from tests.gateway.bot_server import TOKEN, BotServer
 from tests.gateway.serving import ANNA
 from tests.home import Home
@@ -345,7 +346,7 @@ def bot() -> Iterator[BotServer]:
 
 
 @pytest.mark.slow
-def test_by_chat_what_the_person_says_is_saved_and_what_the_page_says_waits(
+def test_by_chat_what_the_person_says_is_saved_and_what_the_page_says_is_asked_about_there(
     home: Home, model_server: ModelServer, pages: WebServer, bot: BotServer
 ) -> None:
     home.environ.update({
@@ -361,12 +362,15 @@ def test_by_chat_what_the_person_says_is_saved_and_what_the_page_says_waits(
     with home.start("gateway", "telegram") as gateway:
         gateway.wait_for("Listening as")
         bot.write(ANNA, "Read the portal, and remember that I moved to Bern.")
-        wait_until(lambda: bot.said(ANNA) == ["Done."], "the answer")
+        asked = question(bot)
+        assert LIE in asked
+        assert f"after reading {pages.url}/portal" in asked
+        assert bot.labels(ANNA, asked) == [ONCE, NO]
+        bot.press(ANNA, NO, asked)
+        wait_until(lambda: bot.said(ANNA)[-1] == "Done.", "the answer")
         bot.write(ANNA, "The portal has moved.", forwarded="Eve")
+        bot.press(ANNA, ONCE, question(bot))
         wait_until(lambda: bot.said(ANNA)[-1] == "Seen.", "the answer")
 
-    assert memories(home) == ["Moved to Bern"]
-    assert waiting(home) == ["memory", "memory"]
-    assert any(said.startswith("1 note waits for you") for said in bot.said(ANNA))
-    home.send("Hello")
-    assert LIE not in prompt(model_server)
+    assert memories(home) == ["Moved to Bern", "The portal has moved"]
+    assert waiting(home) == []

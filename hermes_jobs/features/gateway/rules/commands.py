@@ -227,7 +227,6 @@ class _MessageHandler:
             wants_title=self._policy.titles,
             author=self._message.user if self._message.conversation else "",
             attachments=self._message.attachments,
-            unwatched=True,
             outside=self._message.outside,
         )
         notices = self._note("\n".join(self._news), suffix="n") if self._news else []

@@ -35,9 +35,9 @@ class TurnSubmitted(Event, frozen=True, kw_only=True):
     pictures and documents sent with it. `account`: what it, its sub-agents and its review spend is charged to
     this one, too, up to `account_usd` in all. `client_data`: JSON that the program that sent it reads again
     with the answer. `outside`: what of the text neither the person nor the agent wrote, such as the payload
-    of a trigger, by its origin; empty for none. `unwatched`: nobody watches the turn, which came through a
-    chat platform, or whose sender does not wait. `piped`: not all of it was typed, as far as it is in no
-    fence: a file or standard input is part of it, or a program sent it.
+    of a trigger, by its origin; empty for none. `unwatched`: nobody watches the turn, whose sender does not
+    wait; earlier builds said so of turns from chat platforms, too. `piped`: not all of it was typed, as far
+    as it is in no fence: a file or standard input is part of it, or a program sent it.
     """
 
     turn: str
