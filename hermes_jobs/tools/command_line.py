@@ -11,7 +11,7 @@ from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import CommandContext, path_words
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.path_policy import INSTRUCTING, is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN, ShellRedirect
 from hermes_jobs.tools.tables import load, words
 
@@ -33,12 +33,13 @@ NOT_BY_PATTERN = frozenset(
         "running code from outside the working folder",
         "running downloaded or unseen text",
         "writing files that run by themselves",
+        INSTRUCTING,
         "writing outside the working folder",
     }
 )
 """Questions that no pattern with a wildcard answers: the arguments can be any command."""
 
-ALWAYS_ASKED = frozenset({"reading keys or passwords", "writing files that run by themselves"})
+ALWAYS_ASKED = frozenset({"reading keys or passwords", "writing files that run by themselves", INSTRUCTING})
 """Questions that need an answer in every mode."""
 
 OFFERED = frozenset(

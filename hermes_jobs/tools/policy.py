@@ -111,6 +111,7 @@ class CommandPolicy:
             activates,
             self.is_confined,
             budget,
+            bool(context.outside),
         )
 
     def unconfined_code(self, command: str, context: ToolContext) -> str:

@@ -22,7 +22,7 @@ class CommandContext:
     """The session's folder and the policy for paths, with cached lookups.
 
     `substitutes`: the line holds a command substitution; `venv`: it activates an environment of Python.
-    `is_confined`: whether a sandbox confines commands.
+    `is_confined`: whether a sandbox confines commands. `has_outside`: the conversation has text of others.
     """
 
     workdir: str
@@ -31,6 +31,7 @@ class CommandContext:
     venv: bool = False
     is_confined: Callable[[], bool] = field(default=lambda: True, compare=False)
     budget: Budget = field(default_factory=Budget, compare=False)
+    has_outside: bool = False
 
     def real(self, path: str) -> str:
         """The real path, cached for a command line: it names the same folders often.
