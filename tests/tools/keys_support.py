@@ -29,7 +29,7 @@ from hermes_jobs.tools.sandbox import Mode, Sandbox
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
-from .support import Switch, context_in
+from .support import ENGINES, Switch, context_in
 
 KEYS = {
     ".ssh/id_ed25519": "ssh",
@@ -144,7 +144,9 @@ class Person:
             **(environ or {}),
         }
         self.paths = PathPolicy(home=str(folder / ".hermes-jobs"), user_home=str(folder))
-        credentials = Credentials(paths=self.paths, environ=filtered_environment(self.environ))
+        credentials = Credentials(
+            paths=self.paths, environ=filtered_environment(self.environ), visible=ENGINES
+        )
         sandbox = Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),))
         is_confined = sandbox.confines if docker is None else lambda: True
         self.policy = CommandPolicy(paths=self.paths, credentials=credentials, is_confined=is_confined)

@@ -84,6 +84,10 @@ class Desk:
         return self.ask("search_files", pattern=pattern, **more).content
 
 
+ENGINES = ("/run/docker.sock", "/run/podman")
+"""Sockets of engines that some machines have: tests count them as shown, so that no machine differs."""
+
+
 def context_in(workdir: Path | str, *, attended: bool = True, approved: bool = False) -> ToolContext:
     return ToolContext(
         session="s1", turn="t1", call="t1-1-0", workdir=str(workdir), attended=attended, approved=approved

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_jobs.kernel.engine.ports import Verdict
 from hermes_jobs.tools.command_line import PUSHING
+from hermes_jobs.tools.credentials import Credentials
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from tests.tables import each_row, sampled
@@ -21,10 +22,11 @@ from tests.tables import each_row, sampled
 from . import held_out
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday
-from .support import context_in
+from .support import ENGINES, context_in
 from .worst_shapes import shape
 
 PATHS = PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann")
+CREDENTIALS = Credentials(paths=PATHS, visible=ENGINES)
 WORKDIR = "/home/ann/project"
 
 NEVER = {
@@ -405,7 +407,7 @@ def rows(table: dict[str, list[str]]) -> list[tuple[str, str]]:
 
 
 def verdict(command: str, *, attended: bool = True, policy="ask", allow: tuple[str, ...] = ()) -> Verdict:
-    judge = CommandPolicy(paths=PATHS, policy=policy, allow=allow)
+    judge = CommandPolicy(paths=PATHS, policy=policy, allow=allow, credentials=CREDENTIALS)
     return judge.verdict(command, context_in(WORKDIR, attended=attended))
 
 
@@ -668,7 +670,8 @@ def test_commands_within_the_project_do_not_ask(tmp_path, command, decision):
     installed.parent.mkdir(parents=True)
     installed.touch()
     (tmp_path / "web").mkdir()
-    assert CommandPolicy(paths=PATHS).verdict(command, context_in(tmp_path)).decision == decision
+    policy = CommandPolicy(paths=PATHS, credentials=CREDENTIALS)
+    assert policy.verdict(command, context_in(tmp_path)).decision == decision
 
 
 WITHOUT_SANDBOX = (
