@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
 from hermes_jobs.tools.command_rules.context import CommandContext
@@ -41,11 +41,14 @@ def runs_unseen(invocation: Invocation, _context: CommandContext) -> bool:
 
 def _interprets_unseen(name: str, invocation: Invocation) -> bool:
     """Whether a shell or another interpreter runs a script, code or input that is not known."""
-    runs_code = name.lower() in words("interpreters", "languages") | SHELLS
+    runs_code = name.lower() in words("interpreters", "languages") | SHELLS | {"java", "dotnet", "mono"}
     if runs_code and UNKNOWN in invocation.input and not invocation.operands:
         return True
+    if runs_code and name not in SHELLS and _is_unseen_script(invocation):
+        return True
+    seen = bool(invocation.echoed) and UNKNOWN not in invocation.echoed  # it is judged as code
     if name not in SHELLS | words("interpreters", "interpreters"):
-        return runs_code and invocation.piped and not invocation.operands
+        return runs_code and invocation.piped and not seen and not set(invocation.operands) - {"-"}
     unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
     if any(operand.startswith(unseen) for operand in invocation.operands[:1]):
         return True
@@ -53,8 +56,20 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
         return False
     if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
         return True
+    if seen and name not in SHELLS and not invocation.given:
+        return False
     reads_input = invocation.piped or invocation.given or any(map(_is_unseen_input, invocation.redirects))
     return reads_input and _reads_program(name, invocation.arguments)
+
+
+def _is_unseen_script(invocation: Invocation) -> bool:
+    """Whether the script of an interpreter is the output of a command, or an address."""
+    operands = list(dropwhile(_RUNNING_VERBS.__contains__, invocation.operands))
+    script = next(iter(operands), "")
+    return script.startswith(SUBSTITUTED) or re.match(r"https?://\S+$", script) is not None
+
+
+_RUNNING_VERBS = frozenset(("run", "script", "fsi", "exec", "e", "test"))
 
 
 def _only_checks(name: str, arguments: Sequence[str]) -> bool:
@@ -89,7 +104,8 @@ def _reads_program(name: str, arguments: Sequence[str]) -> bool:
         return False
     if name in SHELLS:
         return letters.isdisjoint("cn") and not {"--version", "--help"}.intersection(options)
-    return all(option in ("-s", "-x", "-e", "-u", "-l", "-i") for option in options)
+    usual = ("-s", "-x", "-e", "-u", "-l", "-i")
+    return all(option in usual or option.startswith("--input-type") for option in options)
 
 
 def packs_with_program(invocation: Invocation, _context: CommandContext) -> bool:

@@ -36,7 +36,7 @@ from hermes_jobs.tools.tables import load
 
 FILES = (
     "privileges", "deletions", "interpreters", "outside_code", "software", "secrets", "writes", "network",
-    "services", "system", "unconfined", "known",
+    "services", "system", "unconfined", "known", "code",
 )  # fmt: skip
 """In this order: the first matching rule names the question."""
 
