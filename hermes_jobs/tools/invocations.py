@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
@@ -91,16 +92,18 @@ class _Programs:
     def add(self, text: str, folder: str) -> None:
         """Append the programs of a shell text that runs in a folder."""
         before: SimpleCommand | None = None
+        commands = parse(text, self.variables, self.budget)
         folders: dict[tuple[int, ...], str] = {(): folder}
-        for command in parse(text, self.variables, self.budget):
+        for command in commands:
             around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
             folder = next(folders[subshell] for subshell in around if subshell in folders)
             echoed = _echoed(before) if command.piped and before is not None else ""
             for inner, invocation in _layers(command, folder, echoed, self.budget):
                 self.found.append(invocation)
                 for script in _scripts(invocation, inner):
+                    later = self._with_constants(text, commands) if invocation.name == "trap" else self
                     with self.budget.deeper():
-                        self.add(script, folder)
+                        later.add(script, folder)
                 if invocation.name in ("cd", "pushd"):
                     target = invocation.path(
                         next(iter(invocation.operands), self.variables.get("HOME", folder))
@@ -108,6 +111,24 @@ class _Programs:
                     folder = target or folder
             folders[command.subshell] = folder
             before = command
+
+    def _with_constants(self, text: str, commands: list[SimpleCommand]) -> _Programs:
+        """The same, with the variables that the text sets once: they are the same when a trap runs."""
+        assigned = [
+            word.partition("=") for command in commands for word in command.words if len(command.words) == 1
+        ]
+        once = {
+            name: value
+            for name, equals, value in assigned[:_MAX_CONSTANTS]
+            if equals
+            and name.isidentifier()
+            and (value == "%+" or UNKNOWN not in value)
+            and len(re.findall(rf"(?<![\w$-])(?<!\${{){name}\b", text)) == 1
+        }
+        return replace(self, variables={**self.variables, **once})
+
+
+_MAX_CONSTANTS = 20
 
 
 def _echoed(command: SimpleCommand) -> str:

@@ -6,6 +6,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
@@ -17,10 +18,12 @@ from hermes_jobs.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.tools.command_rules.network import reads_from_others
 from hermes_jobs.tools.command_rules.paths import lists_secrets, reads_whole_home
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
+from hermes_jobs.tools.command_rules.text_programs import reads_named_files
+from hermes_jobs.tools.command_rules.written_paths import changes_given
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
-from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
@@ -219,18 +222,43 @@ def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str 
         return "another host"
     home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
-        invocation.name in ("find", "fd", "ls", "locate")
-        and home.intersection(map(invocation.path, find_starts(invocation.arguments)))
+        invocation.name in ("find", "fd", "fdfind", "ls", "locate")
+        and home.intersection(map(invocation.path, _starts(invocation)))
         for invocation in invocations
     )
-    reads_names = any(
-        invocation.given or invocation.name in ("read", "mapfile", "readarray") for invocation in invocations
-    )
+    reads_names = any(map(_reads_named, invocations))
+    if any(map(_finds_in_place, invocations, repeat(context))) and any(map(changes_given, invocations)):
+        return "writing outside the working folder"
     if reads_names and (finds or any(lists_secrets(invocation, context) for invocation in invocations)):
         return "reading keys or passwords"
     if any(reads_whole_home(invocation, context) for invocation in invocations):
         return "reading keys or passwords"
     return None
+
+
+def _starts(finder: Invocation) -> Sequence[str]:
+    """Where `find` and the like look; the first operand of `fd` is a pattern."""
+    return finder.operands[1:] if finder.name in ("fd", "fdfind") else find_starts(finder.arguments)
+
+
+def _reads_named(invocation: Invocation) -> bool:
+    """Whether it reads files whose names are its input, or runs a program with what it finds."""
+    if invocation.name in ("fd", "fdfind"):
+        return invocation.has("-x", "-X", "--exec", "--exec-batch")
+    return (
+        invocation.given
+        or invocation.name in ("read", "mapfile", "readarray")
+        or reads_named_files(invocation)
+    )
+
+
+def _finds_in_place(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it finds files outside the folders where commands may write."""
+    if invocation.name not in ("find", "fd", "fdfind"):
+        return False
+    paths = map(invocation.path, _starts(invocation))
+    real = [context.real(path) for path in paths if path is not None]
+    return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
 
 
 def _met(decision: Decision, invocations: Sequence[Invocation], context: CommandContext) -> Iterator[str]:

@@ -23,6 +23,9 @@ NUMBER = f"{UNKNOWN}\uffff"
 SUBSTITUTED = f"/dev/fd/{UNKNOWN}"
 """Placeholder for a file with the output of a command."""
 
+SCRATCH_FILE = "/tmp/mktemp"
+"""What stands for a file or folder that `mktemp` makes."""
+
 MAX_BRACES = 256
 
 
@@ -358,7 +361,7 @@ def _without(text: str, start: int, ranges: list[tuple[int, int, bool]]) -> str:
 def _printed(commands: list[SimpleCommand]) -> str:
     """The output of a substitution that is a single `echo` or `printf` of plain words."""
     if len(commands) == 1 and commands[0].words in (("mktemp",), ("mktemp", "-d")):
-        return "/tmp/mktemp"
+        return SCRATCH_FILE
     if len(commands) == 1 and commands[0].words[:1] in (("echo",), ("printf",)) and not commands[0].redirects:
         text = " ".join(word for word in commands[0].words[1:] if word not in ("-n", "-e"))
         return UNKNOWN if "\\" in text or "%" in text else text  # the formatted text of `printf`

@@ -1,39 +1,24 @@
 """What code on the command line does, judged by its words: the names in it, and the texts in its quotes.
 
-Code of any language is judged by the same tables (`data/code.toml`); what only some of them call so is in tables
-by language. Code may read, compute, print, write files of the folder and look at what others publish. What deletes,
-sends, runs other programs, reads keys or writes elsewhere is asked about, and so is code that hides its words.
+Code of any language is judged by the same tables (`data/code.toml`); what only some of them call so is in
+tables by language. Code may read, compute, print, write files of the folder and look at what others publish.
+What deletes, sends, runs other programs, reads keys or writes elsewhere is asked about, and so is code that
+hides its words.
 """
-
-# Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property
 
+from hermes_jobs.tools.command_rules.code_text import ADDRESS, LOOPBACK, PART, TEXT, CodeWords, of_language
 from hermes_jobs.tools.command_rules.context import CommandContext
-from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.sensitive_paths import is_project_secret, kind_of, paths_in
+from hermes_jobs.tools.sensitive_paths import is_project_secret, paths_in
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import load, pattern, words
+from hermes_jobs.tools.tables import pattern, words
 
 _MAX_CHARACTERS = 20_000
 """Code that is longer is not judged: nobody writes it on a command line."""
-
-_TEXT = re.compile(r"\\.|'(?P<single>(?:[^'\\\n]|\\.)*+)'|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"", re.DOTALL)
-_DOUBLE = re.compile(r"\\.|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"", re.DOTALL)  # where an apostrophe is no quote
-_LIVE = re.compile(r"[$`]|#\{|\\\(|\[")  # a text in which some language evaluates code
-_NAME = re.compile(r"[^\W\d]\w*+(?:(?:[.:/]{1,2}|->|-|\?\.)[^\W\d]\w*+)*+")
-_SEGMENT = re.compile(r"\?\.|->|[.:/]")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PATH = re.compile(r"(?:file://)?(?P<path>(?:~|\.{1,2})?/?[\w.@%+ /-]{1,250})")
-_ADDRESS = re.compile(r"\bhttps?://(?:[^/@\s'\"]{0,100}@)?(?P<host>\[[\da-fA-F:]{2,45}\]|[\w.-]{1,200})[^\s'\"]{0,500}")
-_LOOPBACK = re.compile(r"localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|[\w.-]+\.localhost|example\.\w+")
 
 
 def does_more(language: str, code: str, folder: str, context: CommandContext) -> bool:
@@ -48,147 +33,17 @@ def does_more(language: str, code: str, folder: str, context: CommandContext) ->
     return any(judge(words_of_it) for judge in _JUDGES)
 
 
-@dataclass(frozen=True)
-class CodeWords:
-    """The names and texts of code in a language, which runs in a folder."""
-
-    language: str
-    code: str
-    folder: str
-    context: CommandContext
-
-    @property
-    def _quoted(self) -> re.Pattern[str]:
-        return _DOUBLE if self.language in words("code", "apostrophes") else _TEXT
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """What stands in quotes."""
-        found = (match.groupdict().get("single") or match["double"] for match in self._quoted.finditer(self.code))
-        return tuple(dict.fromkeys(text for text in found if text))
-
-    @cached_property
-    def stripped(self) -> str:
-        """The code without what looks like a deed and is none."""
-        code = self.code
-        for harmless in _harmless(self.language):
-            code = harmless.sub(" ", code)
-        if "sqlite" in code or "duckdb" in code:
-            code = pattern("code", "harmless_in_files").sub(" ", code)
-        code = pattern("code", "writes_own").sub(self._without_own_file, code)
-        if self.is_local:
-            code = _SENDS_TO.sub(" ", code)
-        return code
-
-    def _without_own_file(self, written: re.Match[str]) -> str:
-        """Nothing, for the writing of an ordinary file of the folder; the same text for any other."""
-        name = written["path"].strip("'\"")
-        is_plain = ".." not in name and self.kind(name) is None
-        return f" {written['path']} " if is_plain else written.group()
-
-    @cached_property
-    def bare(self) -> str:
-        """The code without texts that are only texts."""
-        return self._quoted.sub(
-            lambda text: text.group() if _LIVE.search(text.group()) else '""', self.stripped
-        )
-
-    @cached_property
-    def names(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The names outside of texts: of each its segments, and of these the parts, in small letters."""
-        split = _SEGMENT if self.language not in words("code", "pointed") else _COLONS
-        return tuple(
-            tuple(tuple(part.lower() for part in _PART.findall(segment)) for segment in split.split(name))
-            for name in dict.fromkeys(_NAME.findall(self.bare))
-            if not name.rpartition(".")[2].isupper()
-        )
-
-    @cached_property
-    def parts(self) -> frozenset[str]:
-        """The parts of all names."""
-        return frozenset(part for name in self.names for segment in name for part in segment)
-
-    @cached_property
-    def addresses(self) -> tuple[str, ...]:
-        """The hosts of addresses in it."""
-        return tuple(match["host"].lower() for match in _ADDRESS.finditer(self.code))
-
-    @cached_property
-    def is_local(self) -> bool:
-        """Whether it names addresses, all of them of this machine."""
-        hosts = [host for host in self.addresses if not host.startswith("example")]
-        return bool(hosts) and all(map(_LOOPBACK.fullmatch, hosts))
-
-    @cached_property
-    def asks_elsewhere(self) -> bool:
-        """Whether it asks another machine."""
-        if self.is_local:
-            return False
-        if pattern("code", "connects").search(self.code):
-            return True
-        may_be_text = self.language in words("code", "texts_with_addresses")
-        return bool(self.addresses) and not (may_be_text and self.parts.isdisjoint(words("code", "connecting")))
-
-    @cached_property
-    def paths(self) -> tuple[str, ...]:
-        """The texts that look like paths."""
-        return tuple(
-            match["path"] for text in self.texts if (match := _PATH.fullmatch(text)) and "//" not in text
-        )
-
-    @cached_property
-    def outside(self) -> bool:
-        """Whether it names a place outside the folders where commands may write, or the person's home."""
-        if pattern("code", "home").search(self.code):
-            return True
-        named = [path for path in self.paths if path[0] in "/~" or path.startswith("..")]
-        real = [self.context.real(self._absolute(path)) for path in named if path.strip("/") and " " not in path]
-        return any(
-            not any(is_inside(path, folder) for folder in self.context.writable) for path in real
-        )
-
-    def kind(self, path: str) -> str | None:
-        """The protection of a file by its name: from the folder, and as if it were one of the home."""
-        home = self.context.paths.user_home
-        below = kind_of(os.path.join(home, path.lstrip("~/")), home) if "." in path else None
-        return kind_of(os.path.normpath(self._absolute(path)), home) or below
-
-    def _absolute(self, path: str) -> str:
-        home = self.context.paths.user_home
-        return os.path.normpath(os.path.join(self.folder, f"{home}{path[1:]}" if path[0] == "~" else path))
-
-
-_COLONS = re.compile(r"::|\?\.|->|/")
-_SENDS_TO = re.compile(
-    r"(?i)\b(?:requests|httpx|axios|http|https|client|session|faraday|httparty|restclient)\.(?:post|put|patch)\b"
-    r"|method\s*[:=]\s*['\"](?:POST|PUT|PATCH)['\"]"
-)
-
-
-@cache
-def _harmless(language: str) -> tuple[re.Pattern[str], ...]:
-    return (pattern("code", "harmless"), *_of_language("harmless_of", language))
-
-
-@cache
-def _of_language(table: str, language: str) -> tuple[re.Pattern[str], ...]:
-    """The expressions of a table for a language."""
-    return tuple(
-        re.compile(text, re.MULTILINE) for names, text in load("code")[table].items() if language in names.split()
-    )
-
-
 # --- deeds ------------------------------------------------------------------------------------------
 
 
 def _acts(code: CodeWords) -> bool:
     """Whether a word deletes, runs, sends, evaluates or installs."""
-    if code.language in words("code", "backticks") and "`" in _TEXT.sub(" ", code.stripped).replace("```", ""):
+    if code.language in words("code", "backticks") and "`" in TEXT.sub(" ", code.stripped).replace("```", ""):
         return True
     text = code.stripped
-    return any(pattern("code", name).search(text) for name in ("acts", "passed", "installs", "reveals")) or any(
-        act.search(text) for act in _of_language("acts_of", code.language)
-    )
+    return any(
+        pattern("code", name).search(text) for name in ("acts", "passed", "installs", "reveals")
+    ) or any(act.search(text) for act in of_language("acts_of", code.language))
 
 
 def _does_deed(code: CodeWords) -> bool:
@@ -214,7 +69,9 @@ def _is_deed(segments: tuple[tuple[str, ...], ...]) -> bool:
 def _changes_service(code: CodeWords) -> bool:
     """Whether it does more than look at a service of which it uses a client."""
     modules = words("code", "service_modules")
-    mentioned = code.parts | {part.lower() for text in code.texts for part in _PART.findall(text) if len(text) < 60}
+    mentioned = code.parts | {
+        part.lower() for text in code.texts for part in PART.findall(text) if len(text) < 60
+    }
     if mentioned.isdisjoint(modules):
         return False
     deeds = words("code", "service_deeds")
@@ -228,7 +85,7 @@ def _changes_database(code: CodeWords) -> bool:
     if not hosts:
         return False
     near = pattern("network", "services_beside")
-    if not all(_LOOPBACK.fullmatch(host) or near.fullmatch(host) for host in hosts):
+    if not all(LOOPBACK.fullmatch(host) or near.fullmatch(host) for host in hosts):
         return True
     return pattern("code", "database_writes").search(code.code) is not None
 
@@ -255,7 +112,9 @@ def _writes_elsewhere(code: CodeWords) -> bool:
         return True
     if code.parts.isdisjoint(words("code", "writing")):
         return False
-    return code.outside or any(code.kind(path) == "startup" for path in code.paths if "/" in path or "." in path)
+    return code.outside or any(
+        code.kind(path) == "startup" for path in code.paths if "/" in path or "." in path
+    )
 
 
 _OPENS = re.compile(
@@ -277,7 +136,7 @@ def _sends(code: CodeWords) -> bool:
     """Whether it may send what it reads, or run what it is given."""
     if not code.asks_elsewhere:
         return False
-    text = _ADDRESS.sub(" ", code.code)
+    text = ADDRESS.sub(" ", code.code)
     return any(pattern("code", name).search(text) for name in ("reads", "sends")) or (
         pattern("code", "runs_fetched").search(code.code) is not None and not _is_import(code)
     )
@@ -301,7 +160,7 @@ def _is_command(code: CodeWords) -> bool:
         return _powershell_acts(code)
     if code.language != "nu":
         return False
-    bare = _TEXT.sub(" ", code.code)
+    bare = TEXT.sub(" ", code.code)
     return "^" in bare or any(word not in words("code", "nu_words") for word in _nu_commands(bare))
 
 
@@ -311,15 +170,21 @@ def _nu_commands(bare: str) -> Iterator[str]:
 
 
 def _powershell_acts(code: CodeWords) -> bool:
-    bare = _TEXT.sub('""', code.code)
-    if re.search(r"(?:^|[;|{(=\n])\s*&|\biex\b|::(?:Delete|Start|Write\w*|Move|Create\w*|Set\w*|Load\w*)\b", bare):
+    bare = TEXT.sub('""', code.code)
+    if re.search(
+        r"(?:^|[;|{(=\n])\s*&|\biex\b|::(?:Delete|Start|Write\w*|Move|Create\w*|Set\w*|Load\w*)\b", bare
+    ):
         return True
     firsts = [match["word"] for match in _CMDLET.finditer(bare)]
     for command in dict.fromkeys((*firsts, *_CMDLETS.findall(bare))):
         verb, _, noun = command.lower().partition("-")
         if command.lower() in words("code", "powershell_words"):
             continue
-        if not noun or verb not in words("code", "powershell_verbs") or noun in words("code", "powershell_reveals"):
+        if (
+            not noun
+            or verb not in words("code", "powershell_verbs")
+            or noun in words("code", "powershell_reveals")
+        ):
             return True
     return False
 

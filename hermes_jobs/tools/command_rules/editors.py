@@ -1,11 +1,7 @@
 """What editors do without a terminal: the commands of `vim`, `ex` and `ed`, and the code of `emacs`."""
 
-# Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118
-
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +21,14 @@ _BEFORE = re.compile(
 _COMMAND = re.compile(r"(?P<name>[A-Za-z]+|[!&<>=#~@*])?(?P<bang>!?)(?P<rest>.*)", re.DOTALL)
 _SUBSTITUTES = re.compile(r"(?:s|su|sub\w*)(?=[^\w\s]|$)|(?:s|su|sub\w*)$")
 _GLOBAL = re.compile(r"(?:g|global|v|vglobal)!?(?P<mark>[^\w\s|])")
-_LANGUAGES = {"lua": "lua", "luado": "lua", "py": "python", "py3": "python", "python": "python", "python3": "python"}
+_LANGUAGES = {
+    "lua": "lua",
+    "luado": "lua",
+    "py": "python",
+    "py3": "python",
+    "python": "python",
+    "python3": "python",
+}
 _WRITES = re.compile(r"(?:w|wr\w*|wq\w*|wa\w*|x|xit|xa\w*|up\w*|sav\w*)")
 _OPENS = re.compile(r"(?:e|edit|r|read|f|file|vi\w*|sp|split|vs|vsplit|tabe\w*|tabnew|new|b)")
 _ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re.MULTILINE)
@@ -86,22 +89,30 @@ def _ex_acts(text: str, invocation: Invocation, context: CommandContext, depth: 
         acts = replaced is not None and does_more("vim", replaced["code"], invocation.folder, context)
         following = re.search(r"/[gceinp#&r]*\s*\|(?!\|)(?P<rest>.*)", rest, re.DOTALL)
         return acts or (following is not None and _ex_acts(following["rest"], invocation, context, depth + 1))
-    match = _COMMAND.match(rest)
+    is_all = before is not None and before.group().strip(" :") in ("%", "1,$")
+    return _command_acts(rest, invocation, context, depth, is_all=is_all)
+
+
+def _command_acts(
+    text: str, invocation: Invocation, context: CommandContext, depth: int, *, is_all: bool
+) -> bool:
+    """Whether a command of ex without its address does so; `is_all`: it is for all lines."""
+    match = _COMMAND.match(text)
     assert match is not None
     name, argument = match["name"] or "", match["rest"].strip()
     if name in _LANGUAGES or name in ("call", "let", "echo", "echom", "if"):
         return does_more(_LANGUAGES.get(name, "vim"), argument, invocation.folder, context)
-    argument, _, following = argument.partition("|")
-    if name == "d" and before and before.group().strip(" :") in ("%", "1,$"):
+    argument, _, later = argument.partition("|")
+    if name == "":
+        return bool(match["bang"])
+    runs = argument.strip().startswith("!") or (match["bang"] and name in ("r", "read"))
+    if name not in words("interpreters", "ex_commands") or runs or (name == "d" and is_all):
         return True
-    if name not in words("interpreters", "ex_commands") or argument.strip().startswith("!") or name == "!":
-        return not (name == "" and not match["bang"])
-    if match["bang"] and name in ("r", "read", "!"):
+    takes_file = _WRITES.fullmatch(name) or _OPENS.fullmatch(name)
+    named = argument.replace(">>", " ").replace("~", context.paths.user_home).split() if takes_file else []
+    if any(_is_outside(word, invocation, context) for word in named if not word.startswith("+")):
         return True
-    named = argument.replace(">>", " ").split() if _WRITES.fullmatch(name) or _OPENS.fullmatch(name) else []
-    if any(_is_outside(os.path.expanduser(word), invocation, context) for word in named if not word.startswith("+")):  # noqa: PTH111
-        return True
-    return bool(following.strip()) and _ex_acts(following, invocation, context, depth + 1)
+    return bool(later.strip()) and _ex_acts(later, invocation, context, depth + 1)
 
 
 def _end_of_pattern(text: str, start: int, mark: str) -> int | None:

@@ -40,7 +40,11 @@ def code_acts(invocation: Invocation, context: CommandContext) -> bool:
         own = list(inline_codes(invocation))
         codes += [(name, code) for code in own]
         beside = [operand for operand in invocation.operands if operand not in own and "/" in operand]
-        if own and name not in words("interpreters", "interpreters") and names_outside(invocation, context, beside):
+        if (
+            own
+            and name not in words("interpreters", "interpreters")
+            and names_outside(invocation, context, beside)
+        ):
             return True  # it may be loaded
     return any(does_more(language, code, invocation.folder, context) for language, code in codes)
 
@@ -80,7 +84,9 @@ def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, s
 def _options_of(name: str) -> frozenset[str]:
     """The options of a program whose value is code."""
     tables = load("code")["code_options"].items()
-    return frozenset(option for names, options in tables if name in names.split() for option in options.split())
+    return frozenset(
+        option for names, options in tables if name in names.split() for option in options.split()
+    )
 
 
 def inline_codes(invocation: Invocation) -> Iterator[str]:
@@ -116,7 +122,9 @@ def inline_codes(invocation: Invocation) -> Iterator[str]:
 def _is_value(before: tuple[str, ...], options: frozenset[str]) -> bool:
     option = "".join(before)
     return (
-        _VALUED_OPTION.fullmatch(option) is not None or _CODE_OPTION.fullmatch(option) is not None or option in options
+        _VALUED_OPTION.fullmatch(option) is not None
+        or _CODE_OPTION.fullmatch(option) is not None
+        or option in options
     )
 
 

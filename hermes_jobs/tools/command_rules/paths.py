@@ -18,7 +18,7 @@ from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, instructs, kind_of, paths_in
-from hermes_jobs.tools.shell_words import UNKNOWN
+from hermes_jobs.tools.shell_words import SCRATCH_FILE, UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.wrappers import find_starts, is_narrowed
 
@@ -67,6 +67,16 @@ def deletes_many(invocation: Invocation, context: CommandContext) -> bool:
         return True
     return invocation.given or any(
         UNKNOWN in word or os.path.basename(word) in ("*", ".*", "**", ".", "..") for word in deleted
+    )
+
+
+def deletes_own_scratch(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether all that it deletes is what `mktemp` has made in the same line."""
+    paths = [invocation.path(word) or "" for word in invocation.operands]
+    return (
+        bool(paths)
+        and not invocation.given
+        and all(f"{path}/".startswith(f"{SCRATCH_FILE}/") for path in paths)
     )
 
 
@@ -258,6 +268,7 @@ CHECKS = (
     deletes_whole_folder,
     changes_whole_folder,
     deletes_many,
+    deletes_own_scratch,
     finds_leftovers,
     writes_outside,
     writes_startup_file,

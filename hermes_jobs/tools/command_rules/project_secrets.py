@@ -14,6 +14,7 @@ from itertools import islice
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.paths import kinds_of
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import is_project_secret
 from hermes_jobs.tools.tables import pattern, words
 
@@ -40,10 +41,25 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
         searched = invocation.operands[:1]
         if not any(map(pattern("secrets", "names_of_keys").search, searched)):
             return False  # as in `export $(grep -v '^#' .env)`
+    elif name in words("interpreters", "awks") | words("interpreters", "seds"):
+        searched = invocation.operands[:1]
+    if any(map(pattern("secrets", "names_of_keys").search, searched)) and _names_startup(invocation, context):
+        return True  # keys that a startup file of the home sets
     if name == "find" and {"-exec", "-execdir"}.isdisjoint(invocation.arguments):
         return False
     named = [word for word in context.path_words(invocation) if word not in searched]
     return _has_secret(invocation, context, named)
+
+
+def _names_startup(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether an operand is a startup file outside the session's folders."""
+    roots = context.paths.real_roots(context.workdir)
+    named = [
+        word
+        for word in invocation.operands[1:]
+        if (path := invocation.path(word)) and not any(is_inside(path, root) for root in roots)
+    ]
+    return "startup" in kinds_of(invocation, context, named)
 
 
 def _has_secret(invocation: Invocation, context: CommandContext, named: list[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
@@ -238,7 +238,8 @@ def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
     reads_input = any(redirect.operator == "<" for redirect in invocation.redirects)
     if (reads_input or invocation.has("-f", "--file")) and not local:
         return True
-    statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query", "-cmd")
+    statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query")
+    statements += [following for word, following in pairwise(invocation.arguments) if word == "-cmd"]
     if local:
         statements += invocation.operands[1:]
     if invocation.input:
@@ -249,8 +250,11 @@ def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
 
 
 _USUAL_IN_FILES = re.compile(
-    r"\b(?:update|alter)\b|\bcopy\b(?=[^;]{0,500}\b(?:to|from)\s{1,9}'(?![/~]|[^']*(?:\.\.|://))[^']*'[^;']*(?:;|$))",
-    re.IGNORECASE,
+    r"\b(?:update\b(?=[^;]{0,500}\bwhere\b)|alter\b)"
+    r"|\breadfile\s*\(\s*(?P<q>[\"'])(?![/~]|[^\"'\n]{0,200}\.\.)[^\"'\n]{0,200}(?P=q)\s*\)"
+    r"|^\s*\.(?:import|read|once|output|open|backup|save)\s+(?:--?\w+\s+){0,4}(?![/~]|\S{0,200}\.\.)[\w./-]{1,200}(?=\s|$)"
+    r"|\bcopy\b(?=[^;]{0,500}\b(?:to|from)\s{1,9}'(?![/~]|[^']*(?:\.\.|://))[^']*'[^;']*(?:;|$))",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

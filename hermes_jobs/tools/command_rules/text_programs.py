@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.tables import words
 
 _AWK_RUNS = re.compile(r"\bsystem\s*\(|\|\s*getline\b|\|&|\|\s*[\"(\w]|@load")
 _AWK_READS = re.compile(r"\bgetline\b")
@@ -48,6 +49,16 @@ def awk_acts(program: str) -> bool:
         return True
     compared = re.sub(r"\([^()]*\)", "()", plain)  # in parentheses it compares
     return _follows(_AWK_PRINTS, ">", re.split(r"[;}\n]", compared))
+
+
+def reads_named_files(invocation: Invocation) -> bool:
+    """Whether an `awk` reads the files that its input names."""
+    if invocation.name not in words("interpreters", "awks"):
+        return False
+    return any(_AWK_READS_FIELD.search(program) for program in awk_programs(invocation))
+
+
+_AWK_READS_FIELD = re.compile(r"\bgetline\b[^;\n]{0,40}<\s*\$")
 
 
 def _follows(word: re.Pattern[str], mark: str, parts: Sequence[str]) -> bool:

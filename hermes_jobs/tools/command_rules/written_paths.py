@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
 from hermes_jobs.tools.invocations import Invocation, without_version
+from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load
 
 _Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
@@ -49,6 +51,20 @@ def written_paths(invocation: Invocation) -> list[str]:
     for find in _finders().get(without_version(invocation.name), ()):
         targets += [word for word in find(invocation) if word]
     return [*targets, *_outputs(invocation.arguments), *_far_outputs(invocation)]
+
+
+_FOUND = "{}"
+
+
+def changes_given(invocation: Invocation) -> bool:
+    """Whether it writes the files that `find` or `xargs` gives it, whose names stand behind its arguments."""
+    if _FOUND in invocation.arguments or any(UNKNOWN in word for word in invocation.arguments):
+        return any(
+            _FOUND in word or UNKNOWN in word for word in written_paths(replace(invocation, redirects=()))
+        )
+    return invocation.given and _FOUND in written_paths(
+        replace(invocation, arguments=(*invocation.arguments, _FOUND), redirects=())
+    )
 
 
 @cache
@@ -189,6 +205,10 @@ _FINDERS: Mapping[str, _Finder] = {
     "database": _database,
     "installed": _installed,
     "split_parts": _parts,
+    "ghostscript": lambda invocation: [
+        *(word.partition("=")[2] for word in invocation.arguments if word.startswith("-sOutputFile=")),
+        *values(invocation, "o"),
+    ],
     "converted": lambda invocation: [
         argument[3:] for argument in invocation.arguments if argument.startswith("of=")
     ],
