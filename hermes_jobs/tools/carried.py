@@ -29,11 +29,23 @@ def listed_programs() -> frozenset[str]:
     )
     found = {word for file, table in tables for word in words(file, table)}
     found |= words("interpreters", "languages") | words("services", "controllers") | wrappers().keys()
+    return frozenset(found | _programs_of_rules())
+
+
+@cache
+def _programs_of_rules() -> frozenset[str]:
+    found = set()
     for entry in load("known")["rule_files"]:
         for rule in load(entry).get("rule", ()):
             keys = [key for field in rule for key in (rule[field] if field.endswith("_of") else ())]
             found |= {name for text in (rule.get("programs", ""), *keys) for name in text.split()}
     return frozenset(found)
+
+
+def has_no_rule(name: str) -> bool:
+    """Whether a table knows the program, but no rule is for it."""
+    names = {name, name.rstrip(_VERSION)}
+    return not names.isdisjoint(words("known", "programs")) and names.isdisjoint(_programs_of_rules())
 
 
 def is_listed(name: str) -> bool:

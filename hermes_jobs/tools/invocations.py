@@ -181,6 +181,8 @@ def _scripts(invocation: Invocation, command: SimpleCommand) -> Iterator[str]:
         yield invocation.operands[0]
     elif name == "alias":
         yield from (argument.partition("=")[2] for argument in arguments if "=" in argument)
+    elif name == "git" and invocation.operands[:2] == ("submodule", "foreach"):
+        yield " ".join(arguments[arguments.index("foreach") + 1 :]).removeprefix("--recursive ")
     elif (text := text_for_shell(name, arguments)) is not None:
         yield text
     elif name in ("su", "script") or name in SHELLS:

@@ -17,6 +17,7 @@ from hermes_jobs.tools.command_rules.downloads import runs_fetched
 from hermes_jobs.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.tools.command_rules.network import reads_from_others
 from hermes_jobs.tools.command_rules.paths import lists_secrets, reads_whole_home
+from hermes_jobs.tools.command_rules.project_secrets import looks_for_keys, prints_environment
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.tools.command_rules.text_programs import reads_named_files
 from hermes_jobs.tools.command_rules.written_paths import changes_given
@@ -34,7 +35,12 @@ from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
 
-_FORK_BOMB = re.compile(r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?P=name)\|(?P=name)&[^}]{0,200}\}")
+_FORK_BOMB = re.compile(
+    r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?<![\w.])(?P=name)(?:\||&(?!&))(?P=name)[&;}][^}]{0,200}"
+    r"|(?:while(?::|true|\[1\]|\(\(1\)\))|until(?:false|!true)|for\(\(;;\)\));{0,2}do(?:[^;&|]|>&){1,200}&done"
+    r"|\$0(?:\||&(?!&))\$0|\bfork(?:\(\))?(?:while|until)"
+    r"|(?:while\(?(?:1|[Tt]rue)\)?|loop|for\(;;\))[:{;]{0,2}(?:os\.|Process\.)?fork\b"
+)
 _DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
 
 
@@ -220,6 +226,8 @@ def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str 
         return "running downloaded or unseen text"
     if pushes_elsewhere(invocations):
         return "another host"
+    if prints_environment(invocations, context) or looks_for_keys(invocations, context):
+        return "reading keys or passwords"
     home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
     finds = any(
         invocation.name in ("find", "fd", "fdfind", "ls", "locate")

@@ -70,7 +70,7 @@ def composed(arguments: tuple[str, ...]) -> tuple[str, ...]:
     if arguments[:1] != ("compose",):
         return ()
     options = Wrapper(
-        valued="fpuweT", long_valued=("--file", "--profile", "--user", "--workdir", "--env", "--name")
+        valued="fpuwe", long_valued=("--file", "--profile", "--user", "--workdir", "--env", "--name")
     )
     rest = _after_options(options, arguments[1:])
     if rest[:1] not in (("exec",), ("run",)):

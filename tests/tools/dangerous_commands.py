@@ -366,7 +366,7 @@ git config core.fsmonitor ./x
 git config alias.st '!x'
 git config credential.helper store
 git config filter.x.clean ./x
-git submodule foreach 'x'
+git submodule foreach 'git reset --hard'
 git bisect run ./x
 git rebase -x ./x main
 git difftool -x ./x

@@ -85,7 +85,8 @@ def test_every_program_has_a_verdict_with_a_version_in_its_name():
     names = {rule.name for rule in rules}
     for program in {name.rstrip("*") for rule in rules for name in rule.programs.split()}:
         found = invocations(f"{program}2 -x a b", "/w", {})
-        assert {name for each in found for name in rule_set("ask").met(each, CONTEXT)} <= names
+        context = CommandContext("/w", CONTEXT.paths)
+        assert {name for each in found for name in rule_set("ask").met(each, context)} <= names
 
 
 def test_the_rules_call_every_check_and_no_other():

@@ -14,10 +14,11 @@ from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import pattern
+from hermes_jobs.tools.tables import pattern, words
 
 _SILENT = ("", ":", "true", "exec", "false")
 _NOTHING = "/dev/null"
+_NOTHINGS = frozenset({_NOTHING, "/dev/zero", "/dev/urandom", "/dev/random"})
 _CUTS_ALL = re.compile(r"(?:1,\$)?d|\$!d|/\^/d|/\.\*/d")
 
 
@@ -27,26 +28,34 @@ def empties_file(invocation: Invocation, context: CommandContext) -> bool:
         _is_data(invocation, word, context) or _has_content(invocation, word, context)
         for word in _emptied(invocation)
     )
-    return emptied or any(_has_content(invocation, word, context) for word in _overwritten(invocation))
+    return (
+        emptied
+        or any(_has_content(invocation, word, context) for word in _replaced(invocation))
+        or any(
+            _has_content(invocation, word, context) or _is_database(word) for word in _overwritten(invocation)
+        )
+    )
 
 
 def _emptied(invocation: Invocation) -> Iterator[str]:
     """The files that it leaves without content."""
     name, operands = invocation.name, invocation.operands
-    reads_nothing = _NOTHING in operands or any(
-        redirect.operator in ("<", "<>") and redirect.target == _NOTHING for redirect in invocation.redirects
+    reads_nothing = not _NOTHINGS.isdisjoint(operands) or any(
+        redirect.operator in ("<", "<>") and redirect.target in _NOTHINGS for redirect in invocation.redirects
     )
     prints_nothing = name in _SILENT or (name in ("echo", "printf") and not "".join(operands))
-    if prints_nothing or (name == "cat" and reads_nothing):
+    if prints_nothing or (name in ("cat", "head", "tail") and reads_nothing):
         yield from (one.target for one in invocation.redirects if one.operator in (">", ">|", "&>"))
     elif name == "ln" and operands[:1] == (_NOTHING,):
         yield from operands[1:]
     elif reads_nothing and not invocation.piped and name in ("cp", "install", "tee", "sort", "uniq"):
-        yield from (word for word in written_paths(invocation) if word != _NOTHING)
+        yield from (word for word in written_paths(invocation) if word not in _NOTHINGS)
     elif name == "truncate" and "".join(values(invocation, "s", "--size")) == "0":
         yield from (word for word in operands if word != "0")
     elif name in ("sed", "gsed") and any(map(_CUTS_ALL.fullmatch, operands[:1])):
         yield from written_paths(invocation)
+    if name in words("deletions", "filters"):
+        yield from _read_and_written(invocation)
 
 
 def _overwritten(invocation: Invocation) -> Iterator[str]:
@@ -62,10 +71,28 @@ def _overwritten(invocation: Invocation) -> Iterator[str]:
         yield from invocation.operands[-1:]
     elif invocation.name == "dd":
         yield from written_paths(invocation)
-    elif invocation.name in ("cp", "mv") and pattern("deletions", "databases").search(
-        "".join(invocation.operands[-1:])
-    ):
-        yield from invocation.operands[-1:]
+
+
+def _read_and_written(invocation: Invocation) -> Iterator[str]:
+    """The files that the shell has emptied before the program reads them: `sort a.csv > a.csv`."""
+    read = {invocation.path(word) for word in invocation.operands}
+    read |= {invocation.path(one.target) for one in invocation.redirects if one.operator == "<"}
+    for redirect in invocation.redirects:
+        if redirect.operator in (">", ">|", "&>") and invocation.path(redirect.target) in read - {None}:
+            yield redirect.target
+
+
+def _replaced(invocation: Invocation) -> Iterator[str]:
+    """The databases that another file takes the place of."""
+    if invocation.name in ("cp", "mv", "install"):
+        yield from filter(_is_database, invocation.operands[-1:])
+    elif invocation.name not in ("sqlite", "sqlite3"):
+        targets = (one.target for one in invocation.redirects if one.operator in (">", ">|", "&>"))
+        yield from filter(_is_database, targets)
+
+
+def _is_database(word: str) -> bool:
+    return pattern("deletions", "databases").search(word) is not None
 
 
 def _is_data(invocation: Invocation, word: str, context: CommandContext) -> bool:

@@ -14,7 +14,6 @@ from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.editors import editor_acts
 from hermes_jobs.tools.command_rules.outside_code import names_outside
 from hermes_jobs.tools.command_rules.text_programs import awk_acts, awk_programs, sed_acts, sed_scripts
-from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation, without_version
 from hermes_jobs.tools.tables import load, pattern, words
 
@@ -36,6 +35,8 @@ def code_acts(invocation: Invocation, context: CommandContext) -> bool:
     if name in words("interpreters", "editors"):
         return editor_acts(name, invocation, context)
     codes = [*_framework_codes(name, invocation)]
+    if any(pattern("code", "console_acts").search(code) for _, code in codes):
+        return True  # it has a project's database and settings at hand
     if name in words("interpreters", "languages"):
         own = list(inline_codes(invocation))
         codes += [(name, code) for code in own]
@@ -67,17 +68,23 @@ def language_of(invocation: Invocation) -> str:
 
 
 def _framework_codes(name: str, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """The code that a framework's own command runs, with its language."""
-    operands = invocation.operands
-    if name == "rails" and operands[:1] in (("runner",), ("r",)):
-        environments = values(invocation, "e", "--environment")
-        yield from (("ruby", code) for code in operands[1:] if code not in environments)
-    if name in ("python", "django-admin", "manage.py") and "shell" in operands[:2]:
-        yield from (("python", code) for code in values(invocation, "c", "--command"))
-    if name == "php" and operands[:2] == ("artisan", "tinker"):
-        yield from (("php", code) for code in values(invocation, "", "--execute"))
-    if name == "mix" and operands[:1] == ("run",):
-        yield from (("elixir", code) for code in values(invocation, "e", "--eval"))
+    """The code that the console of a framework runs, with its language: arguments and input."""
+    language = next(
+        (
+            console["language"]
+            for console in load("code")["console"]
+            if name in console["programs"].split()
+            and re.fullmatch(console["verbs"], " ".join(invocation.operands[:2]))
+        ),
+        None,
+    )
+    if language:
+        texts = (_SETTING.sub("", text) for text in invocation.arguments[1:] if not _OPTION.fullmatch(text))
+        yield from ((language, text) for text in (*texts, invocation.input, invocation.echoed) if text)
+
+
+_OPTION = re.compile(r"--?[\w-]{1,40}")
+_SETTING = re.compile(r"^--?[\w-]{1,40}=")
 
 
 @cache

@@ -151,6 +151,16 @@ def is_this_machine(invocation: Invocation, _context: CommandContext) -> bool:
     return bool(hosts) and all(map(is_loopback, hosts))
 
 
+def asks_service_beside(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether it asks a service of this machine how it is: `echo stats | nc localhost 11211`."""
+    return _ASKS_HOW.match(invocation.echoed) is not None and is_this_machine(invocation, context)
+
+
+_ASKS_HOW = re.compile(
+    r"(?:stats|version|ruok|stat|mntr|srvr|envi|conf|cons|ping|info|get|head)\b", re.IGNORECASE
+)
+
+
 def _connected_to(curl: Invocation) -> list[str]:
     """The hosts that curl asks in the place of the named ones."""
     if curl.name != "curl":
@@ -191,4 +201,11 @@ _SENDS: Mapping[str, Callable[[Invocation], bool]] = {
     "openssl": _openssl_sends,
 }
 
-CHECKS = (asks_with_substitution, asks_by_name, names_metadata_service, sends_data, is_this_machine)
+CHECKS = (
+    asks_with_substitution,
+    asks_by_name,
+    names_metadata_service,
+    sends_data,
+    is_this_machine,
+    asks_service_beside,
+)

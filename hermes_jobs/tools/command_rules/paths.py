@@ -25,6 +25,7 @@ from hermes_jobs.tools.wrappers import find_starts, is_narrowed
 _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
 _OTHER_PROCESS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
+_XPATH = re.compile(r"(?:\w{1,30}\()?//?(?:\*|@|\w+[\[:/])")
 _PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views", "mcp")
 
 
@@ -160,6 +161,8 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
     patterns: tuple[str, ...] = ()
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         patterns = invocation.operands[:1]
+    elif invocation.name in words("secrets", "queriers_of_xml"):
+        patterns = tuple(word for word in invocation.arguments if _XPATH.match(word))
     return "secret" in kinds_of(
         invocation, context, [word for word in context.path_words(invocation) if word not in patterns]
     )

@@ -50,10 +50,10 @@ def _interprets_unseen(name: str, invocation: Invocation) -> bool:
     if name not in SHELLS | words("interpreters", "interpreters"):
         return runs_code and invocation.piped and not seen and not set(invocation.operands) - {"-"}
     unseen = (UNKNOWN, SUBSTITUTED) if name in SHELLS else SUBSTITUTED
-    if any(operand.startswith(unseen) for operand in invocation.operands[:1]):
-        return True
     if _only_checks(name, invocation.arguments):
         return False
+    if any(operand.startswith(unseen) for operand in invocation.operands[:1]):
+        return True
     if invocation.given and _CODE_FOLLOWS.fullmatch("".join(invocation.arguments[-1:])):
         return True
     if seen and name not in SHELLS and not invocation.given:
@@ -74,6 +74,8 @@ _RUNNING_VERBS = frozenset(("run", "script", "fsi", "exec", "e", "test"))
 
 def _only_checks(name: str, arguments: Sequence[str]) -> bool:
     """Whether an interpreter only looks at the syntax of what it is given."""
+    if name in SHELLS:
+        return arguments[:1] == ("-n",)
     return {"ruby": ("-c",), "php": ("-l",), "node": ("--check",)}.get(name) == tuple(arguments)
 
 
@@ -171,6 +173,8 @@ def runs_fetched_program(invocation: Invocation, context: CommandContext) -> boo
     options = list(takewhile(lambda word: word.startswith("-"), words_of_it))
     if not words_of_it[len(options) :]:
         return bool(options) and options[0] not in ("--version", "-v", "--help", "-h")
+    if not words("software", "offline_options").isdisjoint(options):
+        return False
     if not set(options) <= words("software", "fetching_options"):
         return True
     name = words_of_it[len(options)]

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import islice
 
 from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.network import is_this_machine
 from hermes_jobs.tools.command_rules.paths import kinds_of
+from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import is_project_secret
@@ -45,10 +48,17 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
         searched = invocation.operands[:1]
     if any(map(pattern("secrets", "names_of_keys").search, searched)) and _names_startup(invocation, context):
         return True  # keys that a startup file of the home sets
-    if name == "find" and {"-exec", "-execdir"}.isdisjoint(invocation.arguments):
+    if name in _FINDERS and _EXECS.isdisjoint(invocation.arguments):
         return False
     named = [word for word in context.path_words(invocation) if word not in searched]
+    if name in ("fd", "fdfind"):
+        named += [re.sub(r"[\\^$]", "", word) for word in invocation.operands]
+        named += [f"x.{ending}" for ending in values(invocation, "e", "--extension")]
     return _has_secret(invocation, context, named)
+
+
+_FINDERS = ("find", "fd", "fdfind")
+_EXECS = frozenset({"-exec", "-execdir", "-x", "-X", "--exec", "--exec-batch"})
 
 
 def _names_startup(invocation: Invocation, context: CommandContext) -> bool:
@@ -102,6 +112,52 @@ def _hides_name(invocation: Invocation, context: CommandContext) -> bool:
     if path is None or target.endswith(("/", ".")) or os.path.isdir(context.real(path)):
         return False  # under its own name
     return "project secret" not in kinds_of(invocation, context, [target])
+
+
+def prints_environment(invocations: Sequence[Invocation], context: CommandContext) -> bool:
+    """Whether a line prints all variables after it, or a runner of it, took some from a file with keys."""
+    has_keys = False
+    for invocation in invocations:
+        if has_keys and _prints_variables(invocation):
+            return True
+        has_keys = (
+            has_keys
+            or invocation.name in words("secrets", "runners_with_keys")
+            or (
+                invocation.name in words("secrets", "takers_of_variables")
+                and _has_secret(invocation, context, context.path_words(invocation))
+            )
+        )
+    return False
+
+
+def looks_for_keys(invocations: Sequence[Invocation], context: CommandContext) -> bool:
+    """Whether what a service or a history shows is searched for keys: `helm get values x | grep password`."""
+    shows = False
+    for invocation in invocations:
+        if invocation.name in words("secrets", "pickers"):
+            named = any(map(pattern("secrets", "named_keys").search, invocation.operands[:1]))
+            if named and shows and invocation.piped:
+                return True
+        asks = invocation.name in words("network", "web") and not is_this_machine(invocation, context)
+        shows = invocation.name in _services() or asks or (shows and invocation.piped)
+    return False
+
+
+@cache
+def _services() -> frozenset[str]:
+    return words("services", "controllers") | words("secrets", "shows_settings")
+
+
+def _prints_variables(invocation: Invocation) -> bool:
+    if invocation.name == "printenv":
+        return True
+    return invocation.name in _PRINT_VARIABLES and all(
+        word.startswith("-") and "o" not in word and "a" not in word for word in invocation.arguments
+    )
+
+
+_PRINT_VARIABLES = ("env", "set", "export", "declare", "typeset", "readonly")
 
 
 CHECKS = (prints_project_secrets,)

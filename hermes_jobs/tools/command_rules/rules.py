@@ -16,6 +16,7 @@ import msgspec
 
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_rules import (
+    databases,
     emptied,
     git,
     inline_code,
@@ -55,6 +56,7 @@ CHECKS: Mapping[str, Check] = {
         network,
         servers,
         services,
+        databases,
         unconfined,
         unlisted,
     )

@@ -1,40 +1,57 @@
-"""Checks for clouds, stores of secrets, databases and containers: whether a command only reads."""
+"""Checks for clouds, stores of secrets and containers: whether a command only reads."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, takewhile
 
 from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.outside_code import is_own_program
+from hermes_jobs.tools.command_rules.unlisted import names_other_machine
 from hermes_jobs.tools.command_rules.written_paths import values
-from hermes_jobs.tools.invocations import Invocation, without_version
+from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 from hermes_jobs.tools.wrappers import composed
 
 
-def controls_service(invocation: Invocation, _context: CommandContext) -> bool:
+def controls_service(invocation: Invocation, context: CommandContext) -> bool:
     """Whether a client of clouds, clusters or stores of secrets does more than read."""
     name, operands = invocation.name, invocation.operands
     if name not in words("services", "controllers") or invocation.has("--help", "--version"):
         return False
+    if is_own_program(invocation, context):
+        return False  # it has only the same name
     if name == "ansible-playbook":
         return not invocation.has("--check", "--syntax-check", "--list-tasks", "--list-hosts", "-C")
     if not operands:
         return False
     if name in words("services", "password_stores"):
         return operands[0] not in words("services", "password_stores_look")
-    if _reveals(invocation) or (name, operands[0]) in (("rclone", "copy"), ("gh", "alias")):
-        return True
+    if any(f"{name}{word}" in words("services", "stays_here") for word in invocation.arguments):
+        return False
+    return _reveals(invocation) or operands[0] in _acting(name) or not _works_here_or_looks(invocation)
+
+
+def _acting(name: str) -> Sequence[str]:
+    """The first words with which a client does more than they say: `rclone copy` also copies to a server."""
+    return load("services")["acts"].get(name, "").split()
+
+
+def _works_here_or_looks(invocation: Invocation) -> bool:
+    name, operands = invocation.name, invocation.operands
     if (name, operands[0]) == ("gh", "api"):
         methods = values(invocation, "X", "--method")
         sends = invocation.has("-f", "-F", "--field", "--input")
-        return sends or any(method.upper() != "GET" for method in methods)
-    if operands[0] in load("services")["works_here"].get(name, "").split():
-        return any("://" in operand or operand in ("new", "delete") for operand in operands[1:])
-    return (name, *operands[:2]) not in _TO_THE_FOLDER and not _looks(_verbs(invocation))
+        return not sends and all(method.upper() == "GET" for method in methods)
+    here = load("services")["works_here"].get(name, "").split()
+    if ":".join(operands[:2]) in here:
+        return True
+    if operands[0] in here:
+        return not any(names_other_machine(word) or word in ("new", "delete") for word in operands[1:])
+    return (name, *operands[:2]) in _TO_THE_FOLDER or _looks(_verbs(invocation))
 
 
 _TO_THE_FOLDER = (("gh", "pr", "checkout"), ("gh", "repo", "clone"))
@@ -53,14 +70,13 @@ def _is_option(word: str) -> bool:
 
 
 def _looks(verbs: Sequence[str]) -> bool:
-    """Whether the first of the verbs that says what is done only looks."""
-    looking = words("services", "looking")
+    """Whether the first verb that says what is done only looks; without one, what is named may be shown."""
     for verb in verbs:
-        if verb in looking or pattern("services", "looking_verbs").match(verb):
+        if verb in words("services", "looking") or pattern("services", "looking_verbs").match(verb):
             return True
         if pattern("services", "changing_verbs").match(verb):
             return False
-    return False
+    return not words("services", "looking_things").isdisjoint(verbs)
 
 
 def _reveals(invocation: Invocation) -> bool:
@@ -185,96 +201,4 @@ def _is_confined(path: str) -> bool:
 
 _MAX_COMPOSE = 100_000
 
-# --- databases ------------------------------------------------------------------------------------
-
-
-def resets_database(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a task of a project drops, resets, deploys or the like."""
-    tasks = set(invocation.operands[:4])
-    if without_version(invocation.name) in words("services", "cleaners"):
-        tasks.discard("clean")
-    if invocation.name == "dotnet" or invocation.operands[:1] == ("publish",):
-        tasks.discard("publish")  # into a folder, or a package
-    return any(pattern("services", "resetting_tasks").match(task) for task in tasks)
-
-
-def changes_redis(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a command of Redis does more than read."""
-    rest = list(invocation.arguments)
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        if (
-            option
-            in (
-                "-h",
-                "-p",
-                "-n",
-                "-a",
-                "-u",
-                "-s",
-                "--user",
-                "--pass",
-                "-r",
-                "-i",
-                "--pattern",
-                "--type",
-                "--count",
-            )
-            and rest
-        ):
-            rest.pop(0)
-        elif option in ("--eval", "--pipe", "--rdb", "--functions-rdb", "-x"):
-            return True
-    if not rest:
-        return invocation.piped or bool(invocation.input)
-    if rest[0].lower() == "config":
-        return [word.lower() for word in rest[1:2]] != ["get"]
-    return rest[0].lower() not in words("services", "redis_reads")
-
-
-def changes_sql(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a database's client changes or deletes data; a local file may be added to."""
-    local = invocation.name in ("sqlite3", "duckdb")
-    reads_input = any(redirect.operator == "<" for redirect in invocation.redirects)
-    if (reads_input or invocation.has("-f", "--file")) and not local:
-        return True
-    statements = values(invocation, "ceqQ", "--command", "--execute", "--eval", "--query")
-    statements += [following for word, following in pairwise(invocation.arguments) if word == "-cmd"]
-    if local:
-        statements += invocation.operands[1:]
-    if invocation.input:
-        statements.append(invocation.input)
-    if not statements and invocation.piped:
-        statements.append(invocation.echoed or UNKNOWN)
-    return any(_acts(statement, local=local) for statement in statements)
-
-
-_USUAL_IN_FILES = re.compile(
-    r"\b(?:update\b(?=[^;]{0,500}\bwhere\b)|alter\b)"
-    r"|\breadfile\s*\(\s*(?P<q>[\"'])(?![/~]|[^\"'\n]{0,200}\.\.)[^\"'\n]{0,200}(?P=q)\s*\)"
-    r"|^\s*\.(?:import|read|once|output|open|backup|save)\s+(?:--?\w+\s+){0,4}(?![/~]|\S{0,200}\.\.)[\w./-]{1,200}(?=\s|$)"
-    r"|\bcopy\b(?=[^;]{0,500}\b(?:to|from)\s{1,9}'(?![/~]|[^']*(?:\.\.|://))[^']*'[^;']*(?:;|$))",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def _acts(statement: str, *, local: bool) -> bool:
-    if UNKNOWN in statement and not statement.replace(UNKNOWN, "").strip():
-        return True
-    acting, reading = pattern("services", "acting_sql"), pattern("services", "reading_sql")
-    if local:  # changes of rows, added columns and files of the project are usual
-        return acting.search(_USUAL_IN_FILES.sub("", statement)) is not None
-    if not re.match(r"\s*db\.", statement):
-        statement = re.sub(r"'[^'\\]*'", "''", statement)
-    parts = [part for part in re.split(r"[;\n]", statement) if part.strip()]
-    return acting.search(statement) is not None or not all(map(reading.match, parts))
-
-
-CHECKS = (
-    controls_service,
-    changes_containers,
-    works_on_own_containers,
-    resets_database,
-    changes_redis,
-    changes_sql,
-)
+CHECKS = (controls_service, changes_containers, works_on_own_containers)

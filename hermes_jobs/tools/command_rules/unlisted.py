@@ -7,9 +7,10 @@ of another machine, code, a script elsewhere or a verb that installs, sends or d
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise, takewhile
 
-from hermes_jobs.tools.carried import is_listed
+from hermes_jobs.tools.carried import has_no_rule, is_listed
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_loopback
 from hermes_jobs.tools.command_rules.outside_code import is_own_program, names_outside
@@ -20,7 +21,7 @@ from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 
 _ADDRESS = re.compile(
-    r"(?:[\w.-]{1,80}=)?[a-z][a-z0-9+.-]{1,20}://(?:[^/@\s]{0,200}@)?"
+    r"(?:[\w.-]{1,80}=)?(?!res:|user:)[a-z][a-z0-9+.-]{1,20}://(?:[^/@\s]{0,200}@)?"
     r"(?P<host>\[[^\]]{1,60}\]|[^/:?#\s]{1,300})",
     re.IGNORECASE,
 )
@@ -75,6 +76,53 @@ def does_more_than_work_here(invocation: Invocation, context: CommandContext) ->
         return True
     scripts = [word for word in invocation.operands if _SCRIPT.fullmatch(word)]
     return names_outside(invocation, context, [*scripts, *codes])
+
+
+def does_harm(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether a program that is not the project's deletes, as its words say, or acts and has no rule."""
+    if _takes_words(invocation) or is_own_program(invocation, context):
+        return False
+    arguments = invocation.arguments
+    arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if any(map(pattern("known", "harsh_options").fullmatch, arguments)):
+        return True
+    verbs = [word for word in arguments if not word.startswith("-")][:2]
+    said = [verb for verb in verbs if "/" not in verb and "." not in verb]
+    if not is_listed(invocation.name):
+        said.append(invocation.name.replace(".", "-"))  # as in `x-uninstall.sh`
+    parts = {part for verb in said for part in _PARTS.split(verb)}
+    if not words("known", "harsh_deeds").isdisjoint(parts):
+        return True
+    acting = words("known", "deeds") - words("known", "working_deeds")
+    return has_no_rule(invocation.name) and not acting.isdisjoint(verbs)
+
+
+_PARTS = re.compile(r"[-_:]")
+
+
+def _takes_words(invocation: Invocation) -> bool:
+    """Whether the words of the program are texts, names or paths, or rules of its own judge its verbs."""
+    return without_version(invocation.name) in _word_takers()
+
+
+@cache
+def _word_takers() -> frozenset[str]:
+    tables = (
+        ("reading", "programs"),
+        ("known", "takes_paths"),
+        ("known", "builtins"),
+        ("wrappers", "keep_words"),
+        ("interpreters", "languages"),
+        ("services", "controllers"),
+    )
+    return frozenset().union(*(words(file, table) for file, table in tables))
+
+
+def reveals_keys(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether an option asks for keys or passwords in the open: `--show-secrets`."""
+    if invocation.name in words("reading", "programs") or is_own_program(invocation, context):
+        return False
+    return any(map(pattern("known", "revealing_options").fullmatch, _own_arguments(invocation)))
 
 
 def names_other_machine(word: str) -> bool:
@@ -160,7 +208,7 @@ def names_launcher(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether an option names the program that is started to show, edit or send something."""
     return any(
         pattern("known", "launcher_options").fullmatch(option)
-        and value not in ("", "never", "auto", "always")
+        and value not in ("", "never", "auto", "always", "off", "on", "0")
         and pattern("interpreters", "harmless_programs").fullmatch(value) is None
         for option, value in _options(_own_arguments(invocation))
     )
@@ -206,6 +254,8 @@ def _assignments(invocation: Invocation) -> list[str]:
 
 CHECKS = (
     does_more_than_work_here,
+    does_harm,
+    reveals_keys,
     loads_from_outside,
     sends_through,
     names_launcher,
