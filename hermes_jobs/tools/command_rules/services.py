@@ -37,7 +37,8 @@ def controls_service(invocation: Invocation, context: CommandContext) -> bool:
 
 def _acting(name: str) -> Sequence[str]:
     """The first words with which a client does more than they say: `rclone copy` also copies to a server."""
-    return load("services")["acts"].get(name, "").split()
+    first: str = load("services")["acts"].get(name, "")
+    return first.split()
 
 
 def _works_here_or_looks(invocation: Invocation) -> bool:
