@@ -18,9 +18,10 @@ from hermes_jobs.tools.tables import load, pattern, words
 TEXT = re.compile(r"\\.|'(?P<single>(?:[^'\\\n]|\\.)*+)'|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"", re.DOTALL)
 _DOUBLE = re.compile(r"\\.|\"(?P<double>(?:[^\"\\\n]|\\.)*+)\"", re.DOTALL)  # where an apostrophe is no quote
 _LIVE = re.compile(r"[$`]|#\{|\\\(|\[")  # a text in which some language evaluates code
-_NAME = re.compile(r"[^\W\d]\w*+(?:(?:[.:/]{1,2}|->|-|\?\.)[^\W\d]\w*+)*+")
+_NAME = re.compile(r"(?:\?\.|->|::|\.)?[^\W\d]\w*+(?:(?:[.:/]{1,2}|->|-|\?\.)[^\W\d]\w*+)*+")
 _SEGMENT = re.compile(r"\?\.|->|[.:/]")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_UNQUOTED = re.compile(r"(?<![\w.)$/])(?:~|\.\.)?/[\w.@/-]{2,200}")
 _PATH = re.compile(r"(?:file://)?(?P<path>(?:~|\.{1,2})?/?[\w.@%+ /-]{1,250})")
 ADDRESS = re.compile(
     r"\bhttps?://(?:[^/@\s'\"]{0,100}@)?(?P<host>\[[\da-fA-F:]{2,45}\]|[\w.-]{1,200})[^\s'\"]{0,500}"
@@ -116,9 +117,10 @@ class CodeWords:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The texts that look like paths."""
-        return tuple(
-            match["path"] for text in self.texts if (match := _PATH.fullmatch(text)) and "//" not in text
-        )
+        texts = [*self.texts]
+        if self.language in words("code", "unquoted"):
+            texts += dict.fromkeys(_UNQUOTED.findall(self.code))
+        return tuple(match["path"] for text in texts if (match := _PATH.fullmatch(text)) and "//" not in text)
 
     @cached_property
     def outside(self) -> bool:

@@ -42,7 +42,7 @@ def _acts(code: CodeWords) -> bool:
         return True
     text = code.stripped
     return any(
-        pattern("code", name).search(text) for name in ("acts", "passed", "installs", "reveals")
+        pattern("code", name).search(text) for name in ("acts", "passed", "installs", "reveals", "loads_outside")
     ) or any(act.search(text) for act in of_language("acts_of", code.language))
 
 
@@ -52,18 +52,20 @@ def _does_deed(code: CodeWords) -> bool:
 
 
 def _is_deed(segments: tuple[tuple[str, ...], ...]) -> bool:
-    things, deletes = words("code", "things"), words("code", "deletes")
+    """Whether one of a name's segments joins a verb with what it is done to, as in `drop_database`."""
     for segment in segments:
         said = frozenset(segment)
-        if said & words("code", "deeds"):
+        if said & words("code", "deeds") or ("all" in said and said & words("code", "deletes_all")):
             return True
-        if said & deletes and said & things:
-            return True
-        if "all" in said and said & words("code", "deletes_all"):
-            return True
-        if said & words("code", "sends") and said & words("code", "sent") and len(said) > 1:
+        if len(said) < 2:
+            continue
+        things = said | {part.removesuffix("s") for part in said}
+        if any(said & words("code", verbs) and things & words("code", done_to) for verbs, done_to in _DONE_TO):
             return True
     return False
+
+
+_DONE_TO = (("deletes", "things"), ("sends", "sent"), ("revealing", "revealed"))
 
 
 def _changes_service(code: CodeWords) -> bool:
@@ -110,7 +112,8 @@ def _writes_elsewhere(code: CodeWords) -> bool:
     """Whether it writes outside the folder, or a file there that runs by itself."""
     if any(_writes(code, match) for match in _OPENS.finditer(code.code)):
         return True
-    if code.parts.isdisjoint(words("code", "writing")):
+    calls = pattern("code", "writing_calls").search(code.code) is not None
+    if not calls and code.parts.isdisjoint(words("code", "writing")):
         return False
     return code.outside or any(
         code.kind(path) == "startup" for path in code.paths if "/" in path or "." in path
@@ -136,6 +139,9 @@ def _sends(code: CodeWords) -> bool:
     """Whether it may send what it reads, or run what it is given."""
     if not code.asks_elsewhere:
         return False
+    joined = pattern("code", "joined_address").search(code.code) is not None
+    if joined and not code.parts.isdisjoint(("file", "open", "read", "slurp", "glob", "environ", "getenv", "env")):
+        return True
     text = ADDRESS.sub(" ", code.code)
     return any(pattern("code", name).search(text) for name in ("reads", "sends")) or (
         pattern("code", "runs_fetched").search(code.code) is not None and not _is_import(code)
@@ -151,7 +157,7 @@ def _is_import(code: CodeWords) -> bool:
 
 _CMDLET = re.compile(r"(?<![\w$.:\\/-])(?:(?<=[;|{(&\n])|^)\s*(?P<word>[A-Za-z][\w.-]*)", re.MULTILINE)
 _CMDLETS = re.compile(r"(?<![\w$.:\\/-])[A-Z][a-z]+-[A-Z]\w+")
-_NU_WORD = re.compile(r"(?<![\w$.-])[A-Za-z][\w-]*")
+_CLOSURE = re.compile(r"\{\s*\|[\w\s,:]{0,100}\|")
 
 
 def _is_command(code: CodeWords) -> bool:
@@ -160,7 +166,7 @@ def _is_command(code: CodeWords) -> bool:
         return _powershell_acts(code)
     if code.language != "nu":
         return False
-    bare = TEXT.sub(" ", code.code)
+    bare = _CLOSURE.sub("{", TEXT.sub(" ", code.code))
     return "^" in bare or any(word not in words("code", "nu_words") for word in _nu_commands(bare))
 
 

@@ -31,7 +31,8 @@ _LANGUAGES = {
 }
 _WRITES = re.compile(r"(?:w|wr\w*|wq\w*|wa\w*|x|xit|xa\w*|up\w*|sav\w*)")
 _OPENS = re.compile(r"(?:e|edit|r|read|f|file|vi\w*|sp|split|vs|vsplit|tabe\w*|tabnew|new|b)")
-_ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]", re.MULTILINE)
+_ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]|^[ \t]*(?:1?,\$?|%)d", re.MULTILINE)
+_ALL_LINES = re.compile(r"(?:^|[\s:])(?:%|1?,\$)\s*$")
 _MAX_DEPTH = 4
 
 
@@ -89,7 +90,7 @@ def _ex_acts(text: str, invocation: Invocation, context: CommandContext, depth: 
         acts = replaced is not None and does_more("vim", replaced["code"], invocation.folder, context)
         following = re.search(r"/[gceinp#&r]*\s*\|(?!\|)(?P<rest>.*)", rest, re.DOTALL)
         return acts or (following is not None and _ex_acts(following["rest"], invocation, context, depth + 1))
-    is_all = before is not None and before.group().strip(" :") in ("%", "1,$")
+    is_all = before is not None and _ALL_LINES.search(before.group()) is not None
     return _command_acts(rest, invocation, context, depth, is_all=is_all)
 
 
@@ -103,6 +104,8 @@ def _command_acts(
     if name in _LANGUAGES or name in ("call", "let", "echo", "echom", "if"):
         return does_more(_LANGUAGES.get(name, "vim"), argument, invocation.folder, context)
     argument, _, later = argument.partition("|")
+    if name in ("i", "insert", "a", "append", "c", "change"):
+        return False  # what follows is text
     if name == "":
         return bool(match["bang"])
     runs = argument.strip().startswith("!") or (match["bang"] and name in ("r", "read"))

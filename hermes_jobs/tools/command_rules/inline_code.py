@@ -118,6 +118,8 @@ def inline_codes(invocation: Invocation) -> Iterator[str]:
         elif argument[:1] in "([" and argument[1:] and not index:
             yield argument  # as in `bb '(+ 1 2)'`
             return
+        elif index == 0 and argument in ("e", "repl"):
+            continue  # as in `nim e --eval:…`
         elif not argument.startswith("-") and not _is_value(arguments[:index][-1:], options):
             break  # a script, and then its own arguments
     if not found and not any(map(_SCRIPT.fullmatch, arguments[:2])):

@@ -14,7 +14,10 @@ _AWK_PRINTS = re.compile(r"\bprintf?\b")
 _AWK_CONSTANT = re.compile(
     r'"(?:[^"\\]|\\.?)*+(?:"|(?P<open>\Z))|(?:^|(?<=[(,{;!&|~\n]))\s*/(?:[^/\\\n]|\\.)*+/', re.DOTALL
 )
-_AWK_OWN_FILE = re.compile(r'>>?\s*+"(?![/~])(?!.{0,300}\.\.)[\w./ -]{1,300}"')
+_AWK_OWN_FILE = re.compile(
+    r'>>?\s*+(?:"(?![/~])(?!.{0,300}\.\.)[\w./ -]{1,300}"'
+    r'|\(?"(?!\.\.)[\w-][\w./-]{0,100}"\s*\$\w+(?:\s*"[\w.-]{1,20}")?\)?|\s*"/dev/std(?:err|out)"|\(?(?:\$\w+|FILENAME)\s*"[\w-]{0,20}\.\w{2,5}"\)?)'
+)
 
 
 def awk_programs(invocation: Invocation) -> Iterator[str]:
