@@ -67,6 +67,7 @@ _COMPUTED_NUMBERS = re.compile(
 _NUMERIC = re.compile(r"[\s\d+*/%()<>=!&|^~?:.,-]*|0[xX][\da-fA-F]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _EVALUATED = re.compile(r"(?P<indirect>!)?(?P<name>\w+)(?:\[(?P<subscript>.*)\])?(?P<rest>.*)", re.DOTALL)
+_INDICES = re.compile(r"!(\w+)\[[@*]\]")
 _OFFSETS = re.compile(r":(?![-+=?])")
 _ANSI_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}")
@@ -258,11 +259,16 @@ class WordReader(ABC):
                 raise Unparsable("a brace is not closed")
         self.at += 1
         inside = self.text[start + 2 : self.at - 1]
-        if inside[:1] == "#" and len(inside) > 1:
+        if (inside[:1] == "#" and len(inside) > 1) or self._is_indices(inside):
             return NUMBER
         if inside not in self.variables:
             self._check_expansion(inside)
         return self._value(inside)
+
+    def _is_indices(self, inside: str) -> bool:
+        """Whether it stands for the indices of an array that the text sets, which is not associative."""
+        match = _INDICES.fullmatch(inside)
+        return match is not None and match[1] in self.variables and f"{match[1]}[]" not in self.variables
 
     def evaluates(self) -> None:
         """Note that the shell evaluates a text that is not known: as `eval` does."""

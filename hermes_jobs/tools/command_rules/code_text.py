@@ -77,19 +77,24 @@ class CodeWords:
         )
 
     @cached_property
-    def names(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The names outside of texts: of each its segments, and of these the parts, in small letters."""
+    def segments(self) -> frozenset[tuple[tuple[str, ...], bool]]:
+        """Of the names outside of texts each segment: its parts in small letters, and whether it is the last
+        one of several, as a method is."""
         split = _SEGMENT if self.language not in words("code", "pointed") else _COLONS
-        return tuple(
-            tuple(tuple(part.lower() for part in PART.findall(segment)) for segment in split.split(name))
-            for name in dict.fromkeys(_NAME.findall(self.bare))
-            if not name.rpartition(".")[2].isupper()
+        found: set[tuple[str, bool]] = set()
+        for name in dict.fromkeys(_NAME.findall(self.bare)):
+            *first, last = split.split(name)
+            if not last.isupper():
+                found.update((segment, False) for segment in first)
+                found.add((last, bool(first)))
+        return frozenset(
+            (tuple(part.lower() for part in PART.findall(segment)), is_last) for segment, is_last in found
         )
 
     @cached_property
     def parts(self) -> frozenset[str]:
         """The parts of all names."""
-        return frozenset(part for name in self.names for segment in name for part in segment)
+        return frozenset(part for segment, _ in self.segments for part in segment)
 
     @cached_property
     def addresses(self) -> tuple[str, ...]:

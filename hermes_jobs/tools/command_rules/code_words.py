@@ -24,11 +24,12 @@ _MAX_CHARACTERS = 20_000
 def does_more(language: str, code: str, folder: str, context: CommandContext) -> bool:
     """Whether code does more than compute, print, read, and write files of the folder.
 
-    Raises `Unparsable` if it names too many files."""
+    Raises `Unparsable` if it is too much, or names too many files."""
     if UNKNOWN in code and not code.replace(UNKNOWN, "").strip():
         return True  # nothing of it can be read
     if len(code) > _MAX_CHARACTERS:
         return True
+    context.budget.characters(2 * len(code))
     words_of_it = CodeWords(language, code, folder, context)
     return any(judge(words_of_it) for judge in _JUDGES)
 
@@ -41,28 +42,27 @@ def _acts(code: CodeWords) -> bool:
     if code.language in words("code", "backticks") and "`" in TEXT.sub(" ", code.stripped).replace("```", ""):
         return True
     text = code.stripped
-    return any(
-        pattern("code", name).search(text) for name in ("acts", "passed", "installs", "reveals", "loads_outside")
-    ) or any(act.search(text) for act in of_language("acts_of", code.language))
+    return any(pattern("code", name).search(text) for name in _ACTING) or any(
+        act.search(text) for act in of_language("acts_of", code.language)
+    )
+
+
+_ACTING = ("acts", "passed", "installs", "reveals", "loads_outside")
 
 
 def _does_deed(code: CodeWords) -> bool:
-    """Whether a name says by its parts that it deletes or sends."""
-    return any(_is_deed(segments) for segments in code.names)
+    """Whether a name says by its parts that it deletes, sends or reveals: `rmtree`, `drop_database`."""
+    return any(_is_deed(frozenset(segment)) for segment, _ in code.segments)
 
 
-def _is_deed(segments: tuple[tuple[str, ...], ...]) -> bool:
-    """Whether one of a name's segments joins a verb with what it is done to, as in `drop_database`."""
-    for segment in segments:
-        said = frozenset(segment)
-        if said & words("code", "deeds") or ("all" in said and said & words("code", "deletes_all")):
-            return True
-        if len(said) < 2:
-            continue
-        things = said | {part.removesuffix("s") for part in said}
-        if any(said & words("code", verbs) and things & words("code", done_to) for verbs, done_to in _DONE_TO):
-            return True
-    return False
+def _is_deed(said: frozenset[str]) -> bool:
+    """Whether parts of a name tell of a deed, or join a verb with what it is done to."""
+    if said & words("code", "deeds") or ("all" in said and said & words("code", "deletes_all")):
+        return True
+    if len(said) < 2:
+        return False
+    things = said | {part.removesuffix("s") for part in said}
+    return any(said & words("code", verbs) and things & words("code", done_to) for verbs, done_to in _DONE_TO)
 
 
 _DONE_TO = (("deletes", "things"), ("sends", "sent"), ("revealing", "revealed"))
@@ -77,8 +77,7 @@ def _changes_service(code: CodeWords) -> bool:
     if mentioned.isdisjoint(modules):
         return False
     deeds = words("code", "service_deeds")
-    called = (segments[-1] for segments in code.names if len(segments) > 1)
-    return any(segment and (segment[0] in deeds) for segment in called)
+    return any(is_last and segment[:1] and segment[0] in deeds for segment, is_last in code.segments)
 
 
 def _changes_database(code: CodeWords) -> bool:
@@ -140,7 +139,9 @@ def _sends(code: CodeWords) -> bool:
     if not code.asks_elsewhere:
         return False
     joined = pattern("code", "joined_address").search(code.code) is not None
-    if joined and not code.parts.isdisjoint(("file", "open", "read", "slurp", "glob", "environ", "getenv", "env")):
+    if joined and not code.parts.isdisjoint(
+        ("file", "open", "read", "slurp", "glob", "environ", "getenv", "env")
+    ):
         return True
     text = ADDRESS.sub(" ", code.code)
     return any(pattern("code", name).search(text) for name in ("reads", "sends")) or (

@@ -31,7 +31,9 @@ _LANGUAGES = {
 }
 _WRITES = re.compile(r"(?:w|wr\w*|wq\w*|wa\w*|x|xit|xa\w*|up\w*|sav\w*)")
 _OPENS = re.compile(r"(?:e|edit|r|read|f|file|vi\w*|sp|split|vs|vsplit|tabe\w*|tabnew|new|b)")
-_ED_ACTS = re.compile(r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]|^[ \t]*(?:1?,\$?|%)d", re.MULTILINE)
+_ED_ACTS = re.compile(
+    r"!|^[ \t]*[\d,$%.]*(?:w|wq|e|r|sav\w*|so\w*)\s+[~/.]|^[ \t]*(?:1?,\$?|%)d", re.MULTILINE
+)
 _ALL_LINES = re.compile(r"(?:^|[\s:])(?:%|1?,\$)\s*$")
 _MAX_DEPTH = 4
 
