@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_jobs.kernel.engine.ports import ToolOutcome
-from hermes_jobs.tools.docker import DOCKER_FAILED
+from hermes_jobs.tools.docker import DOCKER_FAILED, DockerOptions, explanation, without_usage
 from hermes_jobs.tools.folder_guard import undone_note
 from hermes_jobs.tools.processes import Completed
 
@@ -17,21 +17,20 @@ MAX_TIMEOUT = 600.0
 
 
 def outcome(
-    completed: Completed, timeout: float, *, in_container: bool = False, note: str = ""
+    completed: Completed, timeout: float, *, docker: DockerOptions | None = None, note: str = ""
 ) -> ToolOutcome:
     """The result as text: the output, then lines with further information for the model; `note` is added
-    where the command failed."""
+    where the command failed, and what that means in a container of `docker`."""
     notes = list(_notes(completed, timeout))
-    if in_container and completed.exit_code == DOCKER_FAILED:
-        notes.append("[docker itself failed: the command was not run, or its end is unknown. Tell the user.]")
+    said = completed.output
+    if docker is not None and completed.exit_code:
+        said = without_usage(said) if completed.exit_code == DOCKER_FAILED else said
+        notes.append(explanation(docker, completed.exit_code, said))
     if note and completed.exit_code:
         notes.append(note)
-    output = (
-        completed.output
-        if not completed.output or completed.output.endswith("\n")
-        else f"{completed.output}\n"
-    )
-    content = output + "\n".join(notes) if notes else completed.output or "(no output)"
+    notes = [each for each in notes if each]
+    output = said if not said or said.endswith("\n") else f"{said}\n"
+    content = output + "\n".join(notes) if notes else said or "(no output)"
     return ToolOutcome(content=content, ok=completed.exit_code == 0, interrupted=completed.interrupted)
 
 

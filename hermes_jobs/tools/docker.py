@@ -5,18 +5,37 @@ Sources: `docker run --help` and the engine's reference on run, mounts and secur
 
 from __future__ import annotations
 
-import csv
-import io
-import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hermes_jobs.tools.container_places import NOTHING_RUN, ContainerPlaces
 from hermes_jobs.tools.environment import NO_TERMINAL
 
 PROGRAM = "docker"
 DOCKER_FAILED = 125
 """The exit code of `docker run` when docker, not the command, failed."""
+
+_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+NO_PROXY = {name: "" for word in _PROXIES for name in (word, word.upper())}
+"""The client would add the proxies of its own settings, with their passwords."""
+
+_FAILURES = {
+    r"No such image": (
+        "the image {image} is not on this machine: `docker pull` gets it, terminal.docker.image names another"
+    ),
+    r"exec bash failed|exec: \"bash\": ": "the image {image} has no bash, which commands need",
+    r"permission denied while trying to connect": "this user may not use Docker, which its group docker may",
+    r"Cannot connect to the Docker daemon": "Docker does not run on this machine",
+    r"invalid reference format": "terminal.docker.image is not a name of an image: {image}",
+    r"flag: invalid size|Minimum memory limit": "Docker does not take terminal.docker.memory: {memory}",
+}
+"""What the user can do about what docker says, by its words."""
+_USAGE = re.compile(r"\n+(?:Usage:  docker run .*\n+)?Run 'docker run --help' for more information\s*$")
+_OWN_CODES = (DOCKER_FAILED, 126, 127)
+_SAID_BY_DOCKER = re.compile(r"^(?:docker: |\[FATAL tini)", re.MULTILINE)
+_LAST_CHARS = 2_000
+OUT_OF_MEMORY = 137
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,30 +65,28 @@ def run_arguments(
     command: str,
     *,
     name: str,
-    workdir: str,
+    places: ContainerPlaces,
     user: str,
-    hidden: Sequence[str] = (),
-    locked: Sequence[str] = (),
+    interactive: bool = False,
 ) -> tuple[str, ...]:
     """The command line that runs a shell command in the folder as `user` (`uid:gid`) and waits for it.
 
-    `hidden` are files and folders below `workdir` in whose place the container sees nothing; it cannot write
-    `locked` ones.
+    `interactive`: it reads what is typed.
     """
-    environment = {"HOME": "/tmp", **options.environment, **NO_TERMINAL}
+    environment = {"HOME": "/tmp", **NO_PROXY, **options.environment, **NO_TERMINAL}
     return (
         *(PROGRAM, "run", "--rm", "--init", "--pull", "never", "--name", name),
+        *(["--interactive"] if interactive else []),
         *("--network", "bridge" if options.network else "none"),
         *("--read-only", "--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={options.tmp},mode=1777"),
         *("--cap-drop", "ALL", "--security-opt", "no-new-privileges"),
         *("--pids-limit", str(options.processes)),
         *("--memory", options.memory, "--memory-swap", options.memory),
         *("--log-driver", "none"),  # the output is read as it comes; a copy would fill the disk
-        *("--user", user, "--mount", _mount(workdir), "--workdir", workdir),
-        *(word for path in locked for word in ("--mount", _mount(path, "readonly"))),
-        *(word for path in hidden for word in ("--mount", _cover(path))),
+        *("--user", user, "--workdir", places.workdir),
+        *(word for mount in places.mounts() for word in ("--mount", mount)),
         *(word for pair in environment.items() for word in ("--env", "=".join(pair))),
-        *("--entrypoint", options.shell, options.image, "-c", command),
+        *("--entrypoint", options.shell, options.image, *places.script(options.shell, command)),
     )
 
 
@@ -87,20 +104,23 @@ def describe(options: DockerOptions) -> str:
     )
 
 
-def _mount(path: str, *options: str) -> str:
-    """The file or folder at its own path."""
-    return _csv("type=bind", f"source={path}", f"target={path}", *options)
+def without_usage(output: str) -> str:
+    """The output without docker's advice on how to call it."""
+    return _USAGE.sub("\n", output)
 
 
-def _cover(path: str) -> str:
-    """An empty file or folder over the path."""
-    if os.path.isdir(path):  # noqa: PTH112
-        return _csv("type=tmpfs", f"target={path}", "tmpfs-mode=0555")
-    return _csv("type=bind", "source=/dev/null", f"target={path}", "readonly")
-
-
-def _csv(*fields: str) -> str:
-    """Docker reads the option as a line of CSV."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(fields)
-    return line.getvalue()
+def explanation(options: DockerOptions, code: int | None, output: str) -> str:
+    """What the end of a container means where it does not tell by itself; empty for a usual one."""
+    if code == OUT_OF_MEMORY:
+        return (
+            f"[Something was killed: a container gets {options.memory} of memory (terminal.docker.memory).]"
+        )
+    if code not in _OWN_CODES:
+        return ""
+    last = output[-_LAST_CHARS:]
+    why = next((text for words, text in _FAILURES.items() if re.search(words, last)), "")
+    if why and (code == DOCKER_FAILED or _SAID_BY_DOCKER.search(last)):
+        return f"[Nothing was run: {why.format(image=options.image, memory=options.memory)}. Tell the user.]"
+    if code == DOCKER_FAILED and not output.endswith(NOTHING_RUN):
+        return "[docker itself failed: the command was not run, or its end is unknown. Tell the user.]"
+    return ""

@@ -109,6 +109,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
 
     With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
     `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
+    `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
     """
 
     roots: tuple[bytes, ...]
@@ -118,6 +119,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     only_new: bool = False
     whole: bool = True
     at: int = 0
+    afterwards: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, roots: Sequence[str], found: Found, home: str, *, only_new: bool = False) -> Guard:

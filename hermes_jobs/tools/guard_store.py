@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.folder_guard import Guard
 
 FOLDER = "guards"
+ENDING_SECONDS = 10.0
 UNDONE = "undone"  # of a background process: the paths, one a line
 
 
@@ -87,10 +89,20 @@ class GuardStore:
             file.stat()
             file.rename(taken)
             guard = _read(taken)
+            _end(guard.afterwards if guard is not None else ())
             undone = guard.restore() if guard is not None else ()
             taken.unlink(missing_ok=True)
             return undone
         return ()
+
+
+def _end(words: Sequence[str]) -> None:
+    """End what is left of the command: it must not write on after its changes were undone."""
+    if words:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=ENDING_SECONDS, check=False
+            )
 
 
 def _read(file: Path) -> Guard | None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 from hermes_jobs.tools import guarded_files, installation
+from hermes_jobs.tools.container_places import ContainerPlaces
 from hermes_jobs.tools.environment import cache_variables, without_session
 from hermes_jobs.tools.folder_guard import Guard, git_folders, locks_repositories
 from hermes_jobs.tools.folder_guard import locked as guarded_places
@@ -172,32 +173,26 @@ class Sandbox:
     def _protected(self, reach: SandboxReach, environ: Mapping[str, str]) -> tuple[str, ...]:
         return installation.places() if reach.approved else self._places.protected(environ.get("PATH", ""))
 
-    def hidden_in(self, workdir: str, reach: SandboxReach) -> tuple[str, ...]:
-        """The paths of the working folder that a container must not see, outermost first. Raises
-        `ToolFailed`."""
-        home, real = self._checked(workdir)
-        seen = self._places.seen(reach, {})
-        places = sorted({home, *self._places.hidden(reach, {}, seen)})
-        inside = [place for place in places if is_inside(place, real) and os.path.exists(place)]
-        return tuple(
-            path for path in inside if not any(is_inside(path, one) for one in inside if one != path)
-        )
-
-    def locked_in(
+    def in_container(
         self,
         workdir: str,
         reach: SandboxReach,
         environ: Mapping[str, str],
-        command: str,
+        command: str = "",
         *,
         background: bool = False,
-    ) -> tuple[str, ...]:
-        """The paths of the working folder that a container cannot write."""
-        real = os.path.realpath(workdir)
+        found: Found | None = None,
+    ) -> ContainerPlaces:
+        """What a container shows of the working folder; the arguments are those of `enclose`. Raises
+        `ToolFailed`."""
+        home, real = self._checked(workdir)
         protected = list(self._protected(reach, environ))
+        roots = [real] if reach.approved else self._places.roots((real,), protected, ())
         if not reach.approved:
-            protected += guarded_places(guarded_files.find([real]), command, background=background)
-        return tuple(dict.fromkeys(path for path in protected if is_inside(path, real) and path != real))
+            protected += guarded_places(found or guarded_files.find([real]), command, background=background)
+        shown = reach if reach.visible is None else SandboxReach()
+        hidden = self._places.hidden(shown, environ, self._places.seen(shown, environ))
+        return ContainerPlaces.of(workdir, roots, protected, [home, *hidden])
 
     def confines(self) -> bool:
         """Whether there is a sandbox that confines commands without an approval."""
@@ -216,10 +211,12 @@ class Sandbox:
         command: str = "",
         *,
         background: bool = False,
-        in_container: bool = False,
+        locked: bool | None = None,
     ) -> Guard:
-        """What undoes changes of what was `found` in these folders, and new files; also without a sandbox."""
-        by_kernel = in_container or (self.mode != "off" and layer().name == NAMESPACE)
+        """What undoes changes of what was `found` in these folders, and new files; also without a sandbox.
+
+        `locked`: whether the command cannot change what was there; None: as the layer can."""
+        by_kernel = (self.mode != "off" and layer().name == NAMESPACE) if locked is None else locked
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
         return Guard.of(roots, found, home, only_new=only_new)

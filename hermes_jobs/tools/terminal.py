@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 from msgspec import Meta
 
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
@@ -128,7 +129,7 @@ class Terminal:
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         completed, undone, keys = self.complete(context, cancel, command, seconds)
         note = keys.note or agent_note(completed)
-        ended = outcome(completed, seconds, in_container=self._options.docker is not None, note=note)
+        ended = outcome(completed, seconds, docker=self._options.docker, note=note)
         return with_undone(ended, undone)
 
     def complete(
@@ -142,11 +143,11 @@ class Terminal:
         roots, undone = self._checked_roots(context)
         found = guarded_files.find(roots)
         enclosure = self._enclosure(command, context, reach, keys, found)
-        guard = self._options.sandbox.guard(roots, found, command)
+        runs, guard = self._guarded(command, context, reach, roots, found)
         with self._held(guard):
             try:
                 completed = run(
-                    self._command(command, context, reach),
+                    runs,
                     cwd=context.workdir,
                     env=enclosure.environment,
                     timeout=seconds,
@@ -170,18 +171,13 @@ class Terminal:
             raise ToolFailed("there are no background processes here. Nothing was run.")
         reach, keys = self._options.policy.reach(command, context)
         life: Lifetime = "named" if name else "session" if context.attended else "turn"
-        record = processes.record(
-            self._command(command, context, reach, background=True),
-            context,
-            life=life,
-            name=name,
-            shown_command=command,
-        )
         roots, undone = self._checked_roots(context)
         found = guarded_files.find(roots)
         enclosure = self._enclosure(command, context, reach, keys, found, background=True)
-        in_container = self._options.docker is not None
-        guard = self._options.sandbox.guard(roots, found, command, background=True, in_container=in_container)
+        runs, guard = self._guarded(command, context, reach, roots, found, background=True)
+        if reach.approved:  # what it leaves stays
+            guard = msgspec.structs.replace(guard, roots=(), before=())
+        record = processes.record(runs, context, life=life, name=name, shown_command=command)
         try:
             process = processes.start(
                 record,
@@ -189,7 +185,7 @@ class Terminal:
                 cancel,
                 sandbox=enclosure.plan,
                 afterwards=self._afterwards(context),
-                guard=None if reach.approved else guard,
+                guard=guard if guard.roots or guard.afterwards else None,
             )
         except ValueError as error:
             raise ToolFailed(f"{error}. Write a script to a file and run that.") from error
@@ -198,33 +194,36 @@ class Terminal:
         started = ToolOutcome(content=start_result(processes, processes.settled(process)))
         return with_undone(started, undone)
 
-    def _command(
-        self, command: str, context: ToolContext, reach: SandboxReach, *, background: bool = False
-    ) -> str:
-        docker = self._options.docker
+    def _guarded(
+        self,
+        command: str,
+        context: ToolContext,
+        reach: SandboxReach,
+        roots: Sequence[str],
+        found: Found,
+        *,
+        background: bool = False,
+    ) -> tuple[str, Guard]:
+        """What a shell of this host runs for the command, and what undoes what that leaves."""
+        docker, sandbox = self._options.docker, self._options.sandbox
         if docker is None:
-            return command
+            return command, sandbox.guard(roots, found, command, background=background)
+        self._check_engine()
+        places = sandbox.in_container(
+            context.workdir, reach, self._environment, command, background=background, found=found
+        )
+        name, user = container_name(context.call), f"{os.getuid()}:{os.getgid()}"
+        words = run_arguments(docker, command, name=name, places=places, user=user, interactive=background)
+        guard = sandbox.guard(roots, found, command, background=background, locked=places.whole)
+        guard = msgspec.structs.replace(guard, afterwards=remove_arguments(name))
+        return f"exec {shlex.join(words)}", guard
+
+    def _check_engine(self) -> None:
         if shutil.which(PROGRAM, path=self._environment.get("PATH")) is None:
             raise ToolFailed(
                 f"terminal.backend is docker, but there is no `{PROGRAM}` on this host "
                 f"({socket.gethostname()}). Nothing was run. Tell the user."
             )
-        user = f"{os.getuid()}:{os.getgid()}"
-        name = container_name(context.call)
-        shown = reach if reach.visible is None else SandboxReach()
-        hidden = self._options.sandbox.hidden_in(context.workdir, shown)
-        arguments = run_arguments(
-            docker,
-            command,
-            name=name,
-            workdir=context.workdir,
-            user=user,
-            hidden=hidden,
-            locked=self._options.sandbox.locked_in(
-                context.workdir, reach, self._environment, command, background=background
-            ),
-        )
-        return f"exec {shlex.join(arguments)}"
 
     def _enclosure(
         self,

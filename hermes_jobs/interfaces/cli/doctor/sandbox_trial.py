@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hermes_jobs.bootstrap.toolbox import docker_options
 from hermes_jobs.kernel.engine.in_flight import CancelToken
 from hermes_jobs.tools import installation
+from hermes_jobs.tools.container_places import ContainerPlaces
 from hermes_jobs.tools.docker import container_name, run_arguments
 from hermes_jobs.tools.environment import filtered_environment
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -80,7 +81,8 @@ def _run(settings: Settings, environ: Mapping[str, str], command: str, folder: s
     if docker:
         user = f"{os.getuid()}:{os.getgid()}"
         name = container_name(f"doctor-{os.getpid()}")
-        command = shlex.join(run_arguments(docker, command, name=name, workdir=folder, user=user))
+        places = ContainerPlaces.of(folder, [str(Path(folder).resolve())], (), ())
+        command = shlex.join(run_arguments(docker, command, name=name, places=places, user=user))
     else:
         paths = PathPolicy(home=str(settings.paths.home), user_home=environ.get("HOME", "/"))
         box = Sandbox(paths=paths, mode=settings.terminal.sandbox)
