@@ -17,13 +17,14 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.guarded_files import File, Found
+from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.path_policy import is_inside
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
@@ -110,6 +111,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
     `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
     `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
+    `absent`: protected places that were not there, of which nothing may come to be.
     """
 
     roots: tuple[bytes, ...]
@@ -120,9 +122,18 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
     at: int = 0
     afterwards: tuple[str, ...] = ()
+    absent: tuple[bytes, ...] = ()
 
     @classmethod
-    def of(cls, roots: Sequence[str], found: Found, home: str, *, only_new: bool = False) -> Guard:
+    def of(
+        cls,
+        roots: Sequence[str],
+        found: Found,
+        home: str,
+        *,
+        only_new: bool = False,
+        absent: Iterable[str] = (),
+    ) -> Guard:
         """Of what was found in the folders just now; `home` is that of hermes-jobs."""
         return cls(
             roots=tuple(map(os.fsencode, roots)),
@@ -132,6 +143,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             only_new=only_new,
             whole=found.whole,
             at=found.at,
+            absent=tuple(map(os.fsencode, absent)),
         )
 
     def overlaps(self, roots: Sequence[str]) -> bool:
@@ -157,10 +169,10 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     def _changes(self) -> list[tuple[str, File | None, File]]:
         """The paths of files that a command must not leave as they are, with what they were and are."""
         known = set(os.fsdecode(self.known).split("\0"))
-        found = guarded_files.find(map(os.fsdecode, self.roots), known)
+        found = guarded_files.find(map(os.fsdecode, self.roots), known, opened=self.at)
         after = found.files()
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
-        changes = []
+        changes: list[tuple[str, File | None, File]] = []
         trusted, folders = {*known, *found.repositories}, set(found.folders)
         for path in sorted(after):
             was, there = before.get(path), after[path]
@@ -168,9 +180,18 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             if was is None and not self.whole and _was_out_of_sight(path, folders, known, self.at):
                 continue
-            if not os.path.exists(os.path.join(os.fsdecode(self.home), ACCEPTED, _digest(path, there))):
-                changes.append((path, was, there))
-        return changes
+            changes.append((path, was, there))
+        changes += [(path, None, there) for path, there in self._came_to_be().items() if path not in after]
+        accepted = os.path.join(os.fsdecode(self.home), ACCEPTED)
+        return [each for each in changes if not os.path.exists(f"{accepted}/{_digest(each[0], each[2])}")]
+
+    def _came_to_be(self) -> Mapping[str, File]:
+        """The files in protected places that were not there; the programs of a new environment are the
+        project's."""
+        places = [place for place in map(os.fsdecode, self.absent) if not is_projects(place)]
+        return {
+            path: file for place in places for path, file in guarded_files.read(place, opened=self.at).items()
+        }
 
     def _undo(self, path: str, was: File | None) -> None:
         if os.path.lexists(path):

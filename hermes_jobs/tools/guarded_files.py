@@ -5,22 +5,24 @@ A folder is read again only if its inode has changed since: a command cannot set
 """
 
 # Paths are compared as text, and each call counts: pathlib is not worth its time here.
-# ruff: noqa: PTH115, PTH119, PTH123, PTH208
+# ruff: noqa: PTH101, PTH115, PTH119, PTH123
 
 from __future__ import annotations
 
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from hermes_jobs.tools.tables import load, words
 
+Listed = TypeVar("Listed")
 MAX_FOLDERS = 2_000
 MAX_DEPTH = 32
 MAX_MODULE_DEPTH = 6  # a submodule's name may have slashes, and it may have submodules
@@ -54,6 +56,13 @@ class _Listing:
     names: frozenset[str] = frozenset()
 
 
+class _When(NamedTuple):
+    """When folders are read, and since when those that cannot be listed are opened; None: never."""
+
+    read: int
+    opened: int | None = None
+
+
 _NOTHING = _Listing((0, 0))
 _listings: dict[str, _Listing] = {}
 _contents: dict[str, tuple[tuple[int, ...], File]] = {}
@@ -63,29 +72,35 @@ _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
-    the names that matter in them. `whole`: no folder was left out. `at`: since when, in ns since 1970."""
+    the names that matter in them. `whole`: no folder was left out. `at`: since when, in ns since 1970.
+    `opened`: as in `find`."""
 
     folders: Sequence[str]
     paths: Sequence[str]
     repositories: Mapping[str, frozenset[str]]
     whole: bool = True
     at: int = 0
+    opened: int | None = None
 
     def files(self) -> Mapping[str, File]:
         """The guarded files by path."""
         guarded = [*self.paths]
         for repository, names in self.repositories.items():
             guarded += [f"{repository}/{name}" for name in git_names() if name in names]
-        now = time.time_ns()
-        return {path: file for each in guarded for path, file in _files(each, now)}
+        when = _When(time.time_ns(), self.opened)
+        return {path: file for each in guarded for path, file in _files(each, when)}
 
 
-def find(roots: Iterable[str], known: Iterable[str] = ()) -> Found:
-    """Search the roots, not in installed packages, nearest folders first, and besides the `known` folders."""
+def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None = None) -> Found:
+    """Search the roots, not in installed packages, nearest folders first, and besides the `known` folders.
+
+    git runs hooks of a folder that nobody can list. One that was made so since `opened`, in ns since 1970, is
+    made readable for its owner.
+    """
     for remembered in (_listings, _contents, _entries):
         if len(remembered) > MAX_REMEMBERED:
             remembered.clear()
-    now = time.time_ns()
+    now = _When(time.time_ns(), opened)
     names: dict[str, frozenset[str]] = {}
     whole = True
     for root in roots:
@@ -111,7 +126,12 @@ def find(roots: Iterable[str], known: Iterable[str] = ()) -> Found:
             else:
                 repositories.update(_repositories(git, listing.names, now))
     return Found(
-        folders=tuple(names), paths=tuple(paths), repositories=repositories, whole=whole, at=now - TICK_NS
+        folders=tuple(names),
+        paths=tuple(paths),
+        repositories=repositories,
+        whole=whole,
+        at=now.read - TICK_NS,
+        opened=opened,
     )
 
 
@@ -123,7 +143,7 @@ def changed_since(path: str, moment: int) -> bool:
         return False
 
 
-def _below(root: str, now: int) -> Iterator[tuple[str, frozenset[str]]]:
+def _below(root: str, now: _When) -> Iterator[tuple[str, frozenset[str]]]:
     """The folder and those below it, nearest first, with the names that matter in them."""
     level = [root]
     for _ in range(MAX_DEPTH + 1):
@@ -135,7 +155,7 @@ def _below(root: str, now: int) -> Iterator[tuple[str, frozenset[str]]]:
         level = deeper
 
 
-def _repositories(git: str, names: frozenset[str], now: int) -> Iterator[tuple[str, frozenset[str]]]:
+def _repositories(git: str, names: frozenset[str], now: _When) -> Iterator[tuple[str, frozenset[str]]]:
     """The repository, and those of its submodules and linked worktrees."""
     yield git, names
     if "worktrees" in names:
@@ -155,7 +175,7 @@ def _repositories(git: str, names: frozenset[str], now: int) -> Iterator[tuple[s
         level = deeper
 
 
-def _look(folder: str, now: int) -> _Listing:
+def _look(folder: str, now: _When) -> _Listing:
     """The folder's listing; an empty one for what is not a folder."""
     try:
         status = os.lstat(folder)
@@ -171,7 +191,7 @@ def _look(folder: str, now: int) -> _Listing:
     folders: list[str] = []
     names: set[str] = set()
     try:
-        with os.scandir(folder) as entries:
+        with _opened(os.scandir, folder, status, now) as entries:
             for entry in entries:
                 if entry.name in relevant:
                     names.add(entry.name)
@@ -186,12 +206,12 @@ def _look(folder: str, now: int) -> _Listing:
         tuple(f"{folder}/{name}" for name in folders if name not in skipped),
         frozenset(names),
     )
-    if now - status.st_ctime_ns > TICK_NS:
+    if now.read - status.st_ctime_ns > TICK_NS:
         _listings[folder] = listing
     return listing
 
 
-def _files(path: str, now: int) -> Iterator[tuple[str, File]]:
+def _files(path: str, now: _When) -> Iterator[tuple[str, File]]:
     """The file at a path, or those of the folder there."""
     try:
         status = os.lstat(path)
@@ -211,28 +231,40 @@ def _files(path: str, now: int) -> Iterator[tuple[str, File]]:
         yield path, remembered[1]
         return
     file = File(_content(path, status), status.st_mode)
-    if now - status.st_ctime_ns > TICK_NS:
+    if now.read - status.st_ctime_ns > TICK_NS:
         _contents[path] = (stamp, file)
     yield path, file
 
 
-def read(path: str) -> Mapping[str, File]:
-    """The file at a path, or those of the folder there, by path."""
-    return dict(_files(path, time.time_ns()))
+def read(path: str, *, opened: int | None = None) -> Mapping[str, File]:
+    """The file at a path, or those of the folder there, by path. `opened`: as in `find`."""
+    return dict(_files(path, _When(time.time_ns(), opened)))
 
 
-def _names_in(folder: str, status: os.stat_result, now: int) -> tuple[str, ...]:
+def _names_in(folder: str, status: os.stat_result, now: _When) -> tuple[str, ...]:
     stamp = (status.st_ino, status.st_ctime_ns)
     remembered = _entries.get(folder)
     if remembered is not None and remembered[0] == stamp:
         return remembered[1]
     try:
-        names = tuple(sorted(name for name in os.listdir(folder) if not name.endswith(".sample")))
+        listed = _opened(os.listdir, folder, status, now)
+        names = tuple(sorted(name for name in listed if not name.endswith(".sample")))
     except OSError:
         return ()
-    if now - status.st_ctime_ns > TICK_NS:
+    if now.read - status.st_ctime_ns > TICK_NS:
         _entries[folder] = (stamp, names)
     return names
+
+
+def _opened(lists: Callable[[str], Listed], folder: str, status: os.stat_result, when: _When) -> Listed:
+    """The list of a folder. Raises `OSError`."""
+    try:
+        return lists(folder)
+    except PermissionError:
+        if when.opened is None or status.st_ctime_ns < when.opened:
+            raise
+        os.chmod(folder, stat.S_IMODE(status.st_mode) | stat.S_IRUSR | stat.S_IXUSR)
+        return lists(folder)
 
 
 def _content(path: str, status: os.stat_result) -> bytes | None:

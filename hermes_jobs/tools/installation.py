@@ -51,10 +51,17 @@ def program_folders(path: str) -> tuple[str, ...]:
         for folder in path.split(os.pathsep)
         if os.path.isabs(folder)  # noqa: PTH117
     )
-    return tuple(folder for folder in folders if os.path.isdir(folder) and not _is_projects(folder))  # noqa: PTH112
+    return tuple(folder for folder in folders if os.path.isdir(folder) and not is_projects(folder))  # noqa: PTH112
 
 
-def _is_projects(folder: str) -> bool:
+def missing_program_folders(path: str) -> tuple[str, ...]:
+    """The absolute folders of a PATH that do not exist."""
+    folders = dict.fromkeys(folder for folder in path.split(os.pathsep) if os.path.isabs(folder))  # noqa: PTH117
+    return tuple(os.path.realpath(folder) for folder in folders if not os.path.lexists(folder))
+
+
+def is_projects(folder: str) -> bool:
+    """Whether a folder of programs belongs to an environment, and so to the project that has it."""
     above, name = os.path.split(folder)
     is_environment = name in ("bin", "Scripts") and os.path.exists(os.path.join(above, "pyvenv.cfg"))  # noqa: PTH110
     return is_environment or folder.endswith("/node_modules/.bin")

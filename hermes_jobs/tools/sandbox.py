@@ -125,6 +125,7 @@ class Sandbox:
         seen = self._places.seen(reach, environ)
         hidden = self._places.hidden(reach, environ, seen)
         within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
+        covered = [home, *([] if reach.approved else hidden)]
         plan = SandboxPlan(
             name,
             home,
@@ -134,7 +135,7 @@ class Sandbox:
             hidden=[path for path in hidden if not is_inside(real, path) and not is_inside(home, path)],
             seen=[path for path in seen if any(is_inside(path, place) for place in hidden)],
             writable=[*([] if reach.approved else roots), cache_folder],
-            pinned=folders_above(within, ["/"] if reach.approved else roots),
+            pinned=folders_above([*within, *covered], ["/"] if reach.approved else roots),
             locked=[path for path in within if not is_inside(home, path)],
             open=reach.approved,
             sockets=self._places.reaches_sockets(reach, environ, seen),
@@ -212,14 +213,17 @@ class Sandbox:
         *,
         background: bool = False,
         locked: bool | None = None,
+        path: str = "",
     ) -> Guard:
         """What undoes changes of what was `found` in these folders, and new files; also without a sandbox.
 
-        `locked`: whether the command cannot change what was there; None: as the layer can."""
+        `locked`: whether the command cannot change what was there; None: as the layer can. `path`: its
+        PATH."""
         by_kernel = (self.mode != "off" and layer().name == NAMESPACE) if locked is None else locked
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
-        return Guard.of(roots, found, home, only_new=only_new)
+        absent = self._places.absent(path, roots)
+        return Guard.of(roots, found, home, only_new=only_new, absent=absent)
 
     @property
     def _places(self) -> Places:

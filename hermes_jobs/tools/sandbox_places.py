@@ -78,6 +78,13 @@ class Places:
         folders = installation.program_folders(path)
         return tuple(dict.fromkeys((*installation.places(), *folders, *startup_places(self.paths.user_home))))
 
+    def absent(self, path: str, roots: Sequence[str]) -> list[str]:
+        """What `protected` would name in these folders if it were there."""
+        startup = (os.path.join(self.paths.user_home, place) for place in paths_in("startup"))
+        places = (*map(os.path.realpath, startup), *installation.missing_program_folders(path))
+        inside = [place for place in places if any(is_inside(place, root) for root in roots)]
+        return [place for place in inside if not os.path.lexists(place)]
+
     def roots(self, folders: Sequence[str], protected: Sequence[str], declared: Sequence[str]) -> list[str]:
         """The places that can be written, outermost first."""
         chosen = dict.fromkeys(folders)

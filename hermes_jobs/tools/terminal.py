@@ -176,7 +176,7 @@ class Terminal:
         enclosure = self._enclosure(command, context, reach, keys, found, background=True)
         runs, guard = self._guarded(command, context, reach, roots, found, background=True)
         if reach.approved:  # what it leaves stays
-            guard = msgspec.structs.replace(guard, roots=(), before=())
+            guard = msgspec.structs.replace(guard, roots=(), before=(), absent=())
         record = processes.record(runs, context, life=life, name=name, shown_command=command)
         try:
             process = processes.start(
@@ -205,16 +205,16 @@ class Terminal:
         background: bool = False,
     ) -> tuple[str, Guard]:
         """What a shell of this host runs for the command, and what undoes what that leaves."""
-        docker, sandbox = self._options.docker, self._options.sandbox
+        docker, sandbox, path = self._options.docker, self._options.sandbox, self._environment.get("PATH", "")
         if docker is None:
-            return command, sandbox.guard(roots, found, command, background=background)
+            return command, sandbox.guard(roots, found, command, background=background, path=path)
         self._check_engine()
         places = sandbox.in_container(
             context.workdir, reach, self._environment, command, background=background, found=found
         )
         name, user = container_name(context.call), f"{os.getuid()}:{os.getgid()}"
         words = run_arguments(docker, command, name=name, places=places, user=user, interactive=background)
-        guard = sandbox.guard(roots, found, command, background=background, locked=places.whole)
+        guard = sandbox.guard(roots, found, command, background=background, locked=places.whole, path=path)
         guard = msgspec.structs.replace(guard, afterwards=remove_arguments(name))
         return f"exec {shlex.join(words)}", guard
 

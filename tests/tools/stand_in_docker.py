@@ -68,7 +68,7 @@ class Engine:
         folder = arguments[arguments.index("--workdir") + 1]
         with self._lock:
             container = self._containers[name] = subprocess.Popen(
-                ["bash", *arguments[-2:]],
+                ["bash", "-c", arguments[arguments.index("-c") + 3]],  # without the look at its mounts
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -18,7 +18,8 @@ import pytest
 
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.turns.messages import ToolCall
-from hermes_jobs.tools.docker import DockerOptions, container_name, remove_arguments, run_arguments
+from hermes_jobs.tools.container_places import CHECK, ContainerPlaces
+from hermes_jobs.tools.docker import NO_PROXY, DockerOptions, container_name, remove_arguments, run_arguments
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.sandbox import Sandbox
@@ -66,8 +67,12 @@ def terminal(tmp_path: Path):
 
 
 def arguments(options: DockerOptions | None = None, workdir: str = "/srv/work") -> list[str]:
-    options = options or DockerOptions()
-    return list(run_arguments(options, "ls | wc", name="hermes-t1-1-0", workdir=workdir, user="1000:100"))
+    places = ContainerPlaces.of(workdir, [workdir], (), ())
+    return list(
+        run_arguments(
+            options or DockerOptions(), "ls | wc", name="hermes-t1-1-0", places=places, user="1000:100"
+        )
+    )
 
 
 def value(option: str, asked: list[str]) -> str:
@@ -98,7 +103,7 @@ def test_the_container_is_shut_in_and_bounded():
         "--entrypoint": "bash",
     }.items():
         assert value(option, asked) == wanted
-    assert asked[-3:] == ["python:3-slim", "-c", "ls | wc"]
+    assert asked[-5:] == ["python:3-slim", "-c", CHECK, "bash", "ls | wc"]
     assert not {"--privileged", "--publish", "--volume", "--cap-add", "--device"} & set(asked)
 
 
@@ -117,7 +122,14 @@ def test_the_network_is_there_only_where_it_is_allowed():
 def test_nothing_of_our_environment_is_passed_on():
     asked = arguments()
     given = [asked[i + 1].split("=")[0] for i, each in enumerate(asked) if each == "--env"]
-    assert set(given) == {"TERM", "PAGER", "GIT_PAGER", "MANPAGER", "GIT_TERMINAL_PROMPT", "HOME"}
+    assert set(given) - NO_PROXY.keys() == {
+        "TERM",
+        "PAGER",
+        "GIT_PAGER",
+        "MANPAGER",
+        "GIT_TERMINAL_PROMPT",
+        "HOME",
+    }
 
 
 def test_a_container_is_named_by_its_call_in_letters_that_docker_takes():
@@ -146,7 +158,7 @@ def test_output_and_exit_code_come_back_from_the_container(engine, terminal, tmp
 def test_a_command_is_passed_on_as_it_is(engine, terminal):
     command = "printf '%s\\n' \"$((1 + 1))\" 'it''s' \"a  b\" $'\\t;' | cat # é"
     assert terminal(command).content == "2\nits\na  b\n\t;\n"
-    assert engine.asked[0][-1] == command
+    assert command in engine.asked[0]
 
 
 @pytest.mark.parametrize("stubborn", ["", "yes"])
@@ -228,4 +240,4 @@ def test_an_engine_that_is_not_there_is_dockers_failure_and_not_the_commands(ter
     content = terminal("true").content
     assert content.startswith("Cannot connect to the Docker daemon.")
     assert "[exit code 125]" in content
-    assert "docker itself failed" in content
+    assert "Nothing was run: Docker does not run on this machine." in content

@@ -269,10 +269,10 @@ def test_a_working_folder_in_the_home_is_refused(tmp_path: Path) -> None:
 
 def test_a_container_of_the_home_folder_sees_neither_keys_nor_the_home(tmp_path: Path) -> None:
     person = Person(tmp_path.resolve())
-    found = Sandbox(paths=person.paths).hidden_in(str(person.folder), USUAL)
-    names = [os.path.relpath(each, person.folder) for each in found]
+    found = Sandbox(paths=person.paths).in_container(str(person.folder), USUAL, {})
+    names = [os.path.relpath(each, person.folder) for each in found.hidden]
     assert names == [".aws", ".config/gh", ".hermes-jobs", ".netrc", ".ssh"]
-    assert Sandbox(paths=person.paths).hidden_in(str(person.work), USUAL) == ()
+    assert Sandbox(paths=person.paths).in_container(str(person.work), USUAL, {}).hidden == []
 
 
 @pytest.mark.parametrize(("mode", "there_is"), [("auto", True), ("on", False), ("off", True)])
