@@ -1,6 +1,7 @@
 """The terminal in containers: what docker is asked for, and that a container ends with its call.
 
-The engine is a stand-in (see `stand_in_docker`): that a real one takes these arguments is not tested here.
+The life of a container is tried with a stand-in (see `stand_in_docker`) and with a real engine, where one
+answers.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
-from hermes_jobs.kernel.engine.ports import ToolOutcome
+from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.container_places import CHECK, ContainerPlaces
 from hermes_jobs.tools.docker import NO_PROXY, DockerOptions, container_name, remove_arguments, run_arguments
@@ -26,10 +29,12 @@ from hermes_jobs.tools.sandbox import Sandbox
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
+from . import real_docker
 from .stand_in_docker import Engine, stand_in_docker
 from .support import Switch, context_in, wait_until
 
 ROOT = Path(__file__).parents[2]
+STAND_IN, REAL = "stand-in", "real"
 
 
 @pytest.fixture
@@ -38,13 +43,51 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         yield engine
 
 
+class Ground:
+    """A folder, an engine, and the terminal's tool: with the stand-in or a real engine."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        self.options = DockerOptions() if kind == STAND_IN else real_docker.OPTIONS
+        self.call = f"t{uuid4().hex[:12]}-1-0"
+        self.stand_in: Engine | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the container of the call is there."""
+        name = container_name(self.call)
+        return name in (self.stand_in.running if self.stand_in else real_docker.containers(name))
+
+    def run(
+        self, command: str, *, cancel: Switch | None = None, timeout: float = 20, **environ: str
+    ) -> ToolOutcome:
+        asked = ToolCall("x", "terminal", json.dumps({"command": command, "timeout": timeout}))
+        tools = terminal_in(self.folder, self.options, **environ)
+        return tools.run(asked, self.context(), None, cancel or Switch())
+
+    def context(self) -> ToolContext:
+        return replace(context_in(self.folder), call=self.call)
+
+
+@pytest.fixture(params=[STAND_IN, pytest.param(REAL, marks=pytest.mark.slow)])
+def ground(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ground]:
+    ground = Ground(request.param, tmp_path)
+    if request.param == REAL:
+        real_docker.need_engine()
+        yield ground
+        assert not ground.is_running
+        return
+    with stand_in_docker(tmp_path) as ground.stand_in:
+        yield ground
+
+
 def terminal_in(folder: Path, docker: DockerOptions, **environ: str) -> Toolbox:
-    paths = PathPolicy(home=str(folder / "home"), user_home=str(folder))
-    environ = {
+    paths = PathPolicy(home=str(folder / "home"), user_home=str(folder / "person"))
+    stand_in = {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         "DOCKER_HOST": f"unix://{folder / 'docker.sock'}",
-        **environ,
     }
+    environ = {**(stand_in if (folder / "bin").exists() else os.environ), **environ}
     options = TerminalOptions(
         policy=CommandPolicy(paths=paths), sandbox=Sandbox(paths=paths), environ=environ, docker=docker
     )
@@ -52,15 +95,8 @@ def terminal_in(folder: Path, docker: DockerOptions, **environ: str) -> Toolbox:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path):
-    def run(
-        command: str, *, cancel: Switch | None = None, timeout: float = 20, **environ: str
-    ) -> ToolOutcome:
-        asked = ToolCall("x", "terminal", json.dumps({"command": command, "timeout": timeout}))
-        tools = terminal_in(tmp_path, DockerOptions(), **environ)
-        return tools.run(asked, context_in(tmp_path), None, cancel or Switch())
-
-    return run
+def terminal(tmp_path: Path) -> Callable[..., ToolOutcome]:
+    return Ground(STAND_IN, tmp_path).run
 
 
 # --- what docker is asked for --------------------------------------------------------------------
@@ -148,80 +184,90 @@ def test_the_description_says_where_commands_run(tmp_path):
 # --- its life ------------------------------------------------------------------------------------
 
 
-def test_output_and_exit_code_come_back_from_the_container(engine, terminal, tmp_path):
-    (tmp_path / "a.txt").write_text("hello\n")
-    assert terminal("cat a.txt") == ToolOutcome(content="hello\n")
-    assert [each[0] for each in engine.asked] == ["run"]
-    assert terminal("cat a.txt; exit 3").content == "hello\n[exit code 3]"
+def test_output_and_exit_code_come_back_from_the_container(ground: Ground) -> None:
+    (ground.folder / "a.txt").write_text("hello\n")
+    assert ground.run("cat a.txt") == ToolOutcome(content="hello\n")
+    assert ground.run("cat a.txt; exit 3").content == "hello\n[exit code 3]"
 
 
-def test_a_command_is_passed_on_as_it_is(engine, terminal):
+def test_a_command_is_passed_on_as_it_is(ground: Ground) -> None:
     command = "printf '%s\\n' \"$((1 + 1))\" 'it''s' \"a  b\" $'\\t;' | cat # é"
-    assert terminal(command).content == "2\nits\na  b\n\t;\n"
-    assert command in engine.asked[0]
+    assert ground.run(command).content == "2\nits\na  b\n\t;\n"
+
+
+def test_both_streams_arrive_in_their_order(ground: Ground) -> None:
+    command = "for i in 1 2 3; do echo out $i; echo err $i >&2; done"
+    assert ground.run(command).content == "out 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n"
+
+
+def test_much_output_keeps_its_beginning_and_its_end(ground: Ground) -> None:
+    content = ground.run("seq 1 2000000").content
+    assert content.startswith("1\n2\n")
+    assert content.rstrip().endswith("\n2000000")
 
 
 @pytest.mark.parametrize("stubborn", ["", "yes"])
-def test_a_timeout_ends_the_container_too(engine, terminal, stubborn):
-    outcome = terminal("echo begun; trap '' TERM; sleep 1000; sleep 1000", timeout=1, STUBBORN=stubborn)
-    assert outcome.content.startswith("begun\n[The command was killed after 1 s")
-    wait_until(lambda: not engine.running, "the container to end")
-    assert engine.asked[-1] == ["rm", "--force", "--volumes", "hermes-t1-1-0"]
+def test_a_timeout_ends_the_container_too(ground: Ground, stubborn: str) -> None:
+    outcome = ground.run("echo begun; trap '' TERM; sleep 1000; sleep 1000", timeout=3, STUBBORN=stubborn)
+    assert outcome.content.startswith("begun\n[The command was killed after 3 s")
+    wait_until(lambda: not ground.is_running, "the container to end")
 
 
-def test_a_cancel_ends_the_container_too(engine, terminal, tmp_path):
+def test_a_cancel_ends_the_container_too(ground: Ground) -> None:
     switch = Switch()
     outcomes: list[ToolOutcome] = []
     thread = threading.Thread(
-        target=lambda: outcomes.append(terminal("touch ready; sleep 1000", cancel=switch, timeout=600))
+        target=lambda: outcomes.append(ground.run("touch ready; sleep 1000", cancel=switch, timeout=600))
     )
     thread.start()
-    wait_until((tmp_path / "ready").exists, "the command to begin")
+    wait_until((ground.folder / "ready").exists, "the command to begin")
     switch.fire()
     thread.join(30)
     assert outcomes[0].interrupted
-    wait_until(lambda: not engine.running, "the container to end")
+    wait_until(lambda: not ground.is_running, "the container to end")
 
 
 WORKER = """
 import sys
 from pathlib import Path
-from tests.tools.support import Switch, context_in
-from tests.tools.test_docker import terminal_in
 from hermes_jobs.kernel.turns.messages import ToolCall
-from hermes_jobs.tools.docker import DockerOptions
-folder = Path(sys.argv[1])
+from tests.tools.support import Switch
+from tests.tools.test_docker import Ground, terminal_in
+ground = Ground(sys.argv[2], Path(sys.argv[1]))
+ground.call = sys.argv[3]
 asked = ToolCall("x", "terminal", '{"command": "touch ready; sleep 1000", "timeout": 600}')
-terminal_in(folder, DockerOptions()).run(asked, context_in(folder), None, Switch())
+terminal_in(ground.folder, ground.options).run(asked, ground.context(), None, Switch())
 """
 
 
-def test_killing_the_worker_ends_the_container_too(engine, tmp_path):
-    worker = subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path)], cwd=ROOT)
+def test_killing_the_worker_ends_the_container_too(ground: Ground) -> None:
+    words = [sys.executable, "-c", WORKER, str(ground.folder), ground.kind, ground.call]
+    ready = ground.folder / "ready"
+    worker = subprocess.Popen(words, cwd=ROOT)
     try:
-        wait_until(lambda: (tmp_path / "ready").exists() or worker.poll() is not None, "the command to begin")
+        wait_until(lambda: ready.exists() or worker.poll() is not None, "the command to begin")
         assert worker.poll() is None
-        assert engine.running
+        assert ground.is_running
     finally:
         worker.kill()
         worker.wait()
-    wait_until(lambda: not engine.running, "the container to end")
+    wait_until(lambda: not ground.is_running, "the container to end")
 
 
-def test_killing_the_supervisor_ends_the_container_too(engine, terminal, tmp_path):
+def test_killing_the_supervisor_ends_the_container_too(ground: Ground) -> None:
     outcomes: list[ToolOutcome] = []
     thread = threading.Thread(
-        target=lambda: outcomes.append(terminal("touch ready; sleep 1000", timeout=600))
+        target=lambda: outcomes.append(ground.run("touch ready; sleep 1000", timeout=600))
     )
     thread.start()
-    wait_until((tmp_path / "ready").exists, "the command to begin")
+    wait_until((ground.folder / "ready").exists, "the command to begin")
     named = (each for each in psutil.process_iter(["name", "cwd"]) if each.info["name"] == "hermes-command")
-    supervisors = [each for each in named if each.info["cwd"] == str(tmp_path)]
+    supervisors = [each for each in named if each.info["cwd"] == str(ground.folder)]
     assert len(supervisors) == 1
     supervisors[0].kill()
     thread.join(30)
     assert "killed the process that supervised it" in outcomes[0].content
-    wait_until(lambda: not engine.running, "the container to end")
+    wait_until(lambda: not ground.is_running, "the container to end")
 
 
 # --- where there is no docker --------------------------------------------------------------------
