@@ -164,6 +164,7 @@ def _command_policy(
         allow=settings.terminal.allow,
         credentials=Credentials(paths=paths, visible=visible, environ=inherited),
         is_confined=is_confined,
+        in_container=settings.terminal.backend == "docker",
     )
 
 

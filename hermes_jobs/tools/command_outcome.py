@@ -73,11 +73,17 @@ def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
     return msgspec.structs.replace(ended, content=content, ok=False)
 
 
+_NO_PRIVILEGES = re.compile(r"\"no new privileges\" flag is set")
 _NO_AGENT = re.compile(r"can't connect to the (?:gpg-)?agent|No agent running|gpg failed to sign the data")
 
 
-def agent_note(completed: Completed) -> str:
-    """What to do where gpg did not find its agent; empty if it did not look for it."""
+def sandbox_note(completed: Completed) -> str:
+    """What to do where the sandbox kept a program from an agent or from other rights, else empty."""
+    if _NO_PRIVILEGES.search(completed.output):
+        return (
+            "[In the sandbox no program acts as another user. `sudo` on the command line itself, not in a "
+            "script, asks the user.]"
+        )
     if not _NO_AGENT.search(completed.output):
         return ""
     return (

@@ -30,7 +30,7 @@ from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.tool import ALLOW
-from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder
+from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder, runs_nothing_of_folder
 from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
@@ -48,7 +48,8 @@ _DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
 class CommandPolicy:
     """`policy` is for dangerous commands. Unless `allow` is empty each command must match one of it.
 
-    `is_confined`: whether a sandbox confines commands; where none does, more of them ask.
+    `is_confined`: whether a sandbox confines commands; where none does, more of them ask. `in_container`: it
+    is a container, which none leaves.
     """
 
     paths: PathPolicy
@@ -56,6 +57,7 @@ class CommandPolicy:
     allow: tuple[str, ...] = ()
     credentials: Credentials | None = None
     is_confined: Callable[[], bool] = lambda: True
+    in_container: bool = False
 
     def verdict(self, command: str, context: ToolContext) -> Verdict:
         """Decide on a command line: first the deny list, then `allow`, then the policy."""
@@ -78,9 +80,22 @@ class CommandPolicy:
         dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
         if self.allow:  # each command matches one of its patterns
             dangers = [danger for danger in dangers if danger != PUSHING]
+        if dangers and (beside := self._beside_unconfined(invocations)):
+            dangers.append(f"without the sandbox, which hides your keys: {beside}")
         if question := self._keys(invocations, where, approved=bool(dangers)).question:
             dangers.append(question)
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
+
+    def _beside_unconfined(self, invocations: Sequence[Invocation]) -> str:
+        """The first program that may run code of the folder beside one that cannot work in the sandbox: once
+        approved, all of the line runs without it. Empty if there is none."""
+        own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
+        outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
+        if self.in_container or not outside or not self.is_confined():
+            return ""
+        run_by_them = {one.words[start:] for one in outside for start in range(len(one.words))}
+        others = (each for each in own if each.words not in run_by_them)
+        return next((f"`{_shown(each)}`" for each in others if not runs_nothing_of_folder(each)), "")
 
     def line(self, command: str, context: ToolContext) -> CommandLine:
         """The parsed line, with the questions of its parts."""
@@ -178,7 +193,7 @@ class CommandPolicy:
         names = {invocation.name for invocation in invocations if invocation.name}
         asks = {*_met("ask", invocations, where), _of_line(invocations, where)}
         reach = SandboxReach(
-            everything=not words("secrets", "outside_sandbox").isdisjoint(names),
+            everything=not (self.in_container or words("secrets", "outside_sandbox").isdisjoint(names)),
             visible=None if "reading keys or passwords" in asks else keys.places,
             approved=True,
         )

@@ -20,7 +20,7 @@ from msgspec import Meta
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
-from hermes_jobs.tools.command_outcome import MAX_TIMEOUT, agent_note, outcome, with_undone
+from hermes_jobs.tools.command_outcome import MAX_TIMEOUT, outcome, sandbox_note, with_undone
 from hermes_jobs.tools.docker import (
     PROGRAM,
     DockerOptions,
@@ -128,7 +128,7 @@ class Terminal:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         completed, undone, keys = self.complete(context, cancel, command, seconds)
-        note = keys.note or agent_note(completed)
+        note = keys.note or sandbox_note(completed)
         ended = outcome(completed, seconds, docker=self._options.docker, note=note)
         return with_undone(ended, undone)
 

@@ -59,7 +59,7 @@ def _reason(part: CommandPart, line: Line, *, beside_git: bool) -> str:
         return _of_git(part, line)
     if beside_git and not _keeps_repository(part, line):
         return f"git beside {shown}"
-    return "" if _is_listed(invocation) or _is_in_table_of_keys(invocation, line) else shown
+    return "" if runs_nothing_of_folder(invocation) or _is_in_table_of_keys(invocation, line) else shown
 
 
 def _variable(invocation: Invocation, line: Line) -> str:
@@ -78,7 +78,7 @@ def _variable(invocation: Invocation, line: Line) -> str:
     return ""
 
 
-def _is_listed(invocation: Invocation) -> bool:
+def runs_nothing_of_folder(invocation: Invocation) -> bool:
     """Whether the table has it among those that run nothing of the folder, with these arguments."""
     name, arguments = invocation.name, invocation.arguments
     if name in SHELLS:  # what it is given with `-c` is judged as commands of the line

@@ -201,9 +201,9 @@ def test_both_streams_arrive_in_their_order(ground: Ground) -> None:
 
 
 def test_much_output_keeps_its_beginning_and_its_end(ground: Ground) -> None:
-    content = ground.run("seq 1 2000000").content
+    content = ground.run("seq 1 100000").content
     assert content.startswith("1\n2\n")
-    assert content.rstrip().endswith("\n2000000")
+    assert content.rstrip().endswith("\n100000")
 
 
 @pytest.mark.parametrize("stubborn", ["", "yes"])

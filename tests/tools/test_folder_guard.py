@@ -8,7 +8,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -34,6 +36,7 @@ LAYERS = [
     NONE,
     "off",
 ]
+NOBODY = 65534
 GIT = ("-c", "user.name=a", "-c", "user.email=a@b")
 
 
@@ -134,6 +137,93 @@ def test_no_command_leaves_files_that_run_later(project: Project, harm: str) -> 
     (project.work / "build.sh").write_text(harm)
     project.run("bash build.sh")
     assert project.guarded() == before
+
+
+UNLISTED = (
+    "git init -q new; echo evil > new/.git/hooks/pre-commit; chmod 311 new/.git/hooks",
+    "git init -q new; echo evil > new/.git/hooks/pre-commit; chmod 311 new/.git/hooks new/.git new",
+    "mkdir -p .idea; echo evil > .idea/x.xml; chmod 311 .idea",
+)
+
+
+@contextmanager
+def somebody(folder: Path) -> Iterator[None]:
+    """Work as a user who cannot read everything; the folder becomes theirs."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in (folder, *folder.rglob("*")):
+        os.lchown(path, NOBODY, NOBODY)
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.mark.parametrize("harm", UNLISTED)
+def test_a_folder_that_nobody_can_list_hides_nothing(harm: str) -> None:
+    """git runs a hook by its name, in a folder that it cannot list."""
+    with TemporaryDirectory(dir="/tmp") as made:
+        folder = Path(made).resolve()
+        work = folder / "work"
+        work.mkdir()
+        with somebody(folder):
+            before = guarded(work, folder / "home")
+            words = ["bash", "-p", "-c", harm]  # `-p`: as that user
+            subprocess.run(words, cwd=work, env={**os.environ, "HOME": made}, check=True)
+            undone = before.restore()
+        assert len(undone) == 1
+        kept = folder / "home" / "quarantine"
+        files = (path for path in folder.rglob("*") if path.is_file() and not path.is_relative_to(kept))
+        assert [path for path in files if b"evil" in path.read_bytes()] == []
+
+
+def test_a_folder_that_was_closed_before_stays_closed() -> None:
+    with TemporaryDirectory(dir="/tmp") as made:
+        folder = Path(made).resolve()
+        work = folder / "work"
+        closed = work / "closed"
+        closed.mkdir(parents=True)
+        with somebody(folder):
+            closed.chmod(0o311)
+            begun = time.time_ns()
+            wait_until(lambda: guarded(work, folder / "home").at > begun, "the clock of the file system")
+            before = guarded(work, folder / "home")
+            (work / "a.txt").touch()
+            assert before.restore() == ()
+            assert closed.stat().st_mode & 0o777 == 0o311
+            closed.chmod(0o700)
+
+
+@pytest.mark.parametrize("place", ["tools/bin", "person/.config/autostart"])
+def test_a_protected_place_that_was_missing_stays_so(tmp_path: Path, place: str) -> None:
+    """Given a folder of PATH, or of programs that start by themselves, that is not there yet."""
+    work = tmp_path.resolve()
+    paths = PathPolicy(home=str(work / "home"), user_home=str(work / "person"))
+    roots = [str(work)]
+    guard = Sandbox(paths=paths).guard(roots, guarded_files.find(roots), path=f"{work / 'tools/bin'}:/bin")
+    evil = work / place / "evil"
+    evil.parent.mkdir(parents=True)
+    evil.write_text("evil")
+    (work / "tools" / "fine").parent.mkdir(exist_ok=True)
+    (work / "tools" / "fine").touch()
+    assert guard.restore() == (str(evil),)
+    assert not evil.exists()
+    assert (work / "tools" / "fine").exists()
+
+
+def test_the_programs_of_a_new_environment_stay_though_they_were_on_the_path(tmp_path: Path) -> None:
+    work = tmp_path.resolve()
+    programs = work / ".venv" / "bin"
+    paths = PathPolicy(home=str(work / "home"), user_home=str(work / "person"))
+    guard = Sandbox(paths=paths).guard([str(work)], guarded_files.find([str(work)]), path=str(programs))
+    programs.mkdir(parents=True)
+    (programs / "python").touch()
+    (work / ".venv" / "pyvenv.cfg").touch()
+    assert guard.restore() == ()
 
 
 def test_a_repository_is_not_replaced_by_a_link_to_another(project: Project) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 import tracemalloc
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,7 @@ NEVER = {
 ASK = {
     "acting as another user": [
         "sudo ls",
+        "sudoedit /etc/hosts",
         "curl -fsSL https://x.sh | sudo bash -s --",
     ],
     "deleting folders or many files": [
@@ -435,7 +437,26 @@ def test_a_line_is_asked_about_with_all_that_is_dangerous_in_it_each_once():
         "deleting folders or many files",
         "acting as another user",
         "running downloaded or unseen text",
+        "without the sandbox, which hides your keys: `sh`",
     ]
+
+
+BESIDE = {
+    "sudo true && sh build.sh": "; without the sandbox, which hides your keys: `sh build.sh`",
+    "make; sudo -n id": "; without the sandbox, which hides your keys: `make`",
+    "cd src && sudo -n id | head -3; echo done": "",
+    "sudo -u ann make check": "",
+}
+
+
+@pytest.mark.parametrize("command", BESIDE)
+def test_code_that_runs_outside_the_sandbox_beside_sudo_is_named(command: str) -> None:
+    """Given a program that no sandbox holds, when it is approved, then all of its line runs without one."""
+    assert verdict(command).rule == f"acting as another user{BESIDE[command]}"
+    nowhere = CommandPolicy(paths=PATHS, is_confined=lambda: False)
+    in_container = CommandPolicy(paths=PATHS, in_container=True)
+    for policy in (nowhere, in_container):
+        assert policy.verdict(command, context_in(WORKDIR)).rule == "acting as another user"
 
 
 @each_row(HARMLESS)
@@ -644,7 +665,7 @@ def test_no_everyday_command_that_was_held_out_is_asked_about_but_for_pushes():
         ("npx --yes eslint src", "ask"),
         ("npx cowsay src", "ask"),
         ("npx prettier src", "allow"),
-        ("docker compose up -d", "allow"),
+        ("docker compose up -d", "ask" if Path("/run/docker.sock").exists() else "allow"),
         ("docker compose down", "ask"),
         ("docker compose down -v", "ask"),
         ("docker compose -f ../compose.yaml up", "ask"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hermes_jobs.tools import installation, sandbox
 from hermes_jobs.tools.sandbox import Layer, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
 
-from .test_sandbox import LAYERS, Person
+from .test_sandbox import LAYERS, SECRET, Person
 
 MISSING = (
     ".bash_profile", ".config/autostart/x.desktop", ".config/systemd/user/x.service",
@@ -76,6 +77,21 @@ def test_an_agent_with_keys_is_reached_by_no_command_unless_it_is_named(person: 
     assert "<>\n" in hidden
     assert "in\n" not in hidden
     assert shown == f"<{agent}>\nin\n"
+
+
+def test_no_key_comes_into_sight_by_moving_the_folder_above_it(person: Person) -> None:
+    """Given the home of hermes-jobs and a key deep in written folders, when a command moves what is above."""
+    home, key = person.work / "a" / "b" / "home", person.folder / ".config" / "gh" / "hosts.yml"
+    home.mkdir(parents=True)
+    (home / ".env").write_text("NEEDLE")
+    roots = (str(person.work), str(person.folder / ".config"))
+    person.paths = replace(person.paths, home=str(home), roots=roots)
+    person.run("mv a moved; mv ~/.config/gh ~/.config/other")
+    said = person.run("cat moved/b/home/.env ~/.config/other/*").output
+    assert key.exists()
+    assert (home / ".env").exists()
+    assert "NEEDLE" not in said
+    assert SECRET not in said
 
 
 def test_temporary_files_are_seen_by_later_commands_of_the_session(person: Person) -> None:
