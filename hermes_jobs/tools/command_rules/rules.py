@@ -17,6 +17,7 @@ import msgspec
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_rules import (
     databases,
+    deeds,
     emptied,
     git,
     inline_code,
@@ -59,6 +60,7 @@ CHECKS: Mapping[str, Check] = {
         databases,
         unconfined,
         unlisted,
+        deeds,
     )
     for check in module.CHECKS
 }

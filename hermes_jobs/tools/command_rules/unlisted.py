@@ -7,10 +7,9 @@ of another machine, code, a script elsewhere or a verb that installs, sends or d
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import pairwise, takewhile
 
-from hermes_jobs.tools.carried import has_no_rule, is_listed
+from hermes_jobs.tools.carried import is_listed
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_loopback
 from hermes_jobs.tools.command_rules.outside_code import is_own_program, names_outside
@@ -69,60 +68,13 @@ def does_more_than_work_here(invocation: Invocation, context: CommandContext) ->
     named = (*arguments[:1], *verbs, *(verb.partition("-")[0] for verb in verbs if not verb.startswith("-")))
     if not words("known", "deeds").isdisjoint(named):
         return True
-    if any(option in _METHOD and value.upper() in _CHANGING for option, value in _options(arguments)):
+    if any(option in _METHOD and value.upper() in _CHANGING for option, value in options_of(arguments)):
         return True
-    codes = [value for option, value in _options(arguments) if _CODE_OPTION.fullmatch(option)]
+    codes = [value for option, value in options_of(arguments) if _CODE_OPTION.fullmatch(option)]
     if any(UNKNOWN in code or _CODE.search(code) for code in codes) or invocation.has(*_RUNNING_OPTIONS):
         return True
     scripts = [word for word in invocation.operands if _SCRIPT.fullmatch(word)]
     return names_outside(invocation, context, [*scripts, *codes])
-
-
-def does_harm(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether a program that is not the project's deletes, as its words say, or acts and has no rule."""
-    if _takes_words(invocation) or is_own_program(invocation, context):
-        return False
-    arguments = invocation.arguments
-    arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if any(map(pattern("known", "harsh_options").fullmatch, arguments)):
-        return True
-    verbs = [word for word in arguments if not word.startswith("-")][:2]
-    said = [verb for verb in verbs if "/" not in verb and "." not in verb]
-    if not is_listed(invocation.name):
-        said.append(invocation.name.replace(".", "-"))  # as in `x-uninstall.sh`
-    parts = {part for verb in said for part in _PARTS.split(verb)}
-    if not words("known", "harsh_deeds").isdisjoint(parts):
-        return True
-    acting = words("known", "deeds") - words("known", "working_deeds")
-    return has_no_rule(invocation.name) and not acting.isdisjoint(verbs)
-
-
-_PARTS = re.compile(r"[-_:]")
-
-
-def _takes_words(invocation: Invocation) -> bool:
-    """Whether the words of the program are texts, names or paths, or rules of its own judge its verbs."""
-    return without_version(invocation.name) in _word_takers()
-
-
-@cache
-def _word_takers() -> frozenset[str]:
-    tables = (
-        ("reading", "programs"),
-        ("known", "takes_paths"),
-        ("known", "builtins"),
-        ("wrappers", "keep_words"),
-        ("interpreters", "languages"),
-        ("services", "controllers"),
-    )
-    return frozenset().union(*(words(file, table) for file, table in tables))
-
-
-def reveals_keys(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether an option asks for keys or passwords in the open: `--show-secrets`."""
-    if invocation.name in words("reading", "programs") or is_own_program(invocation, context):
-        return False
-    return any(map(pattern("known", "revealing_options").fullmatch, _own_arguments(invocation)))
 
 
 def names_other_machine(word: str) -> bool:
@@ -137,7 +89,7 @@ def loads_from_outside(invocation: Invocation, context: CommandContext) -> bool:
         return False
     options = [
         value
-        for option, value in _options(_own_arguments(invocation))
+        for option, value in options_of(own_arguments(invocation))
         if value and pattern("known", "loading_options").fullmatch(option)
     ]
     return names_outside(invocation, context, options)
@@ -151,7 +103,7 @@ def _takes_paths(invocation: Invocation, context: CommandContext) -> bool:
     )
 
 
-def _own_arguments(invocation: Invocation) -> tuple[str, ...]:
+def own_arguments(invocation: Invocation) -> tuple[str, ...]:
     """The arguments that are not another program's: up to `--`, and up to what `run` or `exec` starts."""
     arguments = invocation.arguments
     if arguments[:1] in (("run",), ("exec",)):
@@ -165,7 +117,7 @@ def _is_before_operand(words_of_it: tuple[str, str]) -> bool:
     return word != "--" and (word.startswith("-") or (before.startswith("-") and "=" not in before))
 
 
-def _options(arguments: tuple[str, ...]) -> list[tuple[str, str]]:
+def options_of(arguments: tuple[str, ...]) -> list[tuple[str, str]]:
     """Each option with its value: behind `=`, or the next word; also those in `-o NAME=VALUE`."""
     found = []
     for argument, following in pairwise((*arguments, "")):
@@ -196,7 +148,7 @@ def sends_through(invocation: Invocation, _context: CommandContext) -> bool:
     return any(
         pattern("known", "source_options").fullmatch(option)
         and (names_other_machine(value) if "source" in option else _names_host(value))
-        for option, value in _options(_own_arguments(invocation))
+        for option, value in options_of(own_arguments(invocation))
     )
 
 
@@ -210,7 +162,7 @@ def names_launcher(invocation: Invocation, _context: CommandContext) -> bool:
         pattern("known", "launcher_options").fullmatch(option)
         and value not in ("", "never", "auto", "always", "off", "on", "0")
         and pattern("interpreters", "harmless_programs").fullmatch(value) is None
-        for option, value in _options(_own_arguments(invocation))
+        for option, value in options_of(own_arguments(invocation))
     )
 
 
@@ -254,8 +206,6 @@ def _assignments(invocation: Invocation) -> list[str]:
 
 CHECKS = (
     does_more_than_work_here,
-    does_harm,
-    reveals_keys,
     loads_from_outside,
     sends_through,
     names_launcher,
