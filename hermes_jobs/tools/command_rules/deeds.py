@@ -28,9 +28,8 @@ def does_harm(invocation: Invocation, context: CommandContext) -> bool:
         return True
     is_strange = is_unlisted(invocation, context)
     parts = _said(arguments)
-    if is_strange:
-        parts |= _ends(invocation.name.removesuffix(".sh"))  # as in `x-uninstall.sh`
-    if not words("known", "harsh_deeds").isdisjoint(parts):
+    named = _ends(invocation.name.removesuffix(".sh")) if is_strange else frozenset()  # as `x-uninstall.sh`
+    if not words("known", "harsh_deeds").isdisjoint(parts | named):
         return True
     acting = words("known", "deeds") - words("known", "working_deeds")
     if is_strange:
