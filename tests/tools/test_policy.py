@@ -108,6 +108,12 @@ NEVER = {
     "fork bomb": [
         ":(){ :|:& };:",
         "bomb() { bomb | bomb & }; bomb",
+        "f() { f & f; }; f",
+        "while :; do bash & done",
+        "for ((;;)); do ./x >/dev/null 2>&1 & done",
+        "until false; do $0 & done",
+        "perl -e 'fork while fork'",
+        "python3 -c 'import os\nwhile True: os.fork()'",
     ],
     "writing to a disk or memory device": [
         "dd if=/dev/zero of=/dev/sda",
