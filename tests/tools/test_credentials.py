@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tarfile
 import threading
@@ -582,7 +583,8 @@ def test_programs_see_their_own_keys_by_what_they_are_told_to_do(
     keys = person.policy.credentials
     assert keys is not None
     found = keys.of(person.policy.line(command, context).parts, str(person.work), approved=True)
-    assert [place for place in found.places if place != "/run" or "/run" in places] == places
+    of_machine = {"/run", "/run/docker.sock"} - set(places)  # what an engine has here
+    assert [place for place in found.places if place not in of_machine] == places
     assert ", ".join(found.code) == code
     assert bool(found.hidden) == hidden
 
@@ -725,7 +727,7 @@ def test_what_starts_containers_asks_with_the_socket_named(
     verdict = person.verdict(command)
     assert verdict.decision == decision, verdict
     if decision == "ask":
-        assert "showing $DOCKER_HOST to containers" in verdict.rule
+        assert re.search(r"showing (?:/run/\S+, )*\$DOCKER_HOST to containers", verdict.rule)
         assert "root on this machine" in person.run(command, attended=False).content
 
 
