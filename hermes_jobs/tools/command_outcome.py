@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hermes_jobs.kernel.engine.ports import ToolOutcome
-from hermes_jobs.tools.docker import DOCKER_FAILED, DockerOptions, explanation, without_usage
+from hermes_jobs.tools.docker import DockerOptions, explanation, without_usage
 from hermes_jobs.tools.folder_guard import undone_note
 from hermes_jobs.tools.processes import Completed
 
@@ -24,7 +24,7 @@ def outcome(
     notes = list(_notes(completed, timeout))
     said = completed.output
     if docker is not None and completed.exit_code:
-        said = without_usage(said) if completed.exit_code == DOCKER_FAILED else said
+        said = without_usage(said)
         notes.append(explanation(docker, completed.exit_code, said))
     if note and completed.exit_code:
         notes.append(note)
