@@ -14,7 +14,7 @@ from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.judging_budget import MAX_CHARACTERS, MAX_WORDS, Unparsable
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import load
+from hermes_jobs.tools.tables import load, words
 
 _SPLIT_STRING = re.compile(r"(?:-[iv0]*S|--split-string(?:=|$))(?P<text>.*)", re.DOTALL)  # of `env`
 _LOOKUP_OPTION = re.compile(r"-p?[vV]")  # of `command`, with which it runs nothing
@@ -56,6 +56,8 @@ def wrapped(name: str, arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
             None,
         )
         return [] if index is None else [(*arguments[index + 1 :], UNKNOWN)]
+    if name == "git" and "bisect" in arguments:
+        return wrapped("git-bisect", arguments[arguments.index("bisect") + 1 :])
     if text_for_shell(name, arguments) is not None:
         return []
     if name in ("docker", "podman", "docker-compose"):
@@ -167,8 +169,12 @@ def _split_string(arguments: tuple[str, ...], options: int) -> tuple[str, ...] |
 
 
 def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The command of each `-exec`, with the folders searched, unless a test picks among the files."""
-    folders = (UNKNOWN,) if is_narrowed(arguments) else find_starts(arguments)
+    """The command of each `-exec`, with the folders searched, unless a test picks among the files; with the
+    caches that a test picks."""
+    folders = find_starts(arguments)
+    if is_narrowed(arguments):
+        cache = _only_cache(arguments)
+        folders = tuple(f"{folder}/{cache}" for folder in folders) if cache else (UNKNOWN,)
     commands: list[list[str]] = []
     is_open = False
     if len(folders) * arguments.count("{}") > MAX_WORDS:
@@ -182,6 +188,16 @@ def _find_execs(arguments: tuple[str, ...]) -> list[tuple[str, ...]]:
             commands.append([])
             is_open = True
     return [tuple(command) for command in commands]
+
+
+def _only_cache(arguments: tuple[str, ...]) -> str:
+    """The name of the caches that are all that a `find` finds; empty where it may find more."""
+    tests = [word for word in arguments if word.startswith(("-", "!", "(", ")", ","))]
+    name = dict(pairwise(arguments)).get("-name", "")
+    only = {"-name", "-type", "-prune", "-depth", "-maxdepth", "-mindepth", "-exec", "-execdir", "-print"}
+    before = tests[: next((at for at, test in enumerate(tests) if test.startswith("-exec")), 0)]
+    is_only = only.issuperset(before) and tests.count("-name") == 1 and name in words("deletions", "caches")
+    return name if is_only else ""
 
 
 def find_starts(arguments: tuple[str, ...]) -> tuple[str, ...]:

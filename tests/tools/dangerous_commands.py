@@ -367,7 +367,6 @@ git config alias.st '!x'
 git config credential.helper store
 git config filter.x.clean ./x
 git submodule foreach 'git reset --hard'
-git bisect run ./x
 git rebase -x ./x main
 git difftool -x ./x
 git grep -O./x y

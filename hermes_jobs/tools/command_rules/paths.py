@@ -71,14 +71,18 @@ def deletes_many(invocation: Invocation, context: CommandContext) -> bool:
     )
 
 
-def deletes_own_scratch(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether all that it deletes is what `mktemp` has made in the same line."""
+def deletes_what_is_made_again(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether all that it deletes is what `mktemp` has made in the same line, or caches in the folders."""
     paths = [invocation.path(word) or "" for word in invocation.operands]
-    return (
-        bool(paths)
-        and not invocation.given
-        and all(f"{path}/".startswith(f"{SCRATCH_FILE}/") for path in paths)
-    )
+    return bool(paths) and not invocation.given and all(_is_made_again(path, context) for path in paths)
+
+
+def _is_made_again(path: str, context: CommandContext) -> bool:
+    if f"{path}/".startswith(f"{SCRATCH_FILE}/"):
+        return True
+    real = context.real(path)
+    is_within = any(is_inside(real, root) for root in context.paths.real_roots(context.workdir))
+    return is_within and os.path.basename(real) in words("deletions", "caches")
 
 
 def _moves_folder_away(invocation: Invocation, context: CommandContext) -> bool:
@@ -271,7 +275,7 @@ CHECKS = (
     deletes_whole_folder,
     changes_whole_folder,
     deletes_many,
-    deletes_own_scratch,
+    deletes_what_is_made_again,
     finds_leftovers,
     writes_outside,
     writes_startup_file,
