@@ -7,7 +7,6 @@ import sys
 import time
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -671,7 +670,7 @@ def test_no_everyday_command_that_was_held_out_is_asked_about_but_for_pushes():
         ("npx --yes eslint src", "ask"),
         ("npx cowsay src", "ask"),
         ("npx prettier src", "allow"),
-        ("docker compose up -d", "ask" if Path("/run/docker.sock").exists() else "allow"),
+        ("docker compose up -d", "allow"),
         ("docker compose down", "ask"),
         ("docker compose down -v", "ask"),
         ("docker compose -f ../compose.yaml up", "ask"),
