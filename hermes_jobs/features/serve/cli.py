@@ -21,7 +21,7 @@ from hermes_jobs.interfaces.cli.param_types import IntParam
 if TYPE_CHECKING:
     from hermes_jobs.settings.sections.processes import ServeSettings
 
-SECRET = "SERVE_HASHED_PASSWORD"
+SECRET, PROXY_SECRET = "SERVE_HASHED_PASSWORD", "SERVE_PROXY_SECRET"
 GRACE = 3  # seconds that open answers may take when it stops
 
 
@@ -78,7 +78,16 @@ def _store_password(context: CliContext) -> None:
 
 def _require_sign_in(context: CliContext, settings: ServeSettings) -> None:
     """Raise `Misconfigured` where others could reach it, and nothing would sign them in."""
-    if _is_loopback(settings.host) or settings.trusted_proxy_header or context.settings.secrets.get(SECRET):
+    from hermes_jobs.features.serve.sign_in import SECRET_HEADER
+
+    secrets = context.settings.secrets
+    if settings.trusted_proxy_header and not secrets.get(PROXY_SECRET):
+        raise Misconfigured(
+            f"serve.trusted_proxy_header needs the secret {PROXY_SECRET}: anybody on this machine can send a "
+            "header, also a command of the agent.",
+            hint=f"Run hermes-jobs config set {PROXY_SECRET}, and have the proxy send it as {SECRET_HEADER}.",
+        )
+    if _is_loopback(settings.host) or settings.trusted_proxy_header or secrets.get(SECRET):
         return
     raise Misconfigured(
         f"On {settings.host} the web pages need a password: others can reach that address.",
@@ -90,9 +99,6 @@ def _exposure(settings: ServeSettings) -> Iterator[str]:
     """What somebody on the network could do with an address that others reach."""
     if _is_loopback(settings.host):
         return
-    header = settings.trusted_proxy_header
-    if header:
-        yield f"Whoever reaches port {settings.port} can name anybody in {header}: only the proxy may."
     if not (settings.public_url or "").startswith("https://"):
         yield (
             f"On {settings.host} this speaks plain HTTP: who is in between reads passwords, cookies and API "
@@ -123,7 +129,10 @@ def _run(context: CliContext, settings: ServeSettings) -> None:
     shown = "127.0.0.1" if settings.host == "0.0.0.0" else settings.host
     url = f"http://{f'[{shown}]' if ':' in shown else shown}:{settings.port}"
     running = Running.begin(url)
-    sign_in = SignIn(application.settings.paths, running, settings, application.settings.secrets.get(SECRET))
+    secrets = application.settings.secrets
+    sign_in = SignIn(
+        application.settings.paths, running, settings, secrets.get(SECRET), secrets.get(PROXY_SECRET)
+    )
     site = Site(application, settings, sign_in)
     config = uvicorn.Config(
         make_app(site),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from hermes_jobs.settings.sections.processes import ServeSettings
 
 LINK_SECONDS = 300
+SECRET_HEADER = "X-Proxy-Secret"
+"""The header in which the proxy that signs people in proves that it is it."""
 COOKIE_SECONDS = 30 * 86_400
 
 
@@ -80,12 +82,18 @@ class SignIn:
     """Signs browsers in, and says who asks."""
 
     def __init__(
-        self, paths: Paths, running: Running, settings: ServeSettings, password_hash: str | None
+        self,
+        paths: Paths,
+        running: Running,
+        settings: ServeSettings,
+        password_hash: str | None,
+        proxy_secret: str | None,
     ) -> None:
         self._key = _lasting_key(paths.run / "serve.key")
         self._running = running
         self._settings = settings
         self._hash = password_hash
+        self._proxy_secret = proxy_secret
         self._used: dict[str, int] = {}  # links by when they end
         self._lock = threading.Lock()
         self.cookie = f"hermes-jobs-{settings.port}"  # browsers share cookies among ports
@@ -116,9 +124,10 @@ class SignIn:
         return self._cookie(getpass.getuser())
 
     def caller(self, cookie: str | None, headers: Headers) -> Caller | None:
-        """The person of the cookie, or of the proxy's header; None for nobody."""
-        header = self._settings.trusted_proxy_header
-        if header and (name := headers.get(header)):
+        """The person of the cookie, or of the proxy's header beside its secret; None for nobody."""
+        header, secret = self._settings.trusted_proxy_header, self._proxy_secret
+        is_proxy = header and secret and _same(headers.get(SECRET_HEADER, ""), secret)
+        if header and is_proxy and (name := headers.get(header)):
             return Caller(f"web:{name}", _mac(self._key, "csrf", f"proxy {name}"))
         fields, _, mac = (cookie or "").rpartition(".")
         if not fields or not _same(mac, _mac(self._key, "cookie", fields)):

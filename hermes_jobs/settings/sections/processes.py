@@ -77,7 +77,7 @@ class ServeSettings(Section, frozen=True, kw_only=True):
     port: Annotated[Port, about("Port on which they are served.")] = 5580
     trusted_proxy_header: Annotated[
         Text | None,
-        about("Header in which a proxy names the signed-in person; only the proxy may reach the port."),
+        about("Header in which a proxy names who is signed in; X-Proxy-Secret has to be SERVE_PROXY_SECRET."),
     ] = None
     allowed_hosts: Annotated[
         tuple[Text, ...], about("Further hosts by which browsers reach it, such as jobs.example.com.")
