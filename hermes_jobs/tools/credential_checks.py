@@ -1,7 +1,7 @@
 """What programs with keys would run, or obey, of the working folder: the checks of `credentials.toml`."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118, PTH120, PTH123
+# ruff: noqa: PTH118, PTH120
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.repositories import (
     Repository,
     Setting,
-    Unreadable,
     current_branch,
     examine,
     submodule_folders,
@@ -44,15 +45,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A command line: its programs, the folders in which they may run, and their variables; `git` is the
-    program's path."""
+    """A command line: its programs, the folders in which they may run, and their variables."""
 
     invocations: Sequence[Invocation]
     folders: Sequence[str]
     environ: Mapping[str, str]
     paths: PathPolicy
     workdir: str
-    git: str
+    git: Git
 
     @cached_property
     def verbs(self) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Line:
             for folder in self.folders
             for chain in chains
         }
-        return [examine(folder, self.git, self.environ, self.paths, self.workdir) for folder in folders]
+        return [examine(folder, self.git, self.paths, self.workdir) for folder in folders]
 
     def finding(self, places: Sequence[str], hooks: str | None, code: Sequence[str] = ()) -> Finding:
         """A finding on git's settings and hooks in its folders."""
@@ -182,7 +182,7 @@ def _addresses(verb: Invocation, line: Line) -> list[str]:
 
 def _default(repository: Repository, verb: str, line: Line) -> str:
     """The remote that git uses where none is named."""
-    branch = current_branch(line.folders[-1], line.git, line.environ)
+    branch = current_branch(line.folders[-1], line.git)
     keys = [f"branch.{branch}.pushremote", "remote.pushdefault"] if verb == "push" else []
     for key in (*keys, f"branch.{branch}.remote"):
         if found := repository.values(key):
@@ -207,8 +207,8 @@ def submodules(_invocation: Invocation, places: Sequence[str], line: Line) -> Fi
     code = list(finding.code)
     try:
         for folder in line.folders:
-            for each in submodule_folders(folder, line.git, line.environ):
-                repository = examine(each, line.git, line.environ, line.paths, line.workdir)
+            for each in submodule_folders(folder, line.git):
+                repository = examine(each, line.git, line.paths, line.workdir)
                 named = os.path.relpath(each, line.workdir)
                 code += [f"{one} ({named})" for one in repository.code(None)]
     except Unreadable as error:
@@ -269,8 +269,7 @@ def npm_settings(_invocation: Invocation, places: Sequence[str], line: Line) -> 
     code: list[str] = []
     for path in _upward(line, ".npmrc"):
         try:
-            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), encoding="utf-8") as file:
-                text = file.read(MAX_SETTINGS_BYTES + 1)
+            text = beginning(path, MAX_SETTINGS_BYTES + 1)
         except (OSError, ValueError):
             code.append(path)
             continue

@@ -25,10 +25,10 @@ from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line
 from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
+from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.key_environment import Inside, applied, key_environment, names_folder
 from hermes_jobs.tools.path_policy import PathPolicy
-from hermes_jobs.tools.repositories import Unreadable
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, words
 
@@ -279,7 +279,7 @@ class Credentials:
             environ=environ,
             paths=self.paths,
             workdir=workdir,
-            git=shutil.which("git", path=environ["PATH"]) or "git",
+            git=Git(shutil.which("git", path=environ["PATH"]) or "git", environ),
         )
         return line, obstacle
 

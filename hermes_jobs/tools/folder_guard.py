@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.installation import is_projects
@@ -279,7 +280,6 @@ def undone_note(paths: Sequence[str]) -> str:
 
 def _line(path: str) -> str:
     try:
-        with Path(path).open(encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(4096).strip()
+        return beginning(path, 4096, errors="surrogateescape").partition("\n")[0].strip()
     except OSError:
         return ""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hermes_jobs.tools.brace_words import Made
+
 MAX_CHARACTERS = 300_000  # read and expanded; a command has at most 100,000
 MAX_WORDS = 5_000
+MAX_MADE_WORDS = 100_000  # by braces
+MAX_MADE_CHARACTERS = 10_000_000
 MAX_COMMANDS = 500
 MAX_PATHS = 1_500
 MAX_DEPTH = 20
@@ -22,6 +26,8 @@ class Budget:
     def __init__(self) -> None:
         self._characters = MAX_CHARACTERS
         self._words = MAX_WORDS
+        self._made_words = MAX_MADE_WORDS
+        self._made_characters = MAX_MADE_CHARACTERS
         self._commands = MAX_COMMANDS
         self._paths = MAX_PATHS
         self._depth = 0
@@ -37,6 +43,13 @@ class Budget:
         self._words -= number
         if self._words < 0:
             raise Unparsable("it holds too many words")
+
+    def made(self, made: Made) -> None:
+        """What braces stand for, which a shell would hold in memory. Raises `Unparsable`."""
+        self._made_words -= made.words
+        self._made_characters -= made.characters
+        if self._made_words < 0 or self._made_characters < 0:
+            raise Unparsable("its braces stand for too many words")
 
     def command(self) -> None:
         """One more command. Raises `Unparsable`."""

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import os
 import re
-import selectors
 import subprocess
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 
 from hermes_jobs.text.clip import clip
+from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.sensitive_paths import KINDS
 from hermes_jobs.tools.tables import pattern
 
-GIT_SECONDS = 5.0
-MAX_BYTES = 1_000_000
 MAX_SUBMODULES = 16
 MAX_LEVELS = 4
 OWN_SCOPES = frozenset({"system", "global", "command"})
@@ -54,10 +51,6 @@ _PLAIN_SSH = re.compile(
     | \ -o\ ?(?:IdentitiesOnly|BatchMode|Port|User|LogLevel|ConnectTimeout|StrictHostKeyChecking
         |ServerAliveInterval|AddKeysToAgent|PreferredAuthentications)[=\ ][\w.-]+ )*"""
 )
-
-
-class Unreadable(Exception):
-    """git cannot say what it would do in a folder."""
 
 
 @dataclass(frozen=True)
@@ -135,14 +128,13 @@ def _folded(key: str) -> str:
     return f"{section.lower()}{dot}{middle}.{name.lower()}"
 
 
-def examine(folder: str, git: str, environ: Mapping[str, str], paths: PathPolicy, workdir: str) -> Repository:
+def examine(folder: str, git: Git, paths: PathPolicy, workdir: str) -> Repository:
     """What git would find in the folder. Raises `Unreadable`."""
-    environ = {**environ, "LC_ALL": "C"}
-    listed = _run((git, "config", "--list", "-z", "--show-scope", "--show-origin"), folder, environ)
+    listed = git.ask(folder, "config", "--list", "-z", "--show-scope", "--show-origin")
     settings = tuple(_settings(listed, folder, paths, workdir))
     try:
-        asked = (git, "rev-parse", "--is-bare-repository", "--git-path", "hooks")
-        found = _run(asked, folder, environ, errors=subprocess.STDOUT)
+        asked = ("rev-parse", "--is-bare-repository", "--git-path", "hooks")
+        found = git.ask(folder, *asked, errors=subprocess.STDOUT)
     except Unreadable as error:
         if "not a git repository" in str(error):
             return Repository(settings)
@@ -159,15 +151,15 @@ def examine(folder: str, git: str, environ: Mapping[str, str], paths: PathPolicy
     )
 
 
-def current_branch(folder: str, git: str, environ: Mapping[str, str]) -> str:
+def current_branch(folder: str, git: Git) -> str:
     """The branch that is checked out; empty if there is none."""
     try:
-        return _run((git, "symbolic-ref", "--quiet", "--short", "HEAD"), folder, environ).strip()
+        return git.ask(folder, "symbolic-ref", "--quiet", "--short", "HEAD").strip()
     except Unreadable:
         return ""
 
 
-def submodule_folders(folder: str, git: str, environ: Mapping[str, str], level: int = 0) -> list[str]:
+def submodule_folders(folder: str, git: Git, level: int = 0) -> list[str]:
     """The repositories of submodules in a folder that there are, in the order in which git would enter them.
 
     Raises `Unreadable`.
@@ -177,14 +169,14 @@ def submodule_folders(folder: str, git: str, environ: Mapping[str, str], level: 
     if not os.path.lexists(os.path.join(folder, ".gitmodules")):
         return []
     listing = ("config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
-    entries = _run((git, *listing), folder, environ).split("\0")
-    stored = os.path.join(folder, _run((git, "rev-parse", "--git-path", "modules"), folder, environ)[:-1])
+    entries = git.ask(folder, *listing).split("\0")
+    stored = os.path.join(folder, git.ask(folder, "rev-parse", "--git-path", "modules")[:-1])
     found: list[str] = []
     for key, _, path in (entry.partition("\n") for entry in entries if entry):
         name = key.removeprefix("submodule.").removesuffix(".path")
         inner = os.path.normpath(os.path.join(folder, path))
         if os.path.lexists(os.path.join(inner, ".git")):
-            found += [inner, *submodule_folders(inner, git, environ, level + 1)]
+            found += [inner, *submodule_folders(inner, git, level + 1)]
         elif os.path.lexists(os.path.join(stored, name)):
             found.append(os.path.join(stored, name))
         if len(found) > MAX_SUBMODULES:
@@ -228,49 +220,3 @@ def _hooks_in(hooks: str, folder: str) -> list[str]:
         for name in names
         if not name.endswith(".sample") and os.access(path := os.path.join(hooks, name), os.X_OK)
     ]
-
-
-def _run(
-    command: Sequence[str], folder: str, environ: Mapping[str, str], *, errors: int = subprocess.DEVNULL
-) -> str:
-    """The output of git. Raises `Unreadable` for a failure, too much output, or after `GIT_SECONDS`."""
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise Unreadable(str(error)) from error
-    assert process.stdout is not None
-    try:
-        output = _read(process.stdout.fileno())
-        code = process.wait(GIT_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise Unreadable("git did not end") from error
-    finally:
-        process.kill()
-        process.stdout.close()
-        process.wait()
-    if code:
-        raise Unreadable(output.decode(errors="replace").strip()[:200] or f"exit code {code}")
-    return output.decode(errors="surrogateescape")
-
-
-def _read(descriptor: int) -> bytes:
-    output = b""
-    deadline = time.monotonic() + GIT_SECONDS
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while len(output) <= MAX_BYTES:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise Unreadable("git did not answer")
-            chunk = os.read(descriptor, 1 << 16)
-            if not chunk:
-                return output
-            output += chunk
-    raise Unreadable("its settings are too long")

@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from hermes_jobs.tools.brace_words import made_by
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 
 __all__ = ["NUMBER", "SUBSTITUTED", "UNKNOWN", "ShellRedirect", "SimpleCommand", "Unparsable", "WordReader"]
@@ -90,10 +91,12 @@ class WordReader(ABC):
     def read_word(self) -> list[str]:
         """The fields that one word becomes: several where a variable or braces expand to them."""
         fields: list[list[str]] = [[]]
+        bare: list[str] = []  # the word with `_` for what is quoted or computed
         quoted = braces = False
         while self.at < len(self.text):
             if plain := _PLAIN.match(self.text, self.at):
                 fields[-1].append(plain.group())
+                bare.append(plain.group())
                 self.at = plain.end()
                 continue
             char = self.text[self.at]
@@ -108,10 +111,12 @@ class WordReader(ABC):
             ):
                 skipped = char == '"'
                 self.at += skipped
-                first, *more = self._split(self._dollar())
+                value = self._dollar()
+                first, *more = self._split(value)
                 self.at += skipped
                 fields[-1].append(first)
                 fields.extend([field] for field in more)
+                bare.append("_" * len(value))
             elif char == "~" and self._begins_home(next(filter(None, reversed(fields[-1])), "")):
                 self.at += 1
                 fields[-1].append(self.variables.get("HOME", "~"))
@@ -119,6 +124,9 @@ class WordReader(ABC):
                 quoted = quoted or char in "'\"$"
                 braces = braces or char == "{"
                 fields[-1].append(self._piece())
+                bare.append(char if char in "{}" else "_" * len(fields[-1][-1]))
+        if braces:
+            self.budget.made(made_by("".join(bare)))
         fields_left = [one for one in map("".join, fields) if one] or ([""] if quoted else [])
         return (
             [word for field in fields_left for word in self._expanded(field)]

@@ -23,7 +23,7 @@ from . import held_out
 from .dangerous_commands import dangerous
 from .everyday_commands import everyday
 from .support import ENGINES, context_in
-from .worst_shapes import shape
+from .worst_shapes import PATTERNS, shape
 
 PATHS = PathPolicy(home="/home/ann/.hermes-jobs", user_home="/home/ann")
 CREDENTIALS = Credentials(paths=PATHS, visible=ENGINES)
@@ -817,14 +817,64 @@ def test_a_text_that_expands_or_nests_without_end_cannot_be_checked(text):
     assert "cannot be checked" in verdict(text).rule
 
 
+MADE_BY_BRACES = [
+    "echo {1..99999999}{1..9999999}",
+    "echo {1..9999999}",
+    "echo {1..99999999}''",
+    'ls {1..400}"a"{1..400}',
+    "for i in {1..10000000}; do ls; done",
+    "echo {a,{1..999999999}}",
+    "echo {1..300}{1..300}{1..300}",
+    "echo " + "{a,b}" * 30 + "''",
+    "bash -c 'touch {1..99999999}'",
+    "x() { cat {000001..999999..2}; }; x",
+    "echo {1..1000}" + "a" * 50_000,
+    "x=" + "a" * 50_000 + "; echo {1..1000}$x",
+    "git add {-999999..99}",
+    "echo {9223372036854775807..1}",
+]
+
+
+@pytest.mark.parametrize("text", MADE_BY_BRACES, ids=range(len(MADE_BY_BRACES)))
+def test_more_words_than_a_shell_should_make_of_braces_cannot_be_checked(text):
+    assert (verdict(text).decision, "braces" in verdict(text).rule) == ("ask", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for i in {1..10000}; do echo $i; done",
+        "echo {a..z}{0..9}",
+        "mkdir -p src/{a,b}/{c,d}",
+        "echo '{1..99999999}'",
+        'echo "{1..99999999}"',
+        "echo \\{1..99999999}",
+        "echo {1..$x}",
+    ],
+)
+def test_braces_that_make_few_words_are_no_question(text):
+    assert verdict(text) == Verdict("allow")
+
+
 @pytest.mark.parametrize("first", sampled(range(0, 120, 20), 6))
 def test_generated_worst_shapes_are_judged_in_proportion_to_their_length(first):
     """The ten thousand are in `python -m tests.benchmarks judging`."""
     for number in range(first, first + 20):
-        text = shape(number)
-        began = time.thread_time()
-        assert verdict(text).decision in ("allow", "ask", "deny")
-        assert time.thread_time() - began < 3, f"seconds for shape {number}"
+        assert_judged_in_proportion(shape(number), f"shape {number}", WORKDIR)
+
+
+@pytest.mark.parametrize("text", PATTERNS, ids=range(len(PATTERNS)))
+def test_patterns_are_matched_with_files_in_proportion_to_their_length(tmp_path, text):
+    for name in (".env", "server.pem", "docker-compose.yml"):
+        (tmp_path / name).write_text("x")
+    assert_judged_in_proportion(text, text[:8], tmp_path)
+
+
+def assert_judged_in_proportion(text, name, folder):
+    began = time.thread_time()
+    judge = CommandPolicy(paths=PATHS, credentials=CREDENTIALS)
+    assert judge.verdict(text, context_in(folder)).decision in ("allow", "ask", "deny")
+    assert time.thread_time() - began < 3, f"seconds for {name}"
 
 
 @pytest.mark.slow

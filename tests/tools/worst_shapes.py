@@ -33,6 +33,14 @@ _WORD = re.compile(r"[A-Za-z_][\w-]{2,}")
 _PUNCTUATION = "()[]{}<>|&;:,.=+-*/%\"'`\\@#$ \n"
 
 
+PATTERNS = tuple(
+    program + piece * ((SIZE - 10) // len(piece))
+    for program in ("cat ", "cat */", "cp a ")
+    for piece in ("[", "{", "(", "!", "*", "[!", "[]", "[a]", "*[", "*a", "?*", "/[", "[" * 4_000 + " *")
+)
+"""Patterns that are compared with the names of files."""
+
+
 def shape(number: int, size: int = SIZE) -> str:
     """One shape: a text of `size` characters."""
     choose = random.Random(number)

@@ -15,6 +15,7 @@ import msgspec
 
 from hermes_jobs.errors import Rejected
 from hermes_jobs.system.atomic_file import write_bytes
+from hermes_jobs.system.regular_file import opened
 from hermes_jobs.system.struct_types import described
 
 BEFORE, AFTER = "before.json", "after.json"
@@ -71,7 +72,7 @@ def _look(path: str, known: SeenFile | None, looked_at_ns: int) -> SeenFile | No
         same = known is not None and (known.size, known.mtime_ns) == (status.st_size, status.st_mtime_ns)
         if known is not None and same and status.st_mtime_ns < looked_at_ns - RECENT_NS:
             return known
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_this_machine
-from hermes_jobs.tools.command_rules.paths import kinds_of
+from hermes_jobs.tools.command_rules.paths import kinds_of, matches
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
@@ -90,7 +89,7 @@ def _matched(invocation: Invocation, context: CommandContext, named: list[str]) 
         yield from (
             os.path.join(folder, name)
             for name in known[folder]
-            if fnmatchcase(name, last) and (name[0] != "." or last[0] == ".")
+            if matches(name, last) and (name[0] != "." or last[0] == ".")
         )
 
 

@@ -1,7 +1,7 @@
 """Checks for clients of databases, brokers and directories: whether their server is another machine."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118, PTH123
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice, takewhile
 
+from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_loopback
 from hermes_jobs.tools.command_rules.written_paths import values
@@ -106,8 +107,7 @@ def _is_service(host: str, context: CommandContext) -> bool:
     for name in words("services", "compose_files"):
         context.budget.path()
         try:
-            with open(os.path.join(context.workdir, name), encoding="utf-8", errors="replace") as file:
-                found = _SERVICE.finditer(file.read(_MAX_FILE))
+            found = _SERVICE.finditer(beginning(os.path.join(context.workdir, name), _MAX_FILE))
         except (OSError, ValueError):
             continue
         if any(host == (match["name"] or match["other"]).lower() for match in found):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import dropwhile, takewhile
 
+from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.outside_code import is_own_program
 from hermes_jobs.tools.command_rules.unlisted import names_other_machine
@@ -193,10 +194,11 @@ _BEYOND_COMPOSING = (
 def _is_confined(path: str) -> bool:
     """Whether a file of containers, if there is one, gives them nothing of this machine but its folder."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            text = file.read(_MAX_COMPOSE + 1)
-    except OSError:
+        text = beginning(path, _MAX_COMPOSE + 1)
+    except (FileNotFoundError, NotADirectoryError):
         return True
+    except (OSError, ValueError):
+        return False
     return len(text) <= _MAX_COMPOSE and pattern("services", "beyond_the_folder").search(text) is None
 
 

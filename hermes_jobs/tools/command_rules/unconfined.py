@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from functools import wraps
-from pathlib import Path
 
+from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import Check, CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation
@@ -88,12 +88,10 @@ def npm_goes_elsewhere(invocation: Invocation, context: CommandContext) -> bool:
 
 def _names_server(npmrc: str, _user_home: str) -> bool:
     """Whether a setting in the file names a server. A file that cannot be read or is too long may do so."""
-    path = Path(npmrc)
     try:
-        if not path.is_file():
-            return False
-        with path.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_MAX_NPMRC + 1)
+        text = beginning(npmrc, _MAX_NPMRC + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except (OSError, ValueError):
         return True
     elsewhere = pattern("unconfined", "npm_servers")

@@ -9,6 +9,7 @@ import msgspec
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.streams.approval_rules import COMMANDS
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.system.regular_file import opened
 from hermes_jobs.text.diff import file_diff
 from hermes_jobs.text.patch import patched
 
@@ -51,9 +52,12 @@ def arguments_of(call: ToolCall) -> dict[str, object]:
 def _content(path: Path) -> str | None:
     """The text of a file; None if it is missing or cannot be shown."""
     try:
-        return path.read_text() if path.is_file() and path.stat().st_size <= MAX_READ else None
+        with opened(str(path)) as file:
+            content = file.read(MAX_READ + 1)
+        text = content.decode().replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError):
         return None
+    return text if len(content) <= MAX_READ else None
 
 
 def _after(before: str | None, arguments: dict[str, object]) -> str | None:
