@@ -18,6 +18,7 @@ from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.repositories import (
     Repository,
@@ -53,6 +54,7 @@ class Line:
     paths: PathPolicy
     workdir: str
     git: Git
+    budget: Budget = field(default_factory=Budget, compare=False)
 
     @cached_property
     def verbs(self) -> tuple[str, ...]:

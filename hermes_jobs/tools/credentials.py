@@ -27,7 +27,9 @@ from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Lin
 from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside, applied, key_environment, names_folder
+from hermes_jobs.tools.known_files import unknown_file
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, words
@@ -185,17 +187,10 @@ class Credentials:
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:
             return NO_KEYS
-        only_git = all(part.invocation.name == "git" for part in using)
-        obstacle = obstacle or next(
-            filter(
-                None,
-                (
-                    self._obstacle(part, line, uses=part in using) or writing(part, line, only_git=only_git)
-                    for part in parts
-                ),
-            ),
-            "",
-        )
+        try:
+            obstacle = obstacle or next(filter(None, self._obstacles(parts, using, line)), "")
+        except Unparsable as error:
+            obstacle = str(error)
         if obstacle:
             return Keys(hidden=_united(findings), withheld=obstacle)
         # What git runs beside another program would see that one's keys.
@@ -283,6 +278,17 @@ class Credentials:
         )
         return line, obstacle
 
+    def _obstacles(
+        self, parts: Sequence[CommandPart], using: Sequence[CommandPart], line: Line
+    ) -> Iterator[str]:
+        """What in the line speaks against its seeing keys, part by part. Raises `Unparsable`."""
+        only_git = all(part.invocation.name == "git" for part in using)
+        for part in parts:
+            uses = part in using
+            yield self._obstacle(part, line, uses=uses)
+            yield writing(part, line, only_git=only_git)
+            yield unknown_file(part.invocation, line, uses=uses)
+
     def _obstacle(self, part: CommandPart, line: Line, *, uses: bool) -> str:
         """Why a line with this part must not see keys; empty if nothing speaks against it."""
         invocation = part.invocation
@@ -307,7 +313,7 @@ def _known(invocation: Invocation) -> Iterator[str]:
     rest = iter(invocation.words)
     for word in rest:
         yield word
-        if word in ("-m", "--message") and invocation.name == "git":
+        if re.fullmatch(r"-[aqsnv]*m|--message", word) and invocation.name == "git":
             next(rest, None)
 
 

@@ -344,6 +344,101 @@ def other_programs(person: Person) -> list[str]:
     ]
 
 
+def link(person: Person) -> None:
+    """A link to a key under harmless names, as a checkout or a program of the folder makes one."""
+    person.repository()
+    person.program("kubectl", "#!/bin/sh\nexit 0\n")
+    (person.work / "notes.txt").symlink_to("../.ssh/id_ed25519")
+    (person.work / "k").symlink_to("../.kube/config")
+    (person.work / "d").mkdir()
+    (person.work / "d/s").symlink_to("../../.ssh")
+
+
+READERS = (
+    "head -3 *", "cat n*", "cat [n]otes.txt", "cat d/*/*", "head $(ls)", "grep -R N .", "grep -r N d/s",
+    "rg N", "rg -L N", "diff -r d d/s", "find -L . -exec cat {} +", "cat < n*", "tail -n+1 ../.[r-t]??/*",
+    "for f in *; do head $f; done", "ls | xargs cat", "x=n*; cat $x", 'echo "$(cat n*)"', "grep -v n* n*",
+    "sort --files0-from=n*", "cat $(printf n*)", "read x < n*; echo $x", "cd d && cat */*",
+    "tar chf - d | cat", "cat n* > out.txt", "timeout 5 cat n*", "awk 1 n*", "date -f n*",
+    "false && cd d; cat k", "git mv k b; cat b", "git stash; cat b", "cat ~-/n*",
+    "git commit -F n*", "git add --pathspec-from-file=n*", "git blame --contents n* a.txt", "comm n* a.txt",
+    "wc --files0-from=n*", "git commit --allow-empty -qF - < n*",
+)  # fmt: skip
+"""What reads a link beside a program with keys, without its name."""
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+@pytest.mark.parametrize("attended", [*nightly(True), False])
+@pytest.mark.parametrize("user", ["git fetch -q", "kubectl logs x"])
+def test_a_line_with_keys_reads_no_link_that_it_does_not_name(
+    tmp_path: Path, people: Callable[..., Person], layer: str, user: str, attended: bool
+) -> None:
+    """Given links to keys in the folder, when what reads them stands beside a program with keys, then the
+    line is refused, or sees no keys."""
+    person = people(tmp_path.resolve())
+    link(person)
+    for reader in READERS:
+        for command in (f"{user}; {reader}", f"{reader}; {user}"):
+            done = person.run(command, attended=attended)
+            assert "NEEDLE" not in done.content, command
+            keys = person.policy.reach(command, person.context(attended=attended))[1]
+            assert keys.places == () or person.verdict(command, attended=attended).decision != "allow", (
+                command
+            )
+    written = [path for path in person.work.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert not [path for path in written if "NEEDLE" in path.read_text(errors="replace")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git pull -q && cat README.md",
+        "git clone -q git@server:r.git c && cat c/a.txt",
+        "git stash pop; kubectl apply -f x.yaml",
+        "git checkout b; gh pr create -F body.md",
+    ],
+)
+def test_a_file_that_the_line_may_change_to_a_link_is_not_read_beside_keys(
+    tmp_path: Path, people: Callable[..., Person], command: str
+) -> None:
+    person = people(tmp_path.resolve())
+    person.repository()
+    keys = person.policy.reach(command, person.context())[1]
+    assert (keys.places, "reads a file that the line may change" in keys.withheld) == ((), True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git fetch 2>&1 | tail -n 5",
+        "git fetch 2>&1 | grep -A 3 'new.*branch' | cut -d ' ' -f 1,2 | sort -k2 | uniq -c",
+        "git fetch && git log --oneline -3 'HEAD..@{u}' && git diff --stat '*.txt'",
+        "git pull -q 2>&1 | tail -3; git log -1",
+        "git add *.txt; git commit -qm 'a * [b]?' --allow-empty; git fetch",
+        "git add . && git commit -qm \"$(cat <<'E'\nSubject [x]\nE\n)\" --allow-empty && git fetch",
+        "git commit --allow-empty -qF - <<'E' && git fetch\nx\nE",
+        "[ -d .git ] && test -e * ; ls -la *; echo * $HOME; cd . && git fetch | cat",
+        "git checkout -b feature && git fetch | tail -2",
+        "git fetch && cat a.txt && grep -n 'b.*' a.txt && head -5 a.txt",
+        "git ls-remote origin | wc -l | tr -d '[:space:]'; date +%F; stat *",
+        "kubectl get pods -o json | jq -r '.items[0].metadata.name'",
+        "kubectl get pods | grep -E '^web-[0-9]+.*' | head",
+        "kubectl get pods -o jsonpath='{.items[*].metadata.name}'; true",
+        "git fetch && gh pr list --search 'is:open *' | head -3",
+    ],
+)
+def test_usual_work_beside_programs_with_keys_sees_them(
+    tmp_path: Path, people: Callable[..., Person], command: str
+) -> None:
+    person = people(tmp_path.resolve())
+    link(person)
+    for name in ("notes.txt", "k", "d/s"):
+        (person.work / name).unlink()
+    assert person.verdict(command).decision == "allow"
+    keys = person.policy.reach(command, person.context())[1]
+    assert (keys.withheld, bool(keys.places)) == ("", True)
+
+
 NO_CONTROL = {
     "credential_helper",
     "unpacked_archive",

@@ -1,0 +1,185 @@
+"""Whether the files that a command reads are known by name: only then are they judged by their real paths.
+
+A pattern, a value of the shell, a folder that is read as a whole, or a name that the same line may make lead
+to any file, by a link too.
+"""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH112, PTH114, PTH118, PTH119, PTH206
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice, pairwise
+
+from hermes_jobs.tools.command_rules.git import split_verb
+from hermes_jobs.tools.credential_checks import Line
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.sensitive_paths import SECRETS
+from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
+from hermes_jobs.tools.tables import load, pattern, words
+
+GLOB = re.compile(r"[*?[]")
+MOST_ENTRIES = 1_000
+"""The most entries of folders among which those are looked for that a pattern stands for."""
+MOST_WORDS = 100
+"""The most words of a program that are looked at beside keys."""
+
+
+def matches(path: str, most: int = MOST_ENTRIES) -> list[str] | None:
+    """The paths that a pattern of the shell stands for; None if too many must be looked at."""
+    found = [os.sep]
+    for part in path.strip(os.sep).split(os.sep):
+        if not GLOB.search(part):
+            found = [os.path.join(folder, part) for folder in found]
+            continue
+        fits = "*" if re.search(r"\[[:.=]", part) else part.replace("[^", "[!")
+        deeper: list[str] = []
+        for folder in found:
+            names = _names(folder, most + 1)
+            most -= len(names)
+            if most < 0:
+                return None
+            deeper += [
+                os.path.join(folder, name)
+                for name in names
+                if fnmatchcase(name, fits) and (name[0] != "." or part[0] in ".[")
+            ]
+        found = deeper
+    return [path for path in found if os.path.lexists(path)]
+
+
+def _names(folder: str, most: int) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, most)]
+    except OSError:
+        return []
+
+
+def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
+    """Why a part of a line may read a file that is not known by name; empty if it does not.
+
+    `uses`: it is one of the programs that need keys, whose own words are judged with its options.
+    Raises `Unparsable`."""
+    shown = f"`{invocation.name}`"
+    if len(invocation.arguments) > MOST_WORDS:
+        return f"{shown} has more than {MOST_WORDS} words"
+    targets = [one.target for one in invocation.redirects if "<" in one.operator]
+    if any(_is_open(word, line) for word in targets if not re.fullmatch(r"\d|-", word)):
+        return f"{shown} reads a file that is not known by name"
+    if targets and _changes_files(invocation, line):
+        return f"{shown} reads a file that the line may change"
+    if uses or invocation.name == "git":
+        return _of_program(invocation, line)
+    if invocation.name in words("credentials", "runners") | words("credentials", "no_readers"):
+        return ""
+    named = list(_read_words(invocation, line))
+    if any(_is_open(word, line) for word in named) or _reads_folder(invocation, named):
+        return f"{shown} reads files that are not known by name"
+    if _changes_files(invocation, line) and any(word not in ("-", "") for word in named):
+        return f"{shown} reads a file that the line may change"
+    return ""
+
+
+def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
+    """The words that may name files: no options, and no expression that is looked for."""
+    expects = invocation.name in words("credentials", "expression_first")
+    valued = re.compile(load("credentials")["valued_options"].get(invocation.name, "(?!)"))
+    for before, word in pairwise(("", *invocation.arguments)):
+        if valued.fullmatch(before) and re.fullmatch(r"[\d,.:-]+|\W|\\t", word):
+            continue
+        if word.startswith("-") and word != "-":
+            if "=" in word or len(word) > 2 or GLOB.search(word) or UNKNOWN in word:
+                yield re.sub(r"^--?\w[\w-]*=|^-\w", "", word)
+        elif expects:
+            expects = False
+            if UNKNOWN in word or (
+                GLOB.search(word) and (_changes_files(invocation, line) or _stands_for(word, line))
+            ):
+                yield word  # without quotes it would be several words
+        else:
+            yield word
+
+
+def _stands_for(word: str, line: Line) -> bool:
+    """Whether a pattern stands for files, or for more than can be looked at."""
+    return any(_matches(word, folder, line) != [] for folder in line.folders)
+
+
+def _matches(word: str, folder: str, line: Line) -> list[str] | None:
+    line.budget.path()
+    return matches(os.path.join(folder, word))
+
+
+def _reads_folder(invocation: Invocation, named: Sequence[str]) -> bool:
+    """Whether it looks through the folder without being told to."""
+    if invocation.name in ("rg", "ag"):
+        return not (invocation.piped or named)
+    return invocation.name in ("grep", "egrep", "fgrep", "diff") and any(
+        re.fullmatch(r"-\w*[rRd].*|--(?:r|de|dir).*", word) for word in invocation.arguments
+    )
+
+
+def _is_open(word: str, line: Line) -> bool:
+    """Whether a word may stand for any file: it is not known, names a folder, or leads to a key."""
+    word = word.replace(NUMBER, "1").replace(SUBSTITUTED, "-")
+    if UNKNOWN in word or GLOB.search(word) or word.startswith("~"):
+        return True
+    return any(_is_folder_or_key(os.path.join(folder, word), line) for folder in line.folders if word)
+
+
+def _is_folder_or_key(path: str, line: Line) -> bool:
+    line.budget.path()
+    real = os.path.realpath(path)
+    return os.path.isdir(real) or line.paths.kind(real) in SECRETS or line.paths.is_private(real)
+
+
+def _of_program(invocation: Invocation, line: Line) -> str:
+    """The same for git and programs with keys: by what patterns stand for, and options that name files."""
+    shown = f"`{invocation.name}`"
+    for word in filter(GLOB.search, invocation.arguments):
+        for folder in line.folders:
+            for path in _matches(word, folder, line) or ():
+                if os.path.basename(path).startswith("-") or _leads_to_key(path, line):
+                    return f"a pattern of {shown} stands for {os.path.basename(path)}"
+    arguments = invocation.arguments
+    if invocation.name == "git":
+        verb = split_verb(invocation)[0]
+        arguments = verb.arguments if _names_files(verb) else ()
+        if any(_is_open(word.rpartition("=")[2], line) for word in arguments if word != "."):
+            return f"{shown} reads files that are not known by name"
+        names = bool(arguments) and "-" not in arguments
+    else:
+        names = any(map(pattern("credentials", "named_file").fullmatch, arguments))
+    return (
+        f"{shown} reads a file that the line may change" if names and _changes_files(invocation, line) else ""
+    )
+
+
+def _leads_to_key(path: str, line: Line) -> bool:
+    return os.path.islink(path) and line.paths.kind(os.path.realpath(path)) in SECRETS
+
+
+def _names_files(verb: Invocation) -> bool:
+    """Whether git reads a file as text, or as a list of names, that its options name."""
+    options = pattern("credentials", "git_file_options")
+    return verb.name == "am" or any(map(options.fullmatch, verb.arguments))
+
+
+def _changes_files(invocation: Invocation, line: Line) -> bool:
+    """Whether the rest of the line may make links: by what git checks out, or a program that fetches."""
+    return any(_may_link(other) for other in line.invocations if other is not invocation)
+
+
+def _may_link(invocation: Invocation) -> bool:
+    if invocation.name != "git":
+        verbs = load("credentials")["bring_files"].get(invocation.name, "")
+        return not set(verbs.split()).isdisjoint(invocation.operands[:3])
+    verb = split_verb(invocation)[0]
+    if verb.name in ("checkout", "switch") and verb.arguments[:1] in (("-b",), ("-c",)):
+        return len(verb.arguments) != 2
+    return verb.name not in words("credentials", "keep_files")
