@@ -25,6 +25,7 @@ import msgspec
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.guarded_files import File, Found
+from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.path_policy import is_inside
 
@@ -112,7 +113,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
     `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
     `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
-    `absent`: protected places that were not there, of which nothing may come to be.
+    `absent`: protected places that were not there, of which nothing may come to be. `modes`: those of hidden
+    files, where the kernel cannot keep them.
     """
 
     roots: tuple[bytes, ...]
@@ -124,6 +126,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     at: int = 0
     afterwards: tuple[str, ...] = ()
     absent: tuple[bytes, ...] = ()
+    modes: tuple[Mode, ...] = ()
 
     @classmethod
     def of(
@@ -154,7 +157,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
 
     def restore(self) -> tuple[str, ...]:
         """Undo what came to be; returns the paths concerned."""
-        undone = []
+        undone = [*put_back(self.modes)]
         for path, was, _there in self._changes():
             try:
                 self._undo(path, was)
@@ -271,10 +274,11 @@ def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> b
 
 
 def undone_note(paths: Sequence[str]) -> str:
-    """A line for the model on files that were taken away."""
+    """A line for the model on files that were taken away, and on modes that were put back."""
     return (
         f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
-        "an approval. The change was undone, and kept in the quarantine of hermes-jobs. Tell the user.]"
+        "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and what "
+        "was written is kept in the quarantine of hermes-jobs. Tell the user.]"
     )
 
 

@@ -21,12 +21,15 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from hermes_jobs.tools import guarded_files, installation
 from hermes_jobs.tools.container_places import ContainerPlaces
 from hermes_jobs.tools.environment import cache_variables, without_session
 from hermes_jobs.tools.folder_guard import Guard, git_folders, locks_repositories
 from hermes_jobs.tools.folder_guard import locked as guarded_places
 from hermes_jobs.tools.guarded_files import Found
+from hermes_jobs.tools.hidden_modes import modes_of
 from hermes_jobs.tools.path_policy import READABLE, PathPolicy, is_inside
 from hermes_jobs.tools.sandbox_places import Places, SandboxReach, folders_above, within_temporary
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, SandboxPlan
@@ -223,7 +226,12 @@ class Sandbox:
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
         absent = self._places.absent(path, roots)
-        return Guard.of(roots, found, home, only_new=only_new, absent=absent)
+        guard = Guard.of(roots, found, home, only_new=only_new, absent=absent)
+        if self.mode == "off" or locked is not None or layer().name != LANDLOCK:
+            return guard
+        usual, places = SandboxReach(), self._places
+        hidden = places.hidden(usual, {}, places.seen(usual, {}))
+        return msgspec.structs.replace(guard, modes=modes_of((self.paths.user_home, home, *hidden)))
 
     @property
     def _places(self) -> Places:

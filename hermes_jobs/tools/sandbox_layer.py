@@ -39,6 +39,10 @@ def enter(plan: SandboxPlan) -> None:
         sandbox_domains.enter(plan)
     elif plan.layer != NONE:
         raise SandboxFailed(f"there is no layer {plan.layer}")
+    if plan.layer != NONE:
+        from hermes_jobs.tools import sandbox_rights
+
+        sandbox_rights.give_up(approved=plan.open)  # last: the steps before need them
 
 
 def detect_layer(home: str) -> tuple[str, str]:

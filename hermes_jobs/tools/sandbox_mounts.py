@@ -24,11 +24,6 @@ MS_BIND, MS_REC, MS_SLAVE = 4096, 16384, 1 << 19
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same numbers on all machines but alpha
 OPEN_TREE_CLONE, AT_RECURSIVE, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD = 1, 0x8000, 4, -100
 MOUNT_ATTR_RDONLY = 1
-PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
-
-DROPPED = (2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40)
-"""Capabilities that root gives up, each of which would bypass the mounts (capabilities(7)): open by handle,
-modules, raw devices, ptrace, administration, reboot, device nodes, security modules, kernel log, tracing."""
 
 KERNEL_SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
 """Files of /proc by which root changes the system; others may not write them anyway."""
@@ -58,11 +53,6 @@ def enter(plan: SandboxPlan) -> None:
     _lock(libc, plan)
     os.unlink(f"{plan.home}/{EMPTY_FILE}")
     _make_read_only(libc, plan.home, recursive=False)
-    if is_root:
-        for number in DROPPED:
-            libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
-    else:
-        check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
 
 
 def _unshare(libc: Any, is_root: bool, more: int) -> None:

@@ -73,6 +73,20 @@ def overview() -> tuple[tuple[str, ...], ...]:
             "the agent's own, for each folder",
         ),
         ("`terminal.sandbox_writable`", "written", "written", "absent", "written"),
+        (
+            "modes, owners and dates of what is not written",
+            "kept",
+            "changed; modes and owners of your keys and of the home are put back, if they let in more people",
+            "kept",
+            "changed",
+        ),
+        (
+            "rights of root, as root",
+            "for work on files only",
+            "for work on files only",
+            "none",
+            "your rights",
+        ),
         ("the network", "open", "open", "closed, unless configured", "open"),
         ("signals to other processes", "no (Linux 6.12)", "no (Linux 6.12)", "no", "yes"),
     )

@@ -176,7 +176,7 @@ class Terminal:
         enclosure = self._enclosure(command, context, reach, keys, found, background=True)
         runs, guard = self._guarded(command, context, reach, roots, found, background=True)
         if reach.approved:  # what it leaves stays
-            guard = msgspec.structs.replace(guard, roots=(), before=(), absent=())
+            guard = msgspec.structs.replace(guard, roots=(), before=(), absent=(), modes=())
         record = processes.record(runs, context, life=life, name=name, shown_command=command)
         try:
             process = processes.start(
