@@ -277,8 +277,8 @@ def undone_note(paths: Sequence[str]) -> str:
     """A line for the model on files that were taken away, and on modes that were put back."""
     return (
         f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
-        "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and what "
-        "was written is kept in the quarantine of hermes-jobs. Tell the user.]"
+        "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and "
+        "what was written is kept in the quarantine of hermes-jobs. Tell the user.]"
     )
 
 

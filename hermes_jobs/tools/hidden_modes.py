@@ -4,7 +4,7 @@ What was opened to more people, or given to somebody else, gets the mode and the
 """
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
-# ruff: noqa: PTH101, PTH208
+# ruff: noqa: PTH101, PTH118, PTH208
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 23, 24, 38
 CAPABILITY_VERSION = 0x20080522
 
 KEPT = frozenset((0, 1, 3, 4, 5, 6, 7, 10, 18, 31))
-"""Without an approval, what root needs for work on files: owners and modes whatever the file's, signals, other
-users, ports below 1024, chroot, capabilities of files (a user namespace of root's needs that one)."""
+"""Without an approval, what root needs for work on files: owners and modes whatever the file's, signals,
+other users, ports below 1024, chroot, capabilities of files (a user namespace of root's needs that one)."""
 
 LEADS_AROUND = frozenset((2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40))
-"""What is given up after an approval too, since each would show what is hidden: open by handle, modules, raw
-devices, tracing, administration, reboot, device nodes, security modules, kernel log, performance events (with
-Linux 6.18 that right reads `/proc/PID/environ` of any process), programs in the kernel, checkpoints."""
+"""What is given up after an approval too, since it leads around the walls: open by handle, modules, raw
+devices, tracing, administration, reboot, device nodes, security modules, kernel log, performance events
+(with Linux 6.18 that right reads `/proc/PID/environ` of any process), programs in the kernel, checkpoints."""
 
 NET_RAW = 13
 ALL = frozenset(range(64))
@@ -34,12 +34,12 @@ def give_up(*, approved: bool) -> None:
     there = [number for number in ALL if libc.prctl(PR_CAPBSET_READ, number, 0, 0, 0) == 1]
     dropped = [libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) for number in there if number not in bounds]
     if os.geteuid() != 0 or not approved or any(dropped):
-        check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")  # so no program gets more than this
+        check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")  # no program gets more
     import ctypes
 
     mask = sum(1 << number for number in kept)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
-    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: the low words, then the high ones
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: low words, then high ones
     check(libc.capget(header, sets), "capget")
     for index in range(6):
         sets[index] &= mask >> 32 * (index // 3) & 0xFFFFFFFF

@@ -93,7 +93,7 @@ def test_no_command_reads_the_variables_of_a_process_outside(person: Person, rea
 @as_root
 def test_root_still_works_on_files_of_others_and_as_others(person: Person) -> None:
     done = person.run(
-        "touch f && chown 12345:12345 f && chmod 600 f && echo x > f && cat f && chmod u+s f && kill -0 $$ && "
+        "touch f && chown 12345:12345 f && chmod 600 f && echo x > f && cat f && chmod u+s f && "
         f"{sys.executable} -c \"import os, socket; socket.socket().bind(('127.0.0.1', 0)); os.chroot('/'); "
         'os.setgid(1); os.setuid(1); print(os.getuid())"'
     )
