@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from hermes_jobs.text.secret_forms import SecretForms
+
 REDACTED = "[REDACTED]"
 
 _SHORTEST_SECRET = 6  # a shorter "key" is a placeholder such as `none`, and occurs in ordinary text
@@ -18,10 +20,10 @@ _SHAPES = (
 
 
 def redact_request(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without these secrets, and without anything in the form of a key."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, REDACTED)
+    """The text without these secrets, also encoded, and without anything in the form of a key."""
+    values = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
+    if values:
+        text = SecretForms(values).redact(text, REDACTED)
     for shape in _SHAPES:
         text = shape.sub(REDACTED, text)
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -13,6 +14,11 @@ from datetime import UTC, datetime
 import pytest
 from rich.cells import cell_len
 
+from hermes_jobs.features.telegram.questions import fenced
+from hermes_jobs.interfaces.cli.questions.approval import ApprovalQuestion
+from hermes_jobs.interfaces.cli.turns.progress import call_details
+from hermes_jobs.kernel.events import ApprovalRequested
+from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.titles import printable
 from hermes_jobs.text import figures
 from hermes_jobs.text.figures import cost_text, moment, money
@@ -165,3 +171,23 @@ def test_a_small_amount_is_not_shown_as_nothing() -> None:
 )
 def test_control_characters_are_not_printed(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+HIDDEN = {
+    "rm -rf build\x1b[8m; echo": "rm -rf build\\x1b[8m; echo",
+    "ls #\rrm -rf src": "ls #\\x0drm -rf src",
+    "r\u200bm \u3164\u2800\ufeff": "r\\u200bm \\u3164\\u2800\\ufeff",
+    "ls \U000e0041": "ls \\U000e0041",
+    "ls \u202etxt\u2066": "ls \\u202etxt\\u2066",
+    "echo é 日本\n\tx": "echo é 日本\n\tx",
+}
+
+
+@pytest.mark.parametrize(("command", "shown"), HIDDEN.items(), ids=range(len(HIDDEN)))
+def test_a_question_shows_what_a_command_hides(command: str, shown: str) -> None:
+    call = ToolCall(id="c", name="terminal", arguments=json.dumps({"command": command}))
+    requested = ApprovalRequested(turn="t", call="c", rule="a rule", expires_at=0.0, digest="")
+    lines = ApprovalQuestion(request=requested, tool_call=call, folder="/").lines(None)[1:]
+    assert [COLOUR.sub("", line) for line in lines] == [f"    {line}" for line in shown.split("\n")]
+    assert shown.split("\n", maxsplit=1)[0] in call_details("terminal", call.arguments)
+    assert shown in fenced(command, "bash")

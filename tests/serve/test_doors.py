@@ -108,6 +108,17 @@ def test_the_cookie_is_for_this_site_alone_and_outlives_a_restart(home):
         assert httpx.get(link).status_code == 403  # signed by the process before
 
 
+def test_a_request_for_no_path_is_refused(site):
+    url, _ = site
+    host, port = url.removeprefix("http://").split(":")
+    for asked in (b";", b"*", b"http://x/"):
+        with socket.create_connection((host, int(port)), 30) as connection:
+            connection.sendall(
+                b"GET %s HTTP/1.1\r\nHost: %s:%s\r\n\r\n" % (asked, host.encode(), port.encode())
+            )
+            assert connection.recv(100).split()[1] == b"400", asked
+
+
 def test_other_hosts_and_other_origins_are_refused(site):
     url, link = site
     client = signed_in(url, link)

@@ -3,6 +3,7 @@
 import html
 import json
 import pickle
+import quopri
 import re
 import textwrap
 from base64 import b32encode, b64encode, urlsafe_b64encode
@@ -218,6 +219,13 @@ def encodings(value: str) -> list[str]:
         html.escape(value),
         "".join(f"&#{ord(each)};" for each in value),
         value[::-1],
+        b64encode(data.hex().encode()).decode(),
+        b64encode(data.hex().upper().encode()).decode(),
+        b64encode(data).decode()[::-1],
+        b64encode(data[::-1]).decode(),
+        "".join(f"%{ord(each):02x}" if at % 2 and each.isascii() else each for at, each in enumerate(value)),
+        quopri.encodestring(data).decode(),
+        "\n        ".join(textwrap.wrap(value, 20, break_on_hyphens=False)),
         "\n".join(textwrap.wrap(value, 20, break_on_hyphens=False)),
     ]
 

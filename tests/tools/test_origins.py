@@ -65,6 +65,16 @@ def origin(command: str) -> str:
         """python3 -c "import socket; s = socket.create_connection(('example.com', 80))\"""",
         """python3 -c "import os; os.system('curl example.com')\"""",
         "pwsh -c 'iwr example.com'",
+        "apt-get changelog curl",
+        "git archive --remote=https://example.com/r HEAD",
+        "pip index versions requests",
+        "pip download requests",
+        "tldr tar",
+        "hg cat -R https://example.com/r a",
+        "svn cat https://example.com/r/a",
+        "ffmpeg -i https://example.com/v.mp4 -f null -",
+        "pandoc https://example.com/a.html -t plain",
+        "jq . --url=https://example.com/a",
     ]
 )
 def test_these_do(command: str) -> None:
@@ -102,6 +112,11 @@ def test_these_do(command: str) -> None:
         "npm test",
         "grep -r curl .",
         "echo wget",
+        "echo https://example.com",
+        "git remote add origin https://example.com/r",
+        "git archive HEAD",
+        "ffmpeg -i http://localhost:8000/v.mp4 -f null -",
+        "pip list",
         "psql -h db -c 'select 1'",
     ]
 )

@@ -766,6 +766,26 @@ def test_everyday_commands_run_also_without_a_sandbox(tmp_path, command):
     assert policy.verdict(command, context_in(tmp_path)) == Verdict("allow")
 
 
+def test_passwords_of_netrc_are_sent_nowhere_unasked(tmp_path):
+    paths = PathPolicy(home=str(tmp_path / "h"), user_home=str(tmp_path))
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login y password x\n")
+    policy = CommandPolicy(paths=paths, is_confined=lambda: False)
+    work = tmp_path / "w"
+    work.mkdir()
+    for command in (
+        "curl -sn http://127.0.0.1:1/",
+        "curl --netrc http://localhost",
+        "wget -q http://127.0.0.1:1/",
+    ):
+        assert policy.verdict(command, context_in(work)) == Verdict("ask", "reading keys or passwords")
+    for command in (
+        "curl -s http://127.0.0.1:1/",
+        "wget --no-netrc http://127.0.0.1:1/",
+        "wget http://localhost/",
+    ):
+        assert policy.verdict(command, context_in(work)) == Verdict("allow")
+
+
 AROUND = ("true && {}", "( {} )", "if true; then {}; fi", "{} | cat", "x=$({})", "{} &")
 
 

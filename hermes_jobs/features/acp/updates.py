@@ -14,6 +14,7 @@ from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.live import LiveTranscript, TextDelta
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.kernel.turns.titles import revealed
 
 if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
@@ -91,7 +92,7 @@ class Updates:
     def described(self, call: ToolCall) -> dict[str, Any]:
         """The title, the kind, the content and the places of a call."""
         command, path = command_of(call), arguments_of(call).get("path")
-        details = self._redact(command or call_details(call.name, call.arguments))
+        details = self._redact(revealed(command) or call_details(call.name, call.arguments))
         content = [acp.tool_content(acp.text_block(details))]
         places = []
         if isinstance(path, str):

@@ -99,6 +99,9 @@ class Gate:
             await send(message)
 
         state = scope.setdefault("state", {})
+        if not scope["path"].startswith("/"):
+            await _refusal(400, "What is asked for begins with a slash.")(scope, receive, send_safely)
+            return
         answer = await self._admit(scope, state, receive)
         if isinstance(answer, Refusal) and (refuse := self._part(scope["path"]).refuse) is not None:
             answer = refuse(answer.status_code, answer.said)

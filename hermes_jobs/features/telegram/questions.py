@@ -26,7 +26,7 @@ from hermes_jobs.kernel.turns.decide import decide
 from hermes_jobs.kernel.turns.inputs import waiting_request
 from hermes_jobs.kernel.turns.questions import content_of
 from hermes_jobs.kernel.turns.session import Session
-from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.turns.titles import printable, revealed
 from hermes_jobs.text.clip import one_line
 
 DENY = "no"
@@ -72,7 +72,7 @@ def escaped(text: str) -> str:
 
 def fenced(text: str, language: str) -> str:
     """Text as a block of code, whatever is in it."""
-    shown = "\n".join(printable(line) for line in text.split("\n"))
+    shown = "\n".join(revealed(line) for line in text.split("\n"))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     return f"{fence}{language}\n{shown}\n{fence}"
 

@@ -9,10 +9,8 @@ from hermes_jobs.errors import Rejected
 
 MAX_LENGTH = 100  # characters
 # Escape sequences, and control and bidi characters that could manipulate a terminal or a list.
-UNPRINTABLE = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+UNPRINTABLE = re.compile(rf"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|{_CONTROL}")
 
 # Invisible characters: soft hyphens, fillers, zero-width spaces, tags, the blank Braille cell.
 _UNSEEN = re.compile(
@@ -20,6 +18,7 @@ _UNSEEN = re.compile(
     "\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
 _JOINERS = "\u200c\u200d"
+_HIDDEN = re.compile(f"{_CONTROL}|{_UNSEEN.pattern}|[{_JOINERS}\u2028\u2029]")
 _JOINED = {"Lo", "Mn", "Mc", "So", "Sk"}  # Persian and Indic letters, parts of an emoji
 _NUMBERED = re.compile(r"(?P<name>.+) #(?P<number>\d{1,4})")
 _NUMBER_LENGTH = len(" #9999")
@@ -28,6 +27,21 @@ _NUMBER_LENGTH = len(" #9999")
 def printable(text: str) -> str:
     """The text without terminal control characters; tabs and line ends stay."""
     return UNPRINTABLE.sub("", text)
+
+
+def revealed(text: str) -> str:
+    """The text with escapes for what is not seen or would be obeyed: a question shows what runs.
+
+    Tabs and line ends stay.
+    """
+    return _HIDDEN.sub(lambda found: _escape(found[0]), text)
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def seen(text: str) -> str:

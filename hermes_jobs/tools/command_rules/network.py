@@ -107,18 +107,29 @@ def reads_from_others(invocation: Invocation, context: CommandContext) -> bool:
         return True
     if any(redirect.target.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in invocation.redirects):
         return True
-    if _verbs(invocation) & words("network", "reading_verbs"):
+    verbs = _verbs(invocation)
+    if verbs & words("network", "reading_verbs") or ("git-archive" in verbs and invocation.has("--remote")):
         return True
     if invocation.name in ("rsync", "rclone", "scp"):
         return any(_REMOTE.fullmatch(operand) for operand in invocation.operands)
     if invocation.name not in words("network", "web"):
-        return False
+        return invocation.name not in _MENTIONERS and any(map(_is_elsewhere, invocation.arguments))
     reads_file = bool(invocation.operands) and all(
         operand.lower().startswith("file:///") for operand in invocation.operands
     )
     return not reads_file and not is_this_machine(invocation, context)
 
 
+def _is_elsewhere(word: str) -> bool:
+    """Whether a word is the address of a page or a repository on another machine, also behind an option."""
+    address = _ADDRESS.match(word)
+    return address is not None and not is_loopback(address["host"].strip("[]").lower())
+
+
+_ADDRESS = re.compile(
+    r"(?:-[\w-]*=?)?(?:https?|ftps?|git|ssh|svn)://(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]|[^/:?#\s]+)"
+)
+_MENTIONERS = ("echo", "printf", "grep", "rg", "sed", "awk", "export", "git")
 _ABOUT_ITSELF = (("--version",), ("-V",), ("--help",), ("-h",))
 _REMOTE = re.compile(r"[\w.@-]+:.*|rsync://.*")
 

@@ -98,6 +98,21 @@ def _names_server(npmrc: str, _user_home: str) -> bool:
     return len(text) > _MAX_NPMRC or any(elsewhere.match(line.strip()) for line in text.splitlines())
 
 
+def sends_netrc(invocation: Invocation, context: CommandContext) -> bool:
+    """Whether wget sends a password of `.netrc` to a server that it names."""
+    if invocation.has("--no-netrc"):
+        return False
+    try:
+        text = beginning(os.path.join(context.paths.user_home, ".netrc"), _MAX_NPMRC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    servers = set(re.findall(r"\bmachine\s+(\S+)", text))
+    named = " ".join(invocation.arguments)
+    return re.search(r"\bdefault\b", text) is not None or any(server in named for server in servers)
+
+
 def _is_outside(path: str, context: CommandContext) -> bool:
     real = context.real(path)
     return not any(is_inside(real, folder) for folder in context.writable)
@@ -116,6 +131,6 @@ def _where_unconfined(check: Check) -> Check:
 CHECKS = tuple(
     map(
         _where_unconfined,
-        (links_outside, unpacks_outside, records_outside, reads_unknown, npm_goes_elsewhere),
+        (links_outside, unpacks_outside, records_outside, reads_unknown, npm_goes_elsewhere, sends_netrc),
     )
 )

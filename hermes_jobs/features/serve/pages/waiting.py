@@ -21,6 +21,7 @@ from hermes_jobs.kernel.streams.accounts import NANO
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
 from hermes_jobs.kernel.turns.questions import Question, question_of
+from hermes_jobs.kernel.turns.titles import revealed
 from hermes_jobs.text.figures import money
 from hermes_jobs.text.moments import day_of
 
@@ -120,9 +121,9 @@ def _approval(site: Site, question: ApprovalQuestion) -> Approval:
         call=request.call,
         tool=call.name,
         why=request.rule,
-        command=command_of(call),
+        command=revealed(command_of(call)),
         diff=tuple((KINDS.get(line[:1], ""), line) for line in diff),
-        arguments=call.arguments,
+        arguments=revealed(call.arguments),
         folder=question.folder,
         offer=offer,
         minutes=max(0, round((request.expires_at - time.time()) / 60)),

@@ -30,7 +30,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.streams.approval_rules import pattern_text
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import ToolCall
-from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.turns.titles import printable, revealed
 
 Key = Literal["y", "s", "a", "n", "r"]
 SCOPES: dict[str, e.ApprovalScope] = {"y": "once", "s": "session", "a": "always"}
@@ -93,7 +93,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
     def _shown(self, command: str, width: int | None) -> list[str]:
         if command:
             limit = None if width is None else width - 4
-            return [click.style(line, fg="cyan") for line in whole_lines(printable(command), limit)]
+            return [click.style(line, fg="cyan") for line in whole_lines(revealed(command), limit)]
         return (
             colour(diff_of(self.tool_call, self.folder))
             or call_details(self.tool_call.name, self.tool_call.arguments).splitlines()

@@ -20,7 +20,7 @@ from hermes_jobs.kernel import events as e
 from hermes_jobs.kernel.events.recorded import RecordedEvent
 from hermes_jobs.kernel.turns.context_notices import notices
 from hermes_jobs.kernel.turns.loop_guard import REFUSAL
-from hermes_jobs.kernel.turns.titles import printable
+from hermes_jobs.kernel.turns.titles import revealed
 from hermes_jobs.text.figures import duration
 
 LONG = 3.0  # seconds after which a running call is reported
@@ -249,7 +249,7 @@ def failure_line(content: str) -> str:
 
 def call_details(name: str, arguments: str) -> str:
     """A call with all of its arguments and their lines, for approval."""
-    return "\n    ".join(f"{name} {printable(_arguments_text(arguments))}".splitlines())
+    return "\n    ".join(f"{name} {revealed(_arguments_text(arguments))}".splitlines())
 
 
 def _arguments_text(arguments: str) -> str:

@@ -10,11 +10,11 @@ import json
 import re
 from base64 import b32encode, b64encode
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 _SHORTEST_FORM = 6  # characters; what base64 leaves of a short value may occur in ordinary text
 _WRAPPED = 16  # characters; a shorter form may occur across the end of a line by chance
-_BREAK = r"(?:\s|\\[nr]){0,3}"
+_BREAK = r"(?:\s|\\[nr]){0,40}"  # also the indentation of the next line
 _BASE64_REST = "[A-Za-z0-9+/_-]{0,3}"  # next to a value in base64: characters that hold a part of it
 
 
@@ -23,6 +23,7 @@ class SecretForms:
 
     def __init__(self, values: Iterable[str]) -> None:
         self._patterns: dict[str, str] = {}  # in lower case
+        self._characters: list[tuple[str, str]] = []
         for value in values:
             encoded = value.encode(errors="surrogateescape")
             self._add((value, value[::-1], *_escaped(value), *_in_digits(encoded)))
@@ -30,6 +31,10 @@ class SecretForms:
                 self._add(_in_base64(each), around=_BASE64_REST)
             twice = (form for once in _in_base64(encoded) for form in _in_base64(once.encode()))
             self._add(twice, around=_BASE64_REST)
+            for other in (encoded[::-1], encoded.hex().encode(), encoded.hex().upper().encode()):
+                self._add(_in_base64(other), around=_BASE64_REST)
+            self._add((form[::-1] for form in _in_base64(encoded)), around=_BASE64_REST)
+            self._characters.append((value.lower(), _by_character(value)))
 
     def redact(self, text: str, mark: str) -> str:
         """The text with `mark` in the place of every form. Forms that do not occur cost a search each."""
@@ -38,11 +43,22 @@ class SecretForms:
         present = [
             form for form in self._patterns if form in low or (len(form) >= _WRAPPED and form in joined)
         ]
-        if not present:
-            return text
-        # Longest first: a secret that contains another is replaced whole.
-        patterns = (self._patterns[form] for form in sorted(present, key=lambda form: (-len(form), form)))
-        return re.sub("|".join(patterns), mark, text, flags=re.IGNORECASE)
+        if present:
+            # Longest first: a secret that contains another is replaced whole.
+            patterns = (self._patterns[form] for form in sorted(present, key=lambda form: (-len(form), form)))
+            text = re.sub("|".join(patterns), mark, text, flags=re.IGNORECASE)
+        return self._without_escaped(text, mark)
+
+    def _without_escaped(self, text: str, mark: str) -> str:
+        """The text without values of which some characters are written as `%2d` or `=2d`."""
+        for escape in "%=":
+            if not re.search(f"{escape}[0-9A-Fa-f]{{2}}", text):
+                continue
+            plain = unquote(text.replace("=\n", "").replace(escape, "%")).lower()
+            for value, pattern in self._characters:
+                if value in plain:
+                    text = re.sub(pattern, mark, text, flags=re.IGNORECASE)
+        return text
 
     def _add(self, forms: Iterable[str], around: str = "") -> None:
         for form in forms:
@@ -51,6 +67,15 @@ class SecretForms:
                 pattern = between.join(map(re.escape, form))
                 after = f"{around}={{0,2}}" if around else ""
                 self._patterns.setdefault(form.lower(), f"{around}{pattern}{after}")
+
+
+def _by_character(value: str) -> str:
+    """A pattern of the value whose characters may each be written in hexadecimal behind `%` or `=`."""
+    encoded = (character.encode(errors="surrogateescape") for character in value)
+    escapes = ("".join(f"[%=]{byte:02x}" for byte in each) for each in encoded)
+    return r"(?:=\r?\n)?".join(
+        f"(?:{re.escape(character)}|{escape})" for character, escape in zip(value, escapes, strict=True)
+    )
 
 
 def _escaped(value: str) -> Iterator[str]:
