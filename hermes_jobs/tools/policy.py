@@ -10,7 +10,7 @@ from itertools import repeat
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.text.clip import clip, one_line
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.downloads import runs_fetched
@@ -34,6 +34,7 @@ from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder, r
 from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
+LONG_CHARS = 400  # of a command whose question names the part that asks
 
 _FORK_BOMB = re.compile(
     r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?<![\w.])(?P=name)(?:\||&(?!&))(?P=name)[&;}][^}]{0,200}"
@@ -77,9 +78,12 @@ class CommandPolicy:
         for invocation in invocations if self.allow else ():
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        dangers = [*_met("ask", invocations, where), *filter(None, [_of_line(invocations, where)])]
+        asked = _asked(invocations, where)
+        dangers = [*asked, *filter(None, [_of_line(invocations, where)])]
         if self.allow:  # each command matches one of its patterns
             dangers = [danger for danger in dangers if danger != PUSHING]
+        if len(command) > LONG_CHARS:
+            dangers = [f"{each}: {_shown(asked[each])}" if each in asked else each for each in dangers]
         if dangers and (beside := self._beside_unconfined(invocations)):
             dangers.append(f"without the sandbox, which hides your keys: {beside}")
         if question := self._keys(invocations, where, approved=bool(dangers)).question:
@@ -290,6 +294,16 @@ def _met(decision: Decision, invocations: Sequence[Invocation], context: Command
     return (name for invocation in invocations for name in rules.met(invocation, context))
 
 
+def _asked(invocations: Sequence[Invocation], context: CommandContext) -> dict[str, Invocation]:
+    """The names of matching rules that ask, each with its first command."""
+    rules = rule_set("ask")
+    found: dict[str, Invocation] = {}
+    for one in invocations:
+        for name in rules.met(one, context):
+            found.setdefault(name, one)
+    return found
+
+
 def _raw_denial(text: str, *, parsed: bool) -> str | None:
     """The deny rule that a text without blanks matches; an unparsable text may match more of them."""
     squeezed = re.sub(r"\s+", "", text)
@@ -301,4 +315,4 @@ def _raw_denial(text: str, *, parsed: bool) -> str | None:
 
 
 def _shown(invocation: Invocation) -> str:
-    return clip(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)
+    return one_line(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)

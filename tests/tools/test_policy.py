@@ -766,6 +766,12 @@ def test_everyday_commands_run_also_without_a_sandbox(tmp_path, command):
     assert policy.verdict(command, context_in(tmp_path)) == Verdict("allow")
 
 
+def test_the_question_about_a_long_line_names_the_part_that_asks():
+    line = "ls; " * 200
+    assert verdict(f"{line}rm -rf src\n{line}").rule == "deleting folders or many files: rm -rf src"
+    assert verdict("ls; rm -rf src").rule == "deleting folders or many files"
+
+
 def test_passwords_of_netrc_are_sent_nowhere_unasked(tmp_path):
     paths = PathPolicy(home=str(tmp_path / "h"), user_home=str(tmp_path))
     (tmp_path / ".netrc").write_text("machine 127.0.0.1 login y password x\n")
