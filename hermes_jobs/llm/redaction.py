@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hermes_jobs.text.secret_forms import SecretForms
+from hermes_jobs.system.secret_forms import SecretForms
 
 REDACTED = "[REDACTED]"
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hermes_jobs.text.secret_forms import SecretForms
+    from hermes_jobs.system.secret_forms import SecretForms
 
 REDACTED = "[REDACTED]"
 MAIN_KEY = "OPENAI_API_KEY"
@@ -110,7 +110,7 @@ class Secrets:
         long_enough = [value for value in values if len(value) >= SHORTEST_SECRET]
         if not long_enough:
             return None
-        from hermes_jobs.text.secret_forms import SecretForms
+        from hermes_jobs.system.secret_forms import SecretForms
 
         return SecretForms(long_enough)
 
