@@ -5,59 +5,25 @@ to any file, by a link too.
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH112, PTH114, PTH118, PTH119, PTH206
+# ruff: noqa: PTH112, PTH114, PTH118, PTH119
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from hermes_jobs.tools.command_rules.git import split_verb
 from hermes_jobs.tools.credential_checks import Line
+from hermes_jobs.tools.glob_matches import GLOB, matching
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 
-GLOB = re.compile(r"[*?[]")
-MOST_ENTRIES = 1_000
-"""The most entries of folders among which those are looked for that a pattern stands for."""
 MOST_WORDS = 100
 """The most words of a program that are looked at beside keys."""
-
-
-def matches(path: str, most: int = MOST_ENTRIES) -> list[str] | None:
-    """The paths that a pattern of the shell stands for; None if too many must be looked at."""
-    found = [os.sep]
-    for part in path.strip(os.sep).split(os.sep):
-        if not GLOB.search(part):
-            found = [os.path.join(folder, part) for folder in found]
-            continue
-        fits = "*" if re.search(r"\[[:.=]", part) else part.replace("[^", "[!")
-        deeper: list[str] = []
-        for folder in found:
-            names = _names(folder, most + 1)
-            most -= len(names)
-            if most < 0:
-                return None
-            deeper += [
-                os.path.join(folder, name)
-                for name in names
-                if fnmatchcase(name, fits) and (name[0] != "." or part[0] in ".[")
-            ]
-        found = deeper
-    return [path for path in found if os.path.lexists(path)]
-
-
-def _names(folder: str, most: int) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in islice(entries, most)]
-    except OSError:
-        return []
 
 
 def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
@@ -69,7 +35,7 @@ def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
     if len(invocation.arguments) > MOST_WORDS:
         return f"{shown} has more than {MOST_WORDS} words"
     targets = [one.target for one in invocation.redirects if "<" in one.operator]
-    if any(_is_open(word, line) for word in targets if not re.fullmatch(r"\d|-", word)):
+    if invocation.given or any(_is_open(word, line) for word in targets if not re.fullmatch(r"\d|-", word)):
         return f"{shown} reads a file that is not known by name"
     if targets and _changes_files(invocation, line):
         return f"{shown} reads a file that the line may change"
@@ -112,7 +78,7 @@ def _stands_for(word: str, line: Line) -> bool:
 
 def _matches(word: str, folder: str, line: Line) -> list[str] | None:
     line.budget.path()
-    return matches(os.path.join(folder, word))
+    return matching(os.path.join(folder, word))
 
 
 def _reads_folder(invocation: Invocation, named: Sequence[str]) -> bool:

@@ -30,7 +30,12 @@ from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.tool import ALLOW
-from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX, code_of_folder, runs_nothing_of_folder
+from hermes_jobs.tools.unconfined_code import (
+    WITHOUT_SANDBOX,
+    code_of_folder,
+    reads_through_link,
+    runs_nothing_of_folder,
+)
 from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
@@ -155,6 +160,8 @@ class CommandPolicy:
         parts = [CommandPart(invocation, ()) for invocation in found]
         credentials = self.credentials or Credentials(paths=self.paths)
         code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
+        if not code and not self.allow and (link := reads_through_link(parts, context.workdir, credentials)):
+            return f"without a sandbox keys may be read: {link}"
         return f"{WITHOUT_SANDBOX}: {code}" if code else ""
 
     def origin(self, command: str, context: ToolContext) -> str:

@@ -17,8 +17,11 @@ from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.credential_checks import CHECKS, Line, reaches_folder
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
+from hermes_jobs.tools.glob_matches import link_to_keys
 from hermes_jobs.tools.invocations import SHELLS, Invocation
+from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
+from hermes_jobs.tools.known_files import unknown_file
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -38,6 +41,18 @@ def code_of_folder(
         return obstacle
     reasons = (_reason(part, line, beside_git=runs_git) for part in parts if _counts(part, only_git=only_git))
     return next(filter(None, reasons), "")
+
+
+def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: Credentials) -> str:
+    """What of the line reads files that are not known by name, where a link in the folder leads to keys."""
+    line, _ = credentials.line([part.invocation for part in parts], workdir, {})
+    try:
+        found = (unknown_file(part.invocation, line, uses=False) for part in parts)
+        reason = next(filter(None, found), "")
+    except Unparsable as error:
+        reason = str(error)
+    link = link_to_keys(workdir, line.paths) if reason else ""
+    return f"{reason}, and {link}" if link else ""
 
 
 def _counts(part: CommandPart, *, only_git: bool) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from urllib.parse import unquote
 
+from hermes_jobs.tools.glob_matches import matching
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -67,6 +69,26 @@ class CommandContext:
             self._kinds[path] = protections
         return protections
 
+    def kinds_of_matches(self, path: str) -> Sequence[Kind]:
+        """The protections of what links lead to among the files that a pattern stands for. Raises
+        `Unparsable`."""
+        kinds = self._matched.get(path)
+        if kinds is None:
+            found = matching(path) or []
+            for _ in range(0, len(found) + 1, 20):
+                self.budget.path()
+            real = {one for match in found if (one := os.path.realpath(match)) != match}
+            kinds = self._matched[path] = [
+                kind for one in real if (kind := kind_of(one, self.paths.user_home)) is not None
+            ]
+            if any(self.paths.is_private(one) for one in real):
+                kinds.append("secret")
+        return kinds
+
+    @cached_property
+    def _matched(self) -> dict[str, list[Kind]]:
+        return {}
+
     def once(self, judge: Callable[[str, str], bool], path: str, user_home: str) -> bool:
         """What a function says of a path, cached. Raises `Unparsable` for too many."""
         key = (judge.__name__, path)
@@ -110,7 +132,12 @@ def path_words(invocation: Invocation) -> list[str]:
     for word in (*invocation.arguments, *(redirect.target for redirect in invocation.redirects), *listed):
         results.append(word)
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
+        if "file" in word and (url := _FILE_URL.search(word)):
+            results += [url[1], re.sub(r"\{[^{}]*\}", "*", unquote(url[1]))]
     return list(dict.fromkeys(results))
+
+
+_FILE_URL = re.compile(r"(?is)fileb?://(?:localhost(?=/))?([^,]+)")
 
 
 Check = Callable[[Invocation, CommandContext], bool]

@@ -194,6 +194,8 @@ def kinds_of(invocation: Invocation, context: CommandContext, files: Sequence[st
         yield from context.kinds(path)
         if _GLOB.search(word) and context.once(_may_be_secret, path, user_home):
             yield "secret"
+        if _GLOB.search(word):
+            yield from context.kinds_of_matches(path)
 
 
 def matches(name: str, pattern: str) -> bool:

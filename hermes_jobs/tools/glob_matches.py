@@ -1,0 +1,81 @@
+"""What patterns of the shell stand for, and links in a folder that lead to what is protected."""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118, PTH206
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.sensitive_paths import secret_places
+
+GLOB = re.compile(r"[*?[]")
+MOST_ENTRIES = 1_000
+"""The most entries of folders among which those are looked for that a pattern stands for."""
+_LONGEST = 200  # of a pattern, whose translation takes time by its square
+MOST_SEARCHED = 200_000
+"""The most entries of a folder, with those below it, that are looked through for links."""
+
+
+def matching(path: str, most: int = MOST_ENTRIES) -> list[str] | None:
+    """The paths that a pattern of the shell stands for; None if too many must be looked at."""
+    found = [os.sep]
+    for part in path.strip(os.sep).split(os.sep):
+        if not GLOB.search(part):
+            found = [os.path.join(folder, part) for folder in found]
+            continue
+        fits = "*" if len(part) > _LONGEST or re.search(r"\[[:.=]", part) else part.replace("[^", "[!")
+        deeper: list[str] = []
+        for folder in found:
+            names = _names(folder, most + 1)
+            most -= len(names)
+            if most < 0:
+                return None
+            deeper += [
+                os.path.join(folder, name)
+                for name in names
+                if fnmatchcase(name, fits) and (name[0] != "." or part[0] in ".[")
+            ]
+        found = deeper
+    return [path for path in found if os.path.lexists(path)]
+
+
+def _names(folder: str, most: int) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, most)]
+    except OSError:
+        return []
+
+
+def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED) -> str:
+    """A link at or below a folder that leads to what is protected, or why that is not known; else empty."""
+    protected = (os.path.realpath(paths.home), *secret_places(paths.user_home))
+    open_folders = deque([folder])
+    while open_folders:
+        try:
+            with os.scandir(open_folders.popleft()) as entries:
+                for entry in entries:
+                    most -= 1
+                    if most < 0:
+                        return f"it has more than {MOST_SEARCHED:,} files, in which links are not looked for"
+                    if entry.is_symlink():
+                        real = os.path.realpath(entry.path)
+                        if _is_protected(real, protected, paths):
+                            return f"the link {os.path.relpath(entry.path, folder)} leads to {real}"
+                    elif entry.is_dir(follow_symlinks=False):
+                        open_folders.append(entry.path)
+        except OSError:
+            continue
+    return ""
+
+
+def _is_protected(real: str, protected: tuple[str, ...], paths: PathPolicy) -> bool:
+    if paths.kind(real) == "secret" or paths.is_private(real) or is_inside(real, "/proc"):
+        return True
+    return any(is_inside(place, real) for place in protected)
