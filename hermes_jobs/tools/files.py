@@ -34,7 +34,7 @@ from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.terminal import check_workdir
 from hermes_jobs.tools.text_form import TextForm
 from hermes_jobs.tools.text_pages import DEFAULT_LINES, page, page_room, refuse_binary
-from hermes_jobs.tools.tool import Arguments, CallRules, Guard, Tool, ToolFailed, tool
+from hermes_jobs.tools.tool import Arguments, CallRules, Guard, Tool, ToolFailed, ToolRefused, tool
 
 LISTED = 40  # names shown of a folder
 FORM_BYTES = 65_536  # of a file, read to see how it is written
@@ -189,9 +189,12 @@ class Files:
         """Write the file, after storing the planned change."""
         store = self._snapshots
         try:
-            return self._writer.replace(
+            replaced = self._writer.replace(
                 real, data, expected=expected, planned=lambda change: store.plan(context.call, change)
             )
+            if replaced.change.before is None:
+                self._check_written(real, context)
+            return replaced
         except OSError as error:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         except Rejected as rejection:
@@ -199,11 +202,19 @@ class Files:
         finally:
             store.prune_if_due(time.time())
 
+    def _check_written(self, real: str, context: ToolContext) -> None:
+        """Remove a new file that, with one of another call at the same time, runs by itself."""
+        try:
+            self._paths.check_approved(real, context, writes=True)
+        except ToolRefused:
+            os.unlink(real)  # noqa: PTH108
+            raise
+
     def _written(self, replaced: Replaced, data: bytes, path: str, context: ToolContext) -> FileWritten:
         change = replaced.change
         kind = self._paths.kind(change.path)
         protected = kind in SECRETS
-        if kind == "startup":
+        if self._paths.kind_written(change.path) == "startup":
             accept(self._paths.home, change.path)
         diff = diff_of(path, (change.before, replaced.old), (change.after, data), protected=protected)
         return FileWritten(

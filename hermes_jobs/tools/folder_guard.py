@@ -28,6 +28,7 @@ from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.sensitive_paths import runs_in_project
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
@@ -35,16 +36,23 @@ NAMES_GIT = re.compile(r"\bgit\b")
 _CHANGING_VERB = re.compile(
     r"\b(?:remote|config|push|pull|branch|checkout|switch|submodule|sparse-checkout|worktree|init|clone)\b"
 )
+_CHECKS_OUT = re.compile(
+    r"\b(?:pull|checkout|switch|merge|rebase|stash|reset|restore|revert|cherry-pick|am|apply|bisect)\b"
+)
 
 
 def changes_settings(command: str) -> bool:
     """Whether a command changes settings of a repository as part of everyday work.
 
     For these they stay writable, and are checked afterwards."""
-    parts = re.split(r"[;&|]", command)
+    return _has_verb(command, _CHANGING_VERB)
+
+
+def _has_verb(command: str, verbs: re.Pattern[str]) -> bool:
+    """Whether a part of a command is git with one of these verbs."""
     return any(
-        (named := NAMES_GIT.search(part)) is not None and _CHANGING_VERB.search(part, named.end()) is not None
-        for part in parts
+        (named := NAMES_GIT.search(part)) is not None and verbs.search(part, named.end()) is not None
+        for part in re.split(r"[;&|]", command)
     )
 
 
@@ -54,11 +62,16 @@ def locks_repositories(command: str, *, background: bool) -> bool:
 
 
 def locked(found: Found, command: str, *, background: bool = False) -> list[str]:
-    """The existing paths that a command cannot write. A repository without a folder for hooks gets one."""
+    """The existing paths that a command cannot write. A repository without a folder for hooks gets one.
+
+    git fails half-way where it cannot check out a file: for it those stay writable, and are restored."""
     whole = locks_repositories(command, background=background)
+    checks_out = not background and _has_verb(command, _CHECKS_OUT)
     result = []
     for path in found.paths:
         folder = os.path.dirname(path)
+        if checks_out and os.path.basename(path) != ".git":
+            continue
         if os.path.lexists(path):
             result.append(path)
         elif background and os.path.basename(folder) == ".vscode":
@@ -269,8 +282,8 @@ def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> b
         return os.path.realpath(os.path.join(folder, target)) in known
     if ".git" in path.split("/"):
         return False
-    owner = re.split(r"/\.(?:idea|vscode)/", path)[0]
-    return was is None and (owner if owner != path else folder) not in known
+    named = runs_in_project(path)
+    return was is None and (path[: named.start()] if named else folder) not in known
 
 
 def undone_note(paths: Sequence[str]) -> str:

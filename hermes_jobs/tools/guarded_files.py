@@ -20,7 +20,8 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from hermes_jobs.tools.tables import load, words
+from hermes_jobs.tools.sensitive_paths import guarded_names
+from hermes_jobs.tools.tables import words
 
 Listed = TypeVar("Listed")
 MAX_FOLDERS = 2_000
@@ -285,12 +286,6 @@ def _content(path: str, status: os.stat_result) -> bytes | None:
 def _relevant() -> frozenset[str]:
     first = {name.partition("/")[0] for name in guarded_names()}
     return frozenset({".git", "HEAD", "objects", "modules", "worktrees", *first, *git_names()})
-
-
-@cache
-def guarded_names() -> tuple[str, ...]:
-    """What editors and shells run by themselves, from a folder."""
-    return tuple(load("sensitive_paths")["guarded"]["names"])
 
 
 @cache

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.tools.sensitive_paths import KINDS, Kind, instructs, kind_of, secret_places, startup_places
+from hermes_jobs.tools.sensitive_paths import KINDS, Kind, instructs, kind_of, makes_repository, secret_places, startup_places
 from hermes_jobs.tools.tool import ALLOW, ToolFailed, ToolRefused
 
 READABLE = ("results", "skills")
@@ -96,6 +96,11 @@ class PathPolicy:
             (kind for kind in KINDS if kind == self._linked(real)), None
         )
 
+    def kind_written(self, real: str) -> Kind | None:
+        """The protection of a file that is to be written: also what makes a repository of a folder."""
+        kind = self.kind(real)
+        return "startup" if kind is None and makes_repository(real) else kind
+
     def _linked(self, real: str) -> str | None:
         """The protection of a file by another of its names; None for a file with one name."""
         try:
@@ -112,10 +117,11 @@ class PathPolicy:
         others wrote was read, need approval."""
         if not path or "\0" in path:
             return ALLOW
-        kind = self.kind(self.real(path, context.workdir))
+        real = self.real(path, context.workdir)
+        kind = self.kind_written(real) if writes else self.kind(real)
         rule = None if kind is None else RULES.get((kind, writes))
         if rule is None and writes and context.outside:
-            rule = INSTRUCTING if instructs(self.real(path, context.workdir)) else None
+            rule = INSTRUCTING if instructs(real) else None
         if rule is None:
             return ALLOW
         if context.attended:
@@ -127,7 +133,7 @@ class PathPolicy:
 
         A link in the path may have changed after `verdict`.
         """
-        kind = self.kind(real)
+        kind = self.kind_written(real) if writes else self.kind(real)
         if kind is not None and (kind, writes) in RULES and not context.approved:
             raise ToolRefused(f"{real}: {RULES[kind, writes]} was not approved.")
 

@@ -53,7 +53,7 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     below = set(_below(path, user_home))
     if pattern("sensitive_paths", "shareable").search(path):
         return None
-    if pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_casefolded("startup")):
+    if runs_in_project(path) or pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_casefolded("startup")):
         return "startup"
     if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_casefolded("secrets")):
         return "secret"
@@ -62,6 +62,48 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     ):
         return "secret"
     return "project secret" if is_project_secret(path) else None
+
+
+@cache
+def guarded_names() -> tuple[str, ...]:
+    """What editors, shells and other agents run by themselves, from a folder."""
+    return tuple(load("sensitive_paths")["guarded"]["names"])
+
+
+@cache
+def _of_projects() -> re.Pattern[str]:
+    names = (*guarded_names(), *load("sensitive_paths")["guarded"]["asked"])
+    return re.compile(f"/(?:{'|'.join(map(re.escape, names))})(?:/|$)")
+
+
+def runs_in_project(path: str) -> re.Match[str] | None:
+    """Where a path, without capitals, names a file of a project that runs by itself."""
+    return _of_projects().search(path)
+
+
+_OF_REPOSITORY = {
+    **dict.fromkeys(("head", "config", "config.worktree", "commondir"), True),
+    **dict.fromkeys(("hooks", "objects", "refs"), False),
+}
+"""Names in a repository without `.git`; whether they are files."""
+
+
+def makes_repository(real: str) -> bool:
+    """Whether writing the file at a real absolute path makes or changes a repository that git obeys: one of its
+    names in a folder that then has what git looks for, or a `.git` that leads to one."""
+    parts = real.split("/")
+    if parts[-1].casefold() == ".git":
+        return True
+    for at, name in enumerate(parts):
+        is_file = _OF_REPOSITORY.get(name.casefold())
+        if is_file is None or is_file is not (at == len(parts) - 1):
+            continue
+        folder = "/".join(parts[:at])
+        there = {each for each in ("HEAD", "objects", "refs", "commondir") if os.path.lexists(f"{folder}/{each}")}
+        there.add("HEAD" if name.casefold() == "head" else name.casefold())
+        if "HEAD" in there and not there.isdisjoint(("objects", "refs", "commondir")):
+            return True
+    return False
 
 
 def is_project_secret(path: str) -> bool:

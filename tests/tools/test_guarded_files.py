@@ -54,6 +54,18 @@ STARTUP = (
     "venv/lib/site-packages/x.pth",
     "x/sitecustomize.py",
     "bare.git/hooks/update",
+    "project/.claude/settings.json",
+    "project/.mcp.json",
+    "project/.cursor/mcp.json",
+    "project/.vscode/settings.json",
+    "project/.devcontainer/devcontainer.json",
+    "project/mise.toml",
+    "project/.exrc",
+    "project/.nvim.lua",
+    "project/.dir-locals.el",
+    "project/.direnvrc",
+    "project/.pre-commit-config.yaml",
+    "project/web/.git",
 )
 HOME = (
     ".env",
@@ -107,6 +119,28 @@ def test_writing_startup_files_asks_and_reading_them_does_not(desk: Desk, name: 
     assert desk.verdict("patch_file", path=name, old_string="a", new_string="b") == "ask"
     assert desk.verdict("write_file", path=name, content="x", attended=False) == "deny"
     assert desk.verdict("read_file", path=name) == "allow"
+
+
+PARTS = ("HEAD", "config", "objects/x", "refs/x")
+
+
+@pytest.mark.parametrize("last", PARTS)
+def test_no_repository_comes_to_be_by_file_tools_unasked(desk: Desk, last: str):
+    """Given all but one of the files of a repository with settings, in any order, the last one that git needs asks."""
+    written = [name for name in (*(each for each in PARTS if each != last), last) if writes(desk, f"bare/{name}")]
+    assert len(written) < len(PARTS)
+    assert desk.verdict("write_file", path="bare/hooks/a", content="x") == "allow"
+    make(desk.folder / "bare/HEAD")
+    make(desk.folder / "bare/objects/x")
+    for name in (*PARTS, "hooks/post-checkout", "commondir", "config.worktree"):
+        assert desk.verdict("write_file", path=f"bare/{name}", content="x") == "ask"
+
+
+def writes(desk: Desk, name: str) -> bool:
+    allowed = desk.verdict("write_file", path=name, content="x") == "allow"
+    if allowed:
+        desk.write(name)
+    return allowed
 
 
 @pytest.mark.parametrize("name", HOME)
@@ -224,6 +258,11 @@ def test_the_environment_of_a_process_is_a_secret(tmp_path: Path, path: str):
         ".ssh/id_rsa.pub",
         "git/hooks.md",
         "Makefile",
+        "project/src/config",
+        "project/src/hooks/useThing.ts",
+        "project/objects/a.py",
+        "project/.vscode/launch.json",
+        "project/.claude/notes.txt",
     ],
 )
 def test_everyday_files_ask_nothing(desk: Desk, name: str):
