@@ -192,15 +192,15 @@ class Files:
             replaced = self._writer.replace(
                 real, data, expected=expected, planned=lambda change: store.plan(context.call, change)
             )
-            if replaced.change.before is None:
-                self._check_written(real, context)
-            return replaced
         except OSError as error:
             raise ToolFailed(f"{path} cannot be written: {error.strerror}. It is as it was.") from error
         except Rejected as rejection:
             raise ToolFailed(rejection.message) from rejection
         finally:
             store.prune_if_due(time.time())
+        if replaced.change.before is None:
+            self._check_written(real, context)
+        return replaced
 
     def _check_written(self, real: str, context: ToolContext) -> None:
         """Remove a new file that, with one of another call at the same time, runs by itself."""

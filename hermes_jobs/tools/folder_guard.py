@@ -17,13 +17,13 @@ import re
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools import guarded_files
+from hermes_jobs.tools.git_places import pointed_at
 from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
@@ -92,31 +92,6 @@ def _make_hooks(repository: str) -> None:
     hooks = f"{repository}/hooks"
     if not os.path.lexists(hooks) and os.access(repository, os.W_OK):
         os.makedirs(hooks, exist_ok=True)
-
-
-def git_folders(workdir: str) -> Iterator[str]:
-    """The folders outside the working folder where git stores the commits that are made in it.
-
-    Those are the repository of a folder above, of a linked worktree, and of a submodule. A pointer to a
-    repository counts only if that one points back, or lies in a repository above.
-    """
-    real = os.path.realpath(workdir)
-    above = [real]
-    while os.path.dirname(above[-1]) != above[-1]:
-        above.append(os.path.dirname(above[-1]))
-    owners = [os.path.join(folder, ".git") for folder in above]
-    own = next((path for path in owners if os.path.lexists(path)), "")
-    if os.path.islink(own) or not own:
-        return
-    if os.path.isdir(own):
-        yield from [own] if own != owners[0] else []
-        return
-    pointed = os.path.realpath(os.path.join(os.path.dirname(own), _line(own).partition("gitdir:")[2].strip()))
-    if any(is_inside(pointed, os.path.join(owner, "modules")) for owner in owners if os.path.isdir(owner)):
-        yield pointed
-    elif os.path.realpath(_line(os.path.join(pointed, "gitdir"))) == own:
-        common = _line(os.path.join(pointed, "commondir"))
-        yield os.path.realpath(os.path.join(pointed, common)) if common else pointed
 
 
 class Guard(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,12 +165,19 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         after = found.files()
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
         changes: list[tuple[str, File | None, File]] = []
-        trusted, folders = {*known, *found.repositories}, set(found.folders)
+        repositories, folders = set(found.repositories), set(found.folders)
         for path in sorted(after):
             was, there = before.get(path), after[path]
-            if was == there or (self.only_new and was is not None) or _is_harmless(path, was, there, trusted):
+            if was == there or (self.only_new and was is not None):
                 continue
-            if was is None and not self.whole and _was_out_of_sight(path, folders, known, self.at):
+            if _is_harmless(path, was, there, known, repositories):
+                continue
+            if (
+                was is None
+                and not self.whole
+                and _was_out_of_sight(path, folders, known, self.at)
+                and not _is_new_submodule(path, found.submodules, self.at)
+            ):
                 continue
             changes.append((path, was, there))
         changes += [(path, None, there) for path, there in self._came_to_be().items() if path not in after]
@@ -262,10 +244,20 @@ def _was_out_of_sight(path: str, folders: set[str], known: set[str], moment: int
     return above not in known and not guarded_files.changed_since(path, moment)
 
 
-def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> bool:
+def _is_new_submodule(path: str, submodules: Mapping[str, str], moment: int) -> bool:
+    """Whether a file is in a submodule, and what names that may have changed since then."""
+    naming = {git for folder, git in submodules.items() if is_inside(path, folder)}
+    return any(
+        guarded_files.changed_since(named, moment)
+        for git in naming
+        for named in (git, f"{git}/index", f"{git}/config", f"{git}/config.worktree")
+    )
+
+
+def _is_harmless(path: str, was: File | None, there: File, known: set[str], repositories: set[str]) -> bool:
     """Whether a change may stay: plain settings of a repository, links to one that is guarded itself, and
     files that came with a new folder, which nobody trusts yet; git trusts each repository. `known` are the
-    folders that were there, and the repositories that are."""
+    folders that were there, `repositories` those that are."""
     folder, name = os.path.split(path)
     if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
         from hermes_jobs.tools.git_settings import adds_only_harmless
@@ -278,9 +270,12 @@ def _is_harmless(path: str, was: File | None, there: File, known: set[str]) -> b
     if name == "commondir" and os.path.basename(os.path.dirname(folder)) == "worktrees":
         return there.content == b"../..\n"
     if name == ".git" and stat.S_ISREG(there.mode):  # of a submodule or a linked worktree
-        target = os.fsdecode(there.content or b"").partition("gitdir:")[2].strip()
-        return os.path.realpath(os.path.join(folder, target)) in known
-    if ".git" in path.split("/"):
+        target = pointed_at(there.content or b"")
+        return (
+            target == target.strip()
+            and os.path.realpath(os.path.join(folder, target)) in known | repositories
+        )
+    if ".git" in path.split("/") or not repositories.isdisjoint(map(str, Path(path).parents)):
         return False
     named = runs_in_project(path)
     return was is None and (path[: named.start()] if named else folder) not in known
@@ -293,10 +288,3 @@ def undone_note(paths: Sequence[str]) -> str:
         "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and "
         "what was written is kept in the quarantine of hermes-jobs. Tell the user.]"
     )
-
-
-def _line(path: str) -> str:
-    try:
-        return beginning(path, 4096, errors="surrogateescape").partition("\n")[0].strip()
-    except OSError:
-        return ""

@@ -13,13 +13,16 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from hermes_jobs.tools import git_places
+from hermes_jobs.tools.git_places import TICK_NS
+from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import guarded_names
 from hermes_jobs.tools.tables import words
 
@@ -30,8 +33,6 @@ MAX_MODULE_DEPTH = 6  # a submodule's name may have slashes, and it may have sub
 MAX_BYTES = 1_000_000  # of a file that can be restored
 MAX_ENTRIES = 2_000  # of one guarded folder; one with more is guarded as a whole
 MAX_REMEMBERED = 50_000
-TICK_NS = 100_000_000
-"""Longer than the steps of a file system's clock."""
 
 _INTERNAL = frozenset(
     {"branches", "hooks", "info", "lfs", "logs", "objects", "refs", "rr-cache", "worktrees"}
@@ -73,12 +74,13 @@ _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
-    the names that matter in them. `whole`: no folder was left out. `at`: since when, in ns since 1970.
-    `opened`: as in `find`."""
+    the names that matter in them. `submodules`: folders that an index names, each with its git folder.
+    `whole`: no folder was left out. `at`: since when, in ns since 1970. `opened`: as in `find`."""
 
     folders: Sequence[str]
     paths: Sequence[str]
     repositories: Mapping[str, frozenset[str]]
+    submodules: Mapping[str, str] = field(default_factory=dict[str, str])
     whole: bool = True
     at: int = 0
     opened: int | None = None
@@ -102,8 +104,8 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
         if len(remembered) > MAX_REMEMBERED:
             remembered.clear()
     now = _When(time.time_ns(), opened)
+    roots, whole = tuple(roots), True
     names: dict[str, frozenset[str]] = {}
-    whole = True
     for root in roots:
         searched = dict(islice(_below(root, now), MAX_FOLDERS + 1))
         if len(searched) > MAX_FOLDERS:
@@ -111,29 +113,36 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
             searched.popitem()
         names.update(searched)
     names.update((folder, _look(folder, now).names) for folder in known if folder not in names)
-    first = [(name, name.partition("/")[0]) for name in guarded_names()]
+    submodules = dict(git_places.submodules(git_places.working(names)))
+    names.update((folder, _look(folder, now).names) for folder in submodules if folder not in names)
     paths: list[str] = []
     repositories: dict[str, frozenset[str]] = {}
-    for folder in [folder for folder, there in names.items() if there]:
-        there = names[folder]
-        paths += [f"{folder}/{name}" for name, top in first if top in there]
-        if "HEAD" in there and "objects" in there:
-            repositories.update(_repositories(folder, there, now))
-        elif ".git" in there:
-            git = f"{folder}/.git"
-            listing = _look(git, now)
-            if listing is _NOTHING:
-                paths.append(git)  # a file or a link that leads to a repository
-            else:
-                repositories.update(_repositories(git, listing.names, now))
+    for folder in (folder for folder, there in names.items() if there):
+        paths += [f"{folder}/{name}" for name in guarded_names() if name.partition("/")[0] in names[folder]]
+        pointer, git = _git_of(folder, names[folder], roots, now)
+        paths += [pointer] if pointer else []
+        repositories.update(_repositories(git, _look(git, now).names, now) if git else ())
     return Found(
         folders=tuple(names),
         paths=tuple(paths),
         repositories=repositories,
+        submodules=submodules,
         whole=whole,
         at=now.read - TICK_NS,
         opened=opened,
     )
+
+
+def _git_of(folder: str, names: frozenset[str], roots: Sequence[str], now: _When) -> tuple[str, str]:
+    """What leads to the repository of a folder, and the repository; empty without, and outside of the roots."""
+    if "HEAD" in names and "objects" in names:
+        return "", folder
+    if ".git" not in names:
+        return "", ""
+    own, git = f"{folder}/.git", git_places.git_folder(folder)
+    listing = _look(git, now)
+    is_there = "HEAD" in listing.names and any(is_inside(git, root) for root in roots)
+    return "" if git == own and listing is not _NOTHING else own, git if git == own or is_there else ""
 
 
 def changed_since(path: str, moment: int) -> bool:

@@ -17,7 +17,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.tools.sensitive_paths import KINDS, Kind, instructs, kind_of, makes_repository, secret_places, startup_places
+from hermes_jobs.tools.sensitive_paths import (
+    KINDS,
+    Kind,
+    instructs,
+    kind_of,
+    makes_repository,
+    secret_places,
+    startup_places,
+)
 from hermes_jobs.tools.tool import ALLOW, ToolFailed, ToolRefused
 
 READABLE = ("results", "skills")

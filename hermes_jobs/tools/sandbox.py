@@ -26,8 +26,9 @@ import msgspec
 from hermes_jobs.tools import guarded_files, installation
 from hermes_jobs.tools.container_places import ContainerPlaces
 from hermes_jobs.tools.environment import cache_variables, without_session
-from hermes_jobs.tools.folder_guard import Guard, git_folders, locks_repositories
+from hermes_jobs.tools.folder_guard import Guard, locks_repositories
 from hermes_jobs.tools.folder_guard import locked as guarded_places
+from hermes_jobs.tools.git_places import git_folders
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.hidden_modes import modes_of
 from hermes_jobs.tools.path_policy import READABLE, PathPolicy, is_inside

@@ -53,7 +53,11 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     below = set(_below(path, user_home))
     if pattern("sensitive_paths", "shareable").search(path):
         return None
-    if runs_in_project(path) or pattern("sensitive_paths", "startup").search(path) or not below.isdisjoint(_casefolded("startup")):
+    if (
+        runs_in_project(path)
+        or pattern("sensitive_paths", "startup").search(path)
+        or not below.isdisjoint(_casefolded("startup"))
+    ):
         return "startup"
     if pattern("sensitive_paths", "secret").search(path) or not below.isdisjoint(_casefolded("secrets")):
         return "secret"
@@ -89,8 +93,9 @@ _OF_REPOSITORY = {
 
 
 def makes_repository(real: str) -> bool:
-    """Whether writing the file at a real absolute path makes or changes a repository that git obeys: one of its
-    names in a folder that then has what git looks for, or a `.git` that leads to one."""
+    """Whether writing the file at a real absolute path makes or changes a repository that git obeys.
+
+    That is one of its names in a folder that then has what git looks for, or a `.git` that leads to one."""
     parts = real.split("/")
     if parts[-1].casefold() == ".git":
         return True
@@ -99,9 +104,10 @@ def makes_repository(real: str) -> bool:
         if is_file is None or is_file is not (at == len(parts) - 1):
             continue
         folder = "/".join(parts[:at])
-        there = {each for each in ("HEAD", "objects", "refs", "commondir") if os.path.lexists(f"{folder}/{each}")}
-        there.add("HEAD" if name.casefold() == "head" else name.casefold())
-        if "HEAD" in there and not there.isdisjoint(("objects", "refs", "commondir")):
+        needed = ("head", "objects", "refs", "commondir")
+        there = {each for each in needed if os.path.lexists(f"{folder}/{each.replace('head', 'HEAD')}")}
+        there.add(name.casefold())
+        if "head" in there and not there.isdisjoint(needed[1:]):
             return True
     return False
 

@@ -20,6 +20,7 @@ from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.tools import guarded_files, sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import Guard
+from hermes_jobs.tools.git_places import gitlinks
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.process_endings import ProcessEndings
@@ -449,3 +450,149 @@ def test_what_is_new_in_a_folder_that_was_searched_is_undone_whatever_its_age(
     guard = guarded(large, tmp_path / "home")
     (large / "d" / ".git").rename(large / "b" / ".git")
     assert str(large / "b" / ".git" / "hooks" / "pre-push") in guard.restore()
+
+
+def submodule(work: Path, name: str, *, evil: bool, shell: str = "") -> str:
+    """What makes a repository in a folder that is not searched, and names it in the index of the top one."""
+    settings = "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; " if evil else ""
+    return (
+        f"set -e; mkdir -p {name}; cd {name}; git init -q .; "
+        "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; "
+        f"h=$(git rev-parse HEAD); {settings}cd {work}; {shell}"
+        f"git update-index --add --cacheinfo 160000,$h,{name}"
+    )
+
+
+INDEXES = (
+    "",
+    "git update-index --index-version 4; ",
+    "git update-index --split-index; ",
+    "touch a; git add a; git update-index --index-version 4; ",
+)
+
+
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "update-index --index-version 2",
+        "update-index --index-version 4",
+        "update-index --split-index",
+        "update-index --split-index --index-version 4",
+        "add --intent-to-add z",
+    ],
+)
+def test_an_index_is_read_as_git_reads_it(tmp_path: Path, kind: str, shape: str) -> None:
+    """Given submodules before and after the index has that shape, and one that took the place of a file."""
+
+    def git(*words: str) -> str:
+        run = subprocess.run(["git", *GIT, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+    git("init", "-q", f"--object-format={kind}", ".")
+    for name in ("b/file", "b/other", "symlink", "z"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    git("add", "b", "symlink")
+    git("commit", "-qm", "x")
+    link = f"160000,{git('rev-parse', 'HEAD')}"
+    git("update-index", "--add", "--cacheinfo", f"{link},a/first")
+    git(*shape.split())
+    git("update-index", "--add", "--cacheinfo", f"{link},b/last")
+    git("update-index", "--cacheinfo", f"{link},b/other")
+    assert {"a/first", "b/last", "b/other"} <= set(gitlinks(str(tmp_path / ".git")))
+
+
+@pytest.mark.parametrize("shell", INDEXES)
+@pytest.mark.parametrize("name", ["node_modules/a", "vendor/deep/er/a"])
+def test_a_submodule_has_no_settings_of_a_command_wherever_it_lies(
+    project: Project, name: str, shell: str
+) -> None:
+    """Given a repository where nobody searches, when an index names it, then git obeys nothing there."""
+    (project.work / "build.sh").write_text(submodule(project.work, name, evil=True, shell=shell))
+    done = project.run("bash build.sh")
+    assert f"{name}/.git/config" in done.content
+    assert b"evil" not in (project.work / name / ".git/config").read_bytes()
+    project.git("status", "--short")
+
+
+def test_a_submodule_that_was_there_keeps_its_settings_and_gets_no_others(project: Project) -> None:
+    made = submodule(project.work, "vendor/a", evil=False) + "; git -C vendor/a config core.pager mine"
+    subprocess.run(["bash", "-c", made], cwd=project.work, check=True)
+    before = (project.work / "vendor/a/.git/config").read_bytes()
+    (project.work / "build.sh").write_text(
+        "cd vendor/a; echo x > .git/hooks/post-merge; git config core.editor evil"
+    )
+    project.run("bash build.sh")
+    assert (project.work / "vendor/a/.git/config").read_bytes() == before
+    assert not (project.work / "vendor/a/.git/hooks/post-merge").exists()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "mv vendor/a/.git vendor/g; echo 'gitdir: ../g' > vendor/a/.git",
+        "mv vendor/a/.git vendor/g; ln -s ../g vendor/a/.git",
+    ],
+)
+def test_a_submodule_whose_repository_lies_elsewhere(project: Project, made: str) -> None:
+    (project.work / "build.sh").write_text(f"{submodule(project.work, 'vendor/a', evil=True)}; {made}")
+    project.run("bash build.sh")
+    subprocess.run(["git", "status"], cwd=project.work, check=False)
+    assert (
+        not (project.work / "vendor/a/.git").exists()
+        or b"evil" not in (project.work / "vendor/g/config").read_bytes()
+    )
+
+
+def test_a_submodule_below_another_working_folder_of_the_repository(project: Project) -> None:
+    harm = submodule(project.work, "vendor/a", evil=True).replace(
+        "fsmonitor = evil", "fsmonitor = touch ../../ran"
+    )
+    harm = harm.replace(",vendor/a", ",a") + "; git config core.worktree ../vendor"
+    (project.work / "build.sh").write_text(harm)
+    project.run("bash build.sh")
+    project.git("status")
+    assert not (project.work / "ran").exists()
+    assert not (project.work.parent / "ran").exists()
+
+
+def test_a_repository_becomes_a_submodule_by_a_later_command(project: Project) -> None:
+    """Given settings of a repository that no index named, when one does, then they are new."""
+    first, _, second = submodule(project.work, "vendor/a", evil=True).rpartition("; ")
+    (project.work / "build.sh").write_text(f"{first}; echo $h > h")
+    project.run("bash build.sh")
+    assert b"evil" in (project.work / "vendor/a/.git/config").read_bytes()
+    project.run(second.replace("$h", "$(cat h)"))
+    assert b"evil" not in (project.work / "vendor/a/.git/config").read_bytes()
+
+
+def test_a_new_submodule_counts_in_a_large_folder(large: Path, tmp_path: Path) -> None:
+    """Given a repository beyond the limit, when an index names it, then its settings are new."""
+    subprocess.run(["git", "init", "-q", "."], cwd=large, check=True)
+    guard = guarded(large, tmp_path / "home")
+    subprocess.run(["bash", "-c", submodule(large, "d", evil=False)], cwd=large, check=True)
+    assert str(large / "d" / ".git" / "hooks" / "pre-push") in guard.restore()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".claude/settings.json", ".mcp.json", ".husky/pre-commit", ".devcontainer/devcontainer.json", ".exrc"],
+)
+def test_files_that_other_tools_run_are_undone(project: Project, name: str) -> None:
+    (project.work / "build.sh").write_text(f"mkdir -p $(dirname {name}); echo evil > {name}")
+    assert name in project.run("bash build.sh").content
+    assert not (project.work / name).exists()
+
+
+def test_git_checks_out_files_that_run_and_they_are_restored(project: Project) -> None:
+    """Given branches that differ in such a file, when a command switches, then git does not fail half-way."""
+    (project.work / ".vscode").mkdir()
+    for text in ("one", "two"):
+        (project.work / ".vscode/settings.json").write_text(text)
+        (project.work / "code").write_text(text)
+        project.git("add", "-f", ".vscode", "code")
+        project.git("commit", "-qm", text)
+    assert "error" not in project.run("git checkout -q HEAD~1").content
+    assert (project.work / "code").read_text() == "one"
+    assert (project.work / ".vscode/settings.json").read_text() == "two"

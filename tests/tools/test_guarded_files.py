@@ -126,8 +126,9 @@ PARTS = ("HEAD", "config", "objects/x", "refs/x")
 
 @pytest.mark.parametrize("last", PARTS)
 def test_no_repository_comes_to_be_by_file_tools_unasked(desk: Desk, last: str):
-    """Given all but one of the files of a repository with settings, in any order, the last one that git needs asks."""
-    written = [name for name in (*(each for each in PARTS if each != last), last) if writes(desk, f"bare/{name}")]
+    """Whichever file of it comes last, one that git needs asks."""
+    names = [*(each for each in PARTS if each != last), last]
+    written = [name for name in names if writes(desk, f"bare/{name}")]
     assert len(written) < len(PARTS)
     assert desk.verdict("write_file", path="bare/hooks/a", content="x") == "allow"
     make(desk.folder / "bare/HEAD")
