@@ -41,8 +41,7 @@ _INTERNAL = frozenset(
 
 
 class File(msgspec.Struct, frozen=True):
-    """A guarded file: its content (of a link: its target) and its mode. `content` None: too large, or
-    unreadable."""
+    """A guarded file: its content (None: too large, or unreadable; of a link: its target) and its mode."""
 
     content: bytes | None
     mode: int
@@ -117,7 +116,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
     names.update((folder, _look(folder, now).names) for folder in submodules if folder not in names)
     paths: list[str] = []
     repositories: dict[str, frozenset[str]] = {}
-    for folder in (folder for folder, there in names.items() if there):
+    for folder in filter(names.get, names):
         paths += [f"{folder}/{name}" for name in guarded_names() if name.partition("/")[0] in names[folder]]
         pointer, git = _git_of(folder, names[folder], roots, now)
         paths += [pointer] if pointer else []
@@ -134,11 +133,9 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
 
 
 def _git_of(folder: str, names: frozenset[str], roots: Sequence[str], now: _When) -> tuple[str, str]:
-    """What leads to the repository of a folder, and the repository; empty without, and outside of the roots."""
-    if "HEAD" in names and "objects" in names:
-        return "", folder
-    if ".git" not in names:
-        return "", ""
+    """What leads to the repository of a folder, and the repository in the roots; empty without."""
+    if ".git" not in names or {"HEAD", "objects"} <= names:
+        return "", folder if {"HEAD", "objects"} <= names else ""
     own, git = f"{folder}/.git", git_places.git_folder(folder)
     listing = _look(git, now)
     is_there = "HEAD" in listing.names and any(is_inside(git, root) for root in roots)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from hermes_jobs.tools.sensitive_paths import caches, paths_in, session_variables, system_folders
+from hermes_jobs.tools.sensitive_paths import (
+    caches,
+    guarded_names,
+    paths_in,
+    session_variables,
+    system_folders,
+)
 
 BACKENDS = ("namespace", "landlock", "docker", "none")
 """The layers of `sandbox_plan`, containers, and commands without a sandbox."""
@@ -52,7 +58,7 @@ def overview() -> tuple[tuple[str, ...], ...]:
         ),
         ("other files", "read", "read", "absent", "your rights"),
         (
-            "hooks and settings of git, `.envrc`, `.vscode/tasks.json`, `.idea` in the working folder",
+            f"hooks and settings of git, {len(guarded_names())} files that others run in the working folder",
             "read; new ones are undone",
             "changes are undone afterwards",
             "read; new ones are undone",
