@@ -20,7 +20,7 @@ from hermes_jobs.system.clock import SystemClock
 from hermes_jobs.tools import guarded_files, sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import Guard
-from hermes_jobs.tools.git_places import gitlinks
+from hermes_jobs.tools.git_places import TICK_NS, gitlinks
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.process_endings import ProcessEndings
@@ -419,9 +419,7 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (work / "d" / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh")
     (work / "d" / ".envrc").write_text("export A=1")
     made = str(work / "d" / ".envrc")
-    wait_until(
-        lambda: not guarded_files.changed_since(made, time.time_ns() - 2 * guarded_files.TICK_NS), "age"
-    )
+    wait_until(lambda: not guarded_files.changed_since(made, time.time_ns() - 2 * TICK_NS), "age")
     return work
 
 

@@ -15,7 +15,7 @@ from hermes_jobs.features.conditions.changes import Seen, compare
 from hermes_jobs.interfaces.cli.questions.edit_diff import edited_texts
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.credentials import Credentials
-from hermes_jobs.tools.folder_guard import git_folders
+from hermes_jobs.tools.git_places import git_folders
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
