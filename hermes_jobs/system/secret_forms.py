@@ -15,6 +15,7 @@ from urllib.parse import quote, quote_plus, unquote
 _SHORTEST_FORM = 6  # characters; what base64 leaves of a short value may occur in ordinary text
 _WRAPPED = 16  # characters; a shorter form may occur across the end of a line by chance
 _BREAK = r"(?:\s|\\[nr]){0,40}"  # also the indentation of the next line
+_SOFT_BREAK = r"=\r?\n"  # of quoted-printable text, between any two bytes
 _BASE64_REST = "[A-Za-z0-9+/_-]{0,3}"  # next to a value in base64: characters that hold a part of it
 
 
@@ -54,7 +55,7 @@ class SecretForms:
         for escape in "%=":
             if not re.search(f"{escape}[0-9A-Fa-f]{{2}}", text):
                 continue
-            plain = unquote(text.replace("=\n", "").replace(escape, "%")).lower()
+            plain = unquote(re.sub(_SOFT_BREAK, "", text).replace(escape, "%")).lower()
             for value, pattern in self._characters:
                 if value in plain:
                     text = re.sub(pattern, mark, text, flags=re.IGNORECASE)
@@ -72,8 +73,9 @@ class SecretForms:
 def _by_character(value: str) -> str:
     """A pattern of the value whose characters may each be written in hexadecimal behind `%` or `=`."""
     encoded = (character.encode(errors="surrogateescape") for character in value)
-    escapes = ("".join(f"[%=]{byte:02x}" for byte in each) for each in encoded)
-    return r"(?:=\r?\n)?".join(
+    soft_break = f"(?:{_SOFT_BREAK})?"
+    escapes = (soft_break.join(f"[%=]{byte:02x}" for byte in each) for each in encoded)
+    return soft_break.join(
         f"(?:{re.escape(character)}|{escape})" for character, escape in zip(value, escapes, strict=True)
     )
 
