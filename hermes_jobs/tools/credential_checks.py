@@ -17,6 +17,7 @@ from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.git_program import Git, Unreadable
+from hermes_jobs.tools.glob_matches import Folders
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
@@ -55,6 +56,11 @@ class Line:
     workdir: str
     git: Git
     budget: Budget = field(default_factory=Budget, compare=False)
+
+    @cached_property
+    def files(self) -> Folders:
+        """The folders in which its patterns are looked up."""
+        return Folders(self.budget)
 
     @cached_property
     def verbs(self) -> tuple[str, ...]:

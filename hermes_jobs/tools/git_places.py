@@ -6,16 +6,16 @@ gitformat-index(5).
 """
 
 # Paths are compared as text, and each call counts.
-# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
+from hermes_jobs.system.regular_file import opened
 from hermes_jobs.tools.path_policy import is_inside
 
 MAX_BYTES = 200_000_000
@@ -179,9 +179,7 @@ def _number(index: bytes, at: int) -> tuple[int, int]:
 
 def _read(path: str, most: int) -> bytes:
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return b""
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with opened(path) as file:
             return file.read(most)
     except (OSError, ValueError):
         return b""

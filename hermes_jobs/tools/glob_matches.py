@@ -8,47 +8,77 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 
+from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
 from hermes_jobs.tools.sensitive_paths import secret_places
 
 GLOB = re.compile(r"[*?[]")
 MOST_ENTRIES = 1_000
 """The most entries of folders among which those are looked for that a pattern stands for."""
-_LONGEST = 200  # of a pattern, whose translation takes time by its square
+_LONGEST = 500  # characters of a pattern: its translation takes time by their square
 MOST_SEARCHED = 200_000
 """The most entries of a folder, with those below it, that are looked through for links."""
 
 
-def matching(path: str, most: int = MOST_ENTRIES) -> list[str] | None:
-    """The paths that a pattern of the shell stands for; None if too many must be looked at."""
-    found = [os.sep]
-    for part in path.strip(os.sep).split(os.sep):
-        if not GLOB.search(part):
-            found = [os.path.join(folder, part) for folder in found]
-            continue
-        fits = "*" if len(part) > _LONGEST or re.search(r"\[[:.=]", part) else part.replace("[^", "[!")
-        deeper: list[str] = []
-        for folder in found:
-            names = _names(folder, most + 1)
-            most -= len(names)
-            if most < 0:
-                return None
-            deeper += [
-                os.path.join(folder, name)
-                for name in names
-                if fnmatchcase(name, fits) and (name[0] != "." or part[0] in ".[")
-            ]
-        found = deeper
-    return [path for path in found if os.path.lexists(path)]
+def fits(name: str, pattern: str) -> bool:
+    """Whether a pattern without slashes may stand for a name. A long one may."""
+    return len(pattern) > _LONGEST or fnmatchcase(name, pattern)
 
 
-def _names(folder: str, most: int) -> list[str]:
+class Folders:
+    """The names in folders, for the patterns of one command line: each folder is read once."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._names: dict[str, Sequence[str]] = {}
+        self._matching: dict[str, Sequence[str] | None] = {}
+
+    def names(self, folder: str) -> Sequence[str]:
+        """The first names in a folder, at most one more than `MOST_ENTRIES`. Raises `Unparsable`."""
+        if folder not in self._names:
+            self._budget.path()
+            self._names[folder] = _names(folder)
+        return self._names[folder]
+
+    def matching(self, path: str) -> Sequence[str] | None:
+        """The paths that a pattern of the shell stands for; None if too many must be looked at.
+
+        Raises `Unparsable`."""
+        if path not in self._matching:
+            self._budget.path()
+            self._matching[path] = self._found(path)
+        return self._matching[path]
+
+    def _found(self, path: str) -> Sequence[str] | None:
+        found, left = [os.sep], MOST_ENTRIES
+        for part in path.strip(os.sep).split(os.sep):
+            if not GLOB.search(part):
+                found = [os.path.join(folder, part) for folder in found]
+                continue
+            spelled = "*" if re.search(r"\[[:.=]", part) else part.replace("[^", "[!")
+            deeper: list[str] = []
+            for folder in found:
+                names = self.names(folder)
+                left -= len(names)
+                if left < 0:
+                    return None
+                deeper += [
+                    os.path.join(folder, name)
+                    for name in names
+                    if fits(name, spelled) and (name[0] != "." or part[0] in ".[")
+                ]
+            found = deeper
+        return [path for path in found if os.path.lexists(path)]
+
+
+def _names(folder: str) -> Sequence[str]:
     try:
         with os.scandir(folder) as entries:
-            return [entry.name for entry in islice(entries, most)]
+            return [entry.name for entry in islice(entries, MOST_ENTRIES + 1)]
     except OSError:
         return []
 

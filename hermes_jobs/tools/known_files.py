@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from hermes_jobs.tools.command_rules.git import split_verb
 from hermes_jobs.tools.credential_checks import Line
-from hermes_jobs.tools.glob_matches import GLOB, matching
+from hermes_jobs.tools.glob_matches import GLOB
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
@@ -73,12 +73,7 @@ def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
 
 def _stands_for(word: str, line: Line) -> bool:
     """Whether a pattern stands for files, or for more than can be looked at."""
-    return any(_matches(word, folder, line) != [] for folder in line.folders)
-
-
-def _matches(word: str, folder: str, line: Line) -> list[str] | None:
-    line.budget.path()
-    return matching(os.path.join(folder, word))
+    return any(line.files.matching(os.path.join(folder, word)) != [] for folder in line.folders)
 
 
 def _reads_folder(invocation: Invocation, named: Sequence[str]) -> bool:
@@ -109,7 +104,7 @@ def _of_program(invocation: Invocation, line: Line) -> str:
     shown = f"`{invocation.name}`"
     for word in filter(GLOB.search, invocation.arguments):
         for folder in line.folders:
-            for path in _matches(word, folder, line) or ():
+            for path in line.files.matching(os.path.join(folder, word)) or ():
                 if os.path.basename(path).startswith("-") or _leads_to_key(path, line):
                     return f"a pattern of {shown} stands for {os.path.basename(path)}"
     arguments = invocation.arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Literal
@@ -77,13 +77,13 @@ class CommandPolicy:
         budget = Budget()
         invocations = self._invocations(command, context, budget)
         where = self._where(command, invocations, context, budget)
-        never = _raw_denial(command, parsed=True) or next(_met("deny", invocations, where), None)
+        never = _raw_denial(command, parsed=True) or next(iter(_met("deny", invocations, where)), None)
         if never:
             return Verdict("deny", never)
         for invocation in invocations if self.allow else ():
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
-        asked = _asked(invocations, where)
+        asked = _met("ask", invocations, where)
         dangers = [*asked, *filter(None, [_of_line(invocations, where)])]
         if self.allow:  # each command matches one of its patterns
             dangers = [danger for danger in dangers if danger != PUSHING]
@@ -295,19 +295,15 @@ def _finds_in_place(invocation: Invocation, context: CommandContext) -> bool:
     return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
 
 
-def _met(decision: Decision, invocations: Sequence[Invocation], context: CommandContext) -> Iterator[str]:
-    """The names of all matching rules of the line, with repetitions."""
+def _met(
+    decision: Decision, invocations: Sequence[Invocation], context: CommandContext
+) -> dict[str, Invocation]:
+    """The names of all matching rules of the line, each with its first command."""
     rules = rule_set(decision)
-    return (name for invocation in invocations for name in rules.met(invocation, context))
-
-
-def _asked(invocations: Sequence[Invocation], context: CommandContext) -> dict[str, Invocation]:
-    """The names of matching rules that ask, each with its first command."""
-    rules = rule_set("ask")
     found: dict[str, Invocation] = {}
-    for one in invocations:
-        for name in rules.met(one, context):
-            found.setdefault(name, one)
+    for invocation in invocations:
+        for name in rules.met(invocation, context):
+            found.setdefault(name, invocation)
     return found
 
 

@@ -139,9 +139,7 @@ def _sends(code: CodeWords) -> bool:
     if not code.asks_elsewhere:
         return False
     joined = pattern("code", "joined_address").search(code.code) is not None
-    if joined and not code.parts.isdisjoint(
-        ("file", "open", "read", "slurp", "glob", "environ", "getenv", "env")
-    ):
+    if joined and not code.parts.isdisjoint(words("code", "sendable")):
         return True
     text = ADDRESS.sub(" ", code.code)
     return any(pattern("code", name).search(text) for name in ("reads", "sends")) or (

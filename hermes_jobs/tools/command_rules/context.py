@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
 
-from hermes_jobs.tools.glob_matches import matching
+from hermes_jobs.tools.glob_matches import Folders
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -74,8 +74,8 @@ class CommandContext:
         `Unparsable`."""
         kinds = self._matched.get(path)
         if kinds is None:
-            found = matching(path) or []
-            for _ in range(0, len(found) + 1, 20):
+            found = self.folders.matching(path) or ()
+            for _ in range(20, len(found), 20):
                 self.budget.path()
             real = {one for match in found if (one := os.path.realpath(match)) != match}
             kinds = self._matched[path] = [
@@ -84,6 +84,11 @@ class CommandContext:
             if any(self.paths.is_private(one) for one in real):
                 kinds.append("secret")
         return kinds
+
+    @cached_property
+    def folders(self) -> Folders:
+        """The folders in which its patterns are looked up."""
+        return Folders(self.budget)
 
     @cached_property
     def _matched(self) -> dict[str, list[Kind]]:

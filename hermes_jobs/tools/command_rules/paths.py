@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from itertools import pairwise
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import MAX_PATH, CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
+from hermes_jobs.tools.glob_matches import fits
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, instructs, kind_of, paths_in
@@ -25,7 +25,6 @@ from hermes_jobs.tools.wrappers import find_starts, is_narrowed
 _GLOB = re.compile(r"[*?\[{]")
 _OWN_PROCESS = re.compile(r"/proc/(?:thread-)?self/(?!root/|cwd/)")
 _OTHER_PROCESS = re.compile(r"^//?proc/(?!(?:thread-)?self/)[^/]+/(?:task/[^/]+/)?(?:environ|mem)$")
-_LONGEST_PATTERN = 500
 _XPATH = re.compile(r"(?:\w{1,30}\()?//?(?:\*|@|\w+[\[:/])")
 _PRIVATE_FILES = (".env", "config.yaml", "events.db", "events.db-wal", "views", "mcp")
 
@@ -198,11 +197,6 @@ def kinds_of(invocation: Invocation, context: CommandContext, files: Sequence[st
             yield from context.kinds_of_matches(path)
 
 
-def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern may stand for a name. A long one may: its translation takes time by its square."""
-    return len(pattern) > _LONGEST_PATTERN or fnmatch.fnmatchcase(name, pattern)
-
-
 def _may_be_secret(pattern: str, user_home: str) -> bool:
     """Whether a pattern can stand for a path at or below one of the secrets."""
     parts = pattern.split("/")
@@ -210,7 +204,7 @@ def _may_be_secret(pattern: str, user_home: str) -> bool:
         if len(parts) < len(secret_parts):
             continue
         pairs = list(zip(secret_parts, parts, strict=False))
-        if all(name == part or matches(name, part) for name, part in pairs) and not all(
+        if all(name == part or fits(name, part) for name, part in pairs) and not all(
             part.strip("*") == "" for name, part in pairs if name != part
         ):
             return True
@@ -274,8 +268,8 @@ def _is_private(invocation: Invocation, context: CommandContext, word: str) -> b
         return (invocation.name == "find" and runs) or reads
     if context.paths.is_private(real):
         return not lists or bool(invocation.redirects)
-    if _GLOB.search(word) and not lists and matches(home, os.path.dirname(real)):
-        return any(matches(file, os.path.basename(real)) for file in _PRIVATE_FILES)
+    if _GLOB.search(word) and not lists and fits(home, os.path.dirname(real)):
+        return any(fits(file, os.path.basename(real)) for file in _PRIVATE_FILES)
     return False
 
 

@@ -9,20 +9,16 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_this_machine
-from hermes_jobs.tools.command_rules.paths import kinds_of, matches
+from hermes_jobs.tools.command_rules.paths import kinds_of
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.glob_matches import GLOB, fits
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import is_project_secret
 from hermes_jobs.tools.tables import pattern, words
-
-_GLOB = re.compile(r"[*?[]")
-_MOST_FILES = 1_000
-"""Files of a folder among which those are looked for that a pattern stands for."""
 
 
 def prints_project_secrets(invocation: Invocation, context: CommandContext) -> bool:
@@ -78,29 +74,18 @@ def _has_secret(invocation: Invocation, context: CommandContext, named: list[str
 
 def _matched(invocation: Invocation, context: CommandContext, named: list[str]) -> Iterator[str]:
     """The files with such a name that patterns among the words stand for, each in one folder."""
-    known: dict[str, list[str]] = {}
-    for word in filter(_GLOB.search, named):
+    secrets: dict[str, list[str]] = {}
+    for word in filter(GLOB.search, named):
         folder, last = os.path.split(invocation.path(word) or "")
-        if not folder or _GLOB.search(folder):
+        if not folder or GLOB.search(folder):
             continue
-        if folder not in known:
-            context.budget.path()
-            known[folder] = _secrets_in(folder)
+        if folder not in secrets:
+            secrets[folder] = list(filter(is_project_secret, context.folders.names(folder)))
         yield from (
             os.path.join(folder, name)
-            for name in known[folder]
-            if matches(name, last) and (name[0] != "." or last[0] == ".")
+            for name in secrets[folder]
+            if fits(name, last) and (name[0] != "." or last[0] == ".")
         )
-
-
-def _secrets_in(folder: str) -> list[str]:
-    """The names of files with keys in a folder, as far as it is looked through."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in islice(entries, _MOST_FILES)]
-    except OSError:
-        return []
-    return list(filter(is_project_secret, names))
 
 
 def _hides_name(invocation: Invocation, context: CommandContext) -> bool:
