@@ -286,5 +286,6 @@ def undone_note(paths: Sequence[str]) -> str:
     return (
         f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
         "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and "
-        "what was written is kept in the quarantine of hermes-jobs. Tell the user.]"
+        "what was written is kept in the quarantine of hermes-jobs. Tell the user, who can take what git had "
+        "checked out there by `git checkout -- FILE`.]"
     )

@@ -58,7 +58,7 @@ def overview() -> tuple[tuple[str, ...], ...]:
         ),
         ("other files", "read", "read", "absent", "your rights"),
         (
-            f"hooks and settings of git, {len(guarded_names())} files that others run in the working folder",
+            f"in the folder: settings and hooks of git, {len(guarded_names())} files that other programs run",
             "read; new ones are undone",
             "changes are undone afterwards",
             "read; new ones are undone",
