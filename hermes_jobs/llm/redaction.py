@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hermes_jobs.system.secret_forms import SecretForms
-
 REDACTED = "[REDACTED]"
 
 _SHORTEST_SECRET = 6  # a shorter "key" is a placeholder such as `none`, and occurs in ordinary text
@@ -23,6 +21,8 @@ def redact_request(text: str, secrets: Iterable[str] = ()) -> str:
     """The text without these secrets, also encoded, and without anything in the form of a key."""
     values = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
     if values:
+        from hermes_jobs.system.secret_forms import SecretForms  # only an error needs it
+
         text = SecretForms(values).redact(text, REDACTED)
     for shape in _SHAPES:
         text = shape.sub(REDACTED, text)

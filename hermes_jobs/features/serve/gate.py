@@ -100,7 +100,7 @@ class Gate:
 
         state = scope.setdefault("state", {})
         if not scope["path"].startswith("/"):
-            await _refusal(400, "What is asked for begins with a slash.")(scope, receive, send_safely)
+            await _refusal(400, "The path of a request begins with a slash.")(scope, receive, send_safely)
             return
         answer = await self._admit(scope, state, receive)
         if isinstance(answer, Refusal) and (refuse := self._part(scope["path"]).refuse) is not None:
