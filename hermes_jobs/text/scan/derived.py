@@ -1,7 +1,8 @@
 """What is derived from the tables once, for `kept`: rules in branches, the lexicon, and all patterns.
 
 A branch is an alternative at the top of a rule's pattern. It has `needs`: groups of words, of each of which
-every match contains one. In most texts most branches lack one, and are not searched for.
+every match contains one. In most texts most branches lack one, and are not searched for. And it has `starts`:
+words of which every match begins with one, so that it is tried only there.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from hermes_jobs.text.scan.rules import (
     read_common,
     read_rules,
 )
+from hermes_jobs.text.scan.starts import Item, gaps, starts
 
 Words = frozenset[str]
 MOST_WORDS = 400  # of a group
@@ -46,8 +48,13 @@ def derived() -> tuple[dict[str, object], set[Key]]:
 
 
 def _in_branches(rule: ScanRule) -> ScanRule:
-    branches = tuple(Branch(bounded(each), needs(each, rule.flags)) for each in alternatives(rule.pattern))
+    branches = tuple(_branch(bounded(each), rule.flags) for each in alternatives(rule.pattern))
     return msgspec.structs.replace(rule, branches=branches)
+
+
+def _branch(pattern: str, flags: int) -> Branch:
+    parsed = _parser.parse(pattern, flags)
+    return Branch(pattern, needs(parsed), starts(parsed), gaps(parsed))
 
 
 _TOKEN = re.compile(r"\\. | \[ \^? \]? (?: \\. | [^\]\\] )* \] | [()|]", re.VERBOSE | re.DOTALL)
@@ -64,9 +71,9 @@ def alternatives(pattern: str) -> list[str]:
     return [pattern[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def needs(pattern: str, flags: int) -> tuple[tuple[str, ...], ...]:
-    """Groups of words in lower case; every match contains one of each."""
-    groups = _of_sequence(_parser.parse(bounded(pattern), flags))
+def needs(parsed: Iterable[Item]) -> tuple[tuple[str, ...], ...]:
+    """Groups of words in lower case; every match of a parsed pattern contains one of each."""
+    groups = _of_sequence(parsed)
     return tuple(
         dict.fromkeys(tuple(sorted(group)) for group in groups if group and _shortest(group) >= SHORTEST)
     )
@@ -76,7 +83,7 @@ def _shortest(words: Words) -> int:
     return min(map(len, words))
 
 
-def _of_sequence(items: Iterable[tuple[Any, Any]]) -> list[Words | None]:
+def _of_sequence(items: Iterable[Item]) -> list[Words | None]:
     """What follows each other: words of which one is there, or None for anything."""
     joined: list[Words | None] = []
     for item in items:

@@ -6,10 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from hermes_jobs.text.scan.acts import acts
+from hermes_jobs.text.scan.acts import acts, packaged
 from hermes_jobs.text.scan.findings import ScanFinding, excerpt
 from hermes_jobs.text.scan.hidden import hidden_characters
-from hermes_jobs.text.scan.lexicon import lexicon
 from hermes_jobs.text.scan.matcher import (
     BEFORE,
     TRIES_OF_A_COPY,
@@ -91,7 +90,7 @@ _BETWEEN = "\n\n"
 
 def _acts(text: str) -> Iterator[Match]:
     """What the sentences of a text ask for."""
-    for found in acts(lower(text), lexicon()):
+    for found in acts(lower(text), packaged()):
         yield Match(ScanRule(name=found.act.name, pattern="", kind=found.act.kind), found.start, found.end)
 
 

@@ -144,6 +144,7 @@ _LEET = {
     "|": "l",
     "+": "t",
 }
+_SIGNS = frozenset(_LEET)
 _FEWEST_DISGUISED = 3  # words of a line
 
 
@@ -162,7 +163,7 @@ def leet_edits(text: str, vocabulary: frozenset[str]) -> Iterator[Edit]:
 def _is_disguised(word: str) -> bool:
     """Whether signs stand among the letters; digits at the end, as in `base64`, are a number."""
     body = word.rstrip("!0123456789")
-    return any(char.isalpha() for char in body) and any(char in _LEET for char in body)
+    return not _SIGNS.isdisjoint(body) and any(map(str.isalpha, body))
 
 
 def _read_leet(word: str, vocabulary: frozenset[str]) -> str:

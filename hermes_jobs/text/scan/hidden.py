@@ -49,7 +49,7 @@ def is_invisible(character: str) -> bool:
 
 def hidden_characters(text: str) -> Iterator[ScanFinding]:
     """Each run of them, told by the names of its first few."""
-    if text.isascii() and text.isprintable():
+    if not _HIDDEN.search(text):
         return
     marks_pass = _RIGHT_TO_LEFT.search(text) is not None
     needed = {at for match in _NEEDED.finditer(text) for at in range(*match.span())}

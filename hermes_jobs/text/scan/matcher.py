@@ -1,18 +1,21 @@
 """Searching a text for the matches of rules.
 
-A rule's pattern is only tried near its words, and in steps: between two steps other threads run.
+A rule's pattern is only tried near its words, where one is with which a match begins; and in steps: between
+two steps other threads run.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from hermes_jobs.text.scan import kept
-from hermes_jobs.text.scan.rules import BLOCK, ScanRule, ScanRules
+from hermes_jobs.text.scan.rules import Branch, ScanRule, ScanRules
+from hermes_jobs.text.scan.words import BLOCK
 
 Span = tuple[int, int]
 
@@ -22,6 +25,7 @@ STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
 BEYOND = 200  # characters after the part, for what a pattern looks ahead to
 MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 500_000, 8, 8
+COST_OF_START = 20  # of a try where a word is with which matches begin, besides the gaps that it goes through
 """What a search may cost, in characters that one pattern goes through: ten per character of documentation.
 A character of a further normalization costs as much as some of these."""
 
@@ -43,11 +47,26 @@ class Search(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A pattern of a rule, and the blocks in which its matches may begin, as the bits of a number."""
+    """A branch of a rule, and where its matches may begin.
+
+    At `starts`, parts of lists; without them anywhere in the blocks, which are the bits of a number.
+    """
 
     rule: ScanRule
-    pattern: str
+    branch: Branch
     blocks: int
+    starts: tuple[Sequence[int], ...] | None
+
+    def cost(self, end: int) -> int:
+        """What it costs to try the branch before this place, in characters."""
+        if self.starts is None:
+            return BLOCK * (self.blocks & (1 << end // BLOCK) - 1).bit_count()
+        return (COST_OF_START + self.branch.gaps) * sum(bisect_left(part, end) for part in self.starts)
+
+    def until(self, end: int) -> _Place:
+        """The same, before this place."""
+        starts = self.starts and tuple(part[: bisect_left(part, end)] for part in self.starts)
+        return self._replace(blocks=self.blocks & (1 << end // BLOCK) - 1, starts=starts)
 
 
 def most_tries(text: str) -> int:
@@ -71,39 +90,49 @@ def search(
         return Search((), 0, 0)
     low = lower(text)
     places = [place for place in _places(rules, low) if only is None or only(place.rule)]
-    tries, end = _tries(places), len(text)
+    beyond = len(text) + BLOCK  # so that the last block is whole
+    tries, end = sum(place.cost(beyond) for place in places), len(text)
     if most is not None and tries > most:
         end = _end_of_budget(places, most, len(text))
-        places = [place._replace(blocks=place.blocks & (1 << end // BLOCK) - 1) for place in places]
+        places = [place.until(end) for place in places]
         tries = most
     return Search(tuple(_matches(text[:end], low[:end], places)), end, tries)
 
 
 def _places(rules: ScanRules, low: str) -> Iterator[_Place]:
     """Where each branch of each rule may match: near a word of each group that it needs."""
-    blocks = rules.blocks_of_groups(low)
-    absent = frozenset(group for group, found in enumerate(blocks) if not found)
+    words = rules.words.found(low)
+    absent = frozenset(group for group, found in enumerate(words.groups) if not found)
     everywhere = (1 << -(-len(low) // BLOCK)) - 1
 
     @cache
     def near(group: int) -> int:
-        found = blocks[group]
+        found = words.groups[group]
         for _ in range(BLOCKS_AROUND):
             found |= found << 1 | found >> 1
         return found
 
-    for rule, pattern, groups in rules.tried:
+    for rule, branch, groups in rules.tried:
         if absent.isdisjoint(groups):
             found = everywhere
             for group in groups:
                 found &= near(group)
-            if found:
-                yield _Place(rule, pattern, found)
+            if found and not branch.starts:
+                yield _Place(rule, branch, found, None)
+            elif found:
+                starts = (words.starts[word] for word in branch.starts if word in words.starts)
+                if parts := tuple(_parts(starts, tuple(_runs(found)))):
+                    yield _Place(rule, branch, found, parts)
 
 
-def _tries(places: Iterable[_Place], blocks: int = -1) -> int:
-    """Characters at which patterns are tried, in those of the first blocks."""
-    return BLOCK * sum((place.blocks & blocks).bit_count() for place in places)
+def _parts(lists: Iterable[list[int]], spans: Sequence[Span]) -> Iterator[list[int]]:
+    """What of each ordered list lies in the spans."""
+    for each in lists:
+        for start, end in spans:
+            first = bisect_left(each, start)
+            last = bisect_left(each, end, first)
+            if last > first:
+                yield each[first:last]
 
 
 def _end_of_budget(places: Sequence[_Place], most: int, length: int) -> int:
@@ -111,7 +140,7 @@ def _end_of_budget(places: Sequence[_Place], most: int, length: int) -> int:
     first, last = 0, length // BLOCK
     while first < last:
         middle = (first + last + 1) // 2
-        if _tries(places, (1 << middle) - 1) <= most:
+        if sum(place.cost(middle * BLOCK) for place in places) <= most:
             first = middle
         else:
             last = middle - 1
@@ -122,19 +151,30 @@ def _matches(text: str, low: str, places: Sequence[_Place]) -> Iterator[Match]:
     """The matches that count, of one rule without overlaps; at one beginning that of its first branch."""
     for _, of_rule in groupby(places, lambda place: id(place.rule)):
         found: list[tuple[int, int, Match]] = []
-        for at, (rule, pattern, blocks) in enumerate(of_rule):
-            compiled = kept.compiled(pattern, rule.flags)
-            searched = low if rule.in_lower_case else text
-            for part in _runs(blocks):
-                found += (
-                    (start, at, Match(rule, start, end)) for start, end in _in_part(searched, compiled, part)
-                )
+        for at, place in enumerate(of_rule):
+            rule = place.rule
+            compiled = kept.compiled(place.branch.pattern, rule.flags)
+            spans = _of_place(low if rule.in_lower_case else text, compiled, place)
+            found += ((start, at, Match(rule, start, end)) for start, end in spans)
         done = 0
         for start, _, match in sorted(found, key=lambda each: each[:2]):
             if start >= done:
                 done = match.end
                 if not match.rule.is_excused(text[start:done], text[max(start - BEFORE, 0) : start]):
                     yield match
+
+
+def _of_place(text: str, pattern: re.Pattern[str], place: _Place) -> Iterator[Span]:
+    """The matches that begin there, without overlaps."""
+    if place.starts is None:
+        for part in _runs(place.blocks):
+            yield from _in_part(text, pattern, part)
+        return
+    done = 0
+    for start in sorted(chain.from_iterable(place.starts)):
+        if start >= done and (match := pattern.match(text, start, start + STEP)):
+            done = match.end()
+            yield match.span()
 
 
 def _runs(blocks: int) -> Iterator[Span]:

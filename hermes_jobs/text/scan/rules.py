@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -21,16 +20,23 @@ from hermes_jobs.text.scan import kept
 from hermes_jobs.text.scan.findings import Kind, Severity
 from hermes_jobs.text.scan.kept import Key
 from hermes_jobs.text.scan.normalization import bare
+from hermes_jobs.text.scan.words import WordFinder
 
 ALL_FILES = ("instructions", "intents", "poisoning", "languages", "machines", "credentials", "skills")
 SCAN_FILES = ALL_FILES[:-1]
 
 
 class Branch(NamedTuple):
-    """An alternative of a rule's pattern, and groups of words of each of which every match contains one."""
+    """An alternative of a rule's pattern.
+
+    `needs`: groups of words; every match contains one of each. `starts`: words; every match begins with one,
+    or they are not known. `gaps`: the characters that a try may go through between what it looks for.
+    """
 
     pattern: str
-    needs: tuple[tuple[str, ...], ...]
+    needs: tuple[tuple[str, ...], ...] = ()
+    starts: tuple[str, ...] = ()
+    gaps: int = 0
 
 
 class ScanRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,7 +91,7 @@ class Tried(NamedTuple):
     """A branch of a rule; every match has a word of each of these groups, which are numbered."""
 
     rule: ScanRule
-    pattern: str
+    branch: Branch
     groups: tuple[int, ...]
 
 
@@ -94,44 +100,21 @@ class ScanRules:
 
     def __init__(self, rules: tuple[ScanRule, ...]) -> None:
         self.rules = rules
-        self._groups: dict[tuple[str, ...], int] = {}
+        groups: dict[tuple[str, ...], int] = {}
         self.tried = tuple(
-            Tried(rule, branch.pattern, self._numbered((rule.near, rule.also, *branch.needs)))
+            Tried(
+                rule,
+                branch,
+                tuple(
+                    groups.setdefault(group, len(groups))
+                    for group in (rule.near, rule.also, *branch.needs)
+                    if group
+                ),
+            )
             for rule in rules
             for branch in rule.branches
         )
-        self._groups_of: dict[str, list[int]] = {}
-        for group, number in self._groups.items():
-            for word in set(group):
-                self._groups_of.setdefault(word, []).append(number)
-        self._longest = max(map(len, self._groups_of), default=0)
-        self._short = frozenset(word for word in self._groups_of if len(word) < _GRAM)
-        self._by_start: dict[str, list[str]] = {}
-        for word in self._groups_of:
-            if len(word) >= _GRAM:
-                self._by_start.setdefault(word[:_GRAM], []).append(word)
-
-    def _numbered(self, groups: Iterable[tuple[str, ...]]) -> tuple[int, ...]:
-        return tuple(self._groups.setdefault(group, len(self._groups)) for group in groups if group)
-
-    def blocks_of_groups(self, low: str) -> list[int]:
-        """For each group the blocks of a text in lower case in which one of its words is, as bits."""
-        found = [0] * len(self._groups)
-        parts = {low[at : at + _GRAM - 1] for at in range(len(low))}
-        short = [word for word in self._short if word in parts or (len(word) < _GRAM - 1 and word in low)]
-        for at in range(-(-len(low) // BLOCK)):
-            block = low[at * BLOCK : (at + 1) * BLOCK + self._longest]
-            starts = {block[place : place + _GRAM] for place in range(BLOCK)}
-            bit = 1 << at
-            for word in chain(short, *(self._by_start[start] for start in starts & self._by_start.keys())):
-                if word in block:
-                    for number in self._groups_of[word]:
-                        found[number] |= bit
-        return found
-
-
-BLOCK = 64  # characters of a text; where words are is told by the block
-_GRAM = 4  # letters of a word's beginning that are looked up before a block is searched for it
+        self.words = WordFinder(groups, {word for tried in self.tried for word in tried.branch.starts})
 
 
 @cache
@@ -223,7 +206,7 @@ def _rule(raw: _RawRule, file: _File, fragments: Mapping[str, str], words: Mappi
         also=tuple(_filled(raw.also, words).split()),
         pattern=pattern,
         in_lower_case=re.search(r"(?<!\\)[A-Z]", pattern) is None,
-        branches=(Branch(bounded(pattern), ()),),
+        branches=(Branch(bounded(pattern)),),
         unless=_filled(raw.unless, fragments),
         unless_preceded_by=tuple(_filled(pattern, fragments) for pattern in preceded if pattern),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 MOST_WORDS = 60
@@ -26,7 +26,7 @@ _OWN_HOST = r"""
     (?: localhost | 127(?:\.\d+){3} | 10(?:\.\d+){3} | 192\.168(?:\.\d+){2} | 0\.0\.0\.0 | \[::1\]
     | [\w.-]{1,60}\.(?:local|internal|lan|test) ) (?![\w.-])"""
 _SECRET_FILE = r"""
-    (?: \.env (?!\w) (?! [\w.-]{0,40} (?:example|sample|template|dist|test|\.) )
+    (?= [./i] ) (?: \.env (?!\w) (?! [\w.-]{0,40} (?:example|sample|template|dist|test|\.) )
     | \.ssh/ (?!config|known) | id_(?:rsa|dsa|ecdsa|ed25519) (?!\.pub) | \.aws/credentials | \.netrc
     | \.git-credentials | \.kube/config | \.docker/config\.json | /etc/shadow | \.gnupg | \.vault-token
     | \.npmrc | \.pypirc | \.pgpass ) (?! [\w-]{0,40}\.pub )"""
@@ -37,15 +37,18 @@ _LETTERS = r"(?:[^\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u09
 """Letters and digits, with the vowel signs that are none for `re`."""
 _TOKEN = re.compile(
     rf"""
-    (?P<plain> (?!(?:curl|wget)\b) [a-z]+ (?=[\s,;!?]|\.\s) )
+    (?P<plain> (?!(?:curl|wget)\b) [a-z]+ (?=[\s,;!?)\]"*]|[.:]\s) )
+    | (?P<letters> [^\W\da-z_]+ (?=[\s,;!?)\]"*]|[.:]\s) )
     | (?P<code> (?:curl|wget)\b [^\n|]{{1,200}}+ \| \s? (?:sudo\s)? (?:ba|z|da)?sh\b )
     | (?P<local> https?://{_OWN_HOST}[^\s)\]>"']{{0,300}} )
     | (?P<mail> (?<![\w.+-])[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,4}} )
     | (?P<url> (?:https?|ftp|wss?)://[^\s"'`]{{1,400}} )
     | (?P<file> (?<![~\w./$\{{\}}-]) [~\w./$\{{\}}-]{{0,200}} {_SECRET_FILE} [\w./-]{{0,100}} )
     | (?P<rc> (?<![~\w./-]) [~\w./-]{{0,80}}
-        (?:\.bashrc|\.zshrc|\.profile|\.bash_profile|/etc/profile|authorized_keys|\.git/hooks/[\w-]{{1,20}}) )
-    | (?P<sshkey> ssh-(?:ed25519|rsa|dss)\saaaa[\w+/=]{{0,400}} )
+        (?= [./a] ) (?: \.bashrc | \.zshrc | \.profile | \.bash_profile | /etc/profile | authorized_keys
+        | \.git/hooks/[\w-]{{1,20}} ) )
+    | (?= [!-~] ) (?:
+    (?P<sshkey> ssh-(?:ed25519|rsa|dss)\saaaa[\w+/=]{{0,400}} )
     | (?P<iban> \b[a-z]{{2}}\d{{2}}(?:\s?[a-z0-9]{{4}}){{3,7}}(?:\s?[a-z0-9]{{1,3}})?\b (?<=\d[a-z0-9])
         | \b(?:\d{{4}}[ -]){{3}}\d{{4}}\b )
     | (?P<coin> \b(?:0x[0-9a-f]{{40}}|bc1[a-z0-9]{{20,60}}|[13][a-z1-9]{{26,34}})\b )
@@ -54,7 +57,7 @@ _TOKEN = re.compile(
         (?![\w.]{{0,40}}\()(?:/[^\s,;"'`]{{0,200}})? )
     | (?P<phone> \+\d[\d\s()-]{{7,16}}\d )
     | (?P<hidden> (?:/tmp|/dev/shm|/var/tmp|~?/\.[\w-]{{1,30}})/[\w./-]{{1,80}} )
-    | (?P<secret> \$?\b[a-z0-9_]{{1,40}}_(?:key|token|secret|password|passwd)\b )
+    | (?P<secret> \$?\b[a-z0-9_]{{1,40}}_(?:key|token|secret|password|passwd)\b ) )
     | (?P<number> \b\d[\d-]{{3,30}}\b )
     | (?P<end> [.!?]+(?=[\s"'”»)*_`]|$) | \n | [。！？；।] | (?<=\s)\|(?=\s) )
     | (?P<pause> [,;:()\u2013\u2014，、：–] )
@@ -63,6 +66,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_WORDS = frozenset({"letters", "word"})
+"""Letters are told apart in the pattern only because most tokens are that, and the alternatives take time."""
 _CLASSES_OF: Mapping[str, frozenset[str]] = {
     "code": frozenset({"download_and_run"}),
     "mail": frozenset({"outside", "mail_address"}),
@@ -97,42 +102,44 @@ def sentences(text: str, unspaced_starts: frozenset[str]) -> Iterator[list[Word]
     words: list[Word] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
+        start, end = match.span()
         if kind == "plain":
-            words.append(Word(match[0], match.start(), match.end(), NOTHING))
+            words.append(Word(text[start:end], start, end, NOTHING))
+        elif kind in _WORDS:
+            words += _of_word(text, start, end, unspaced_starts)
         elif kind == "end":
             if words:
                 yield words
             words = []
-        elif (
-            kind == "word"
-            and text[match.start() - 1 : match.start()] == text[match.end() : match.end() + 1] == "`"
-        ):
-            words.append(Word(f"`{match[0]}", *match.span(), NOTHING))  # a mention
-        elif kind == "word":
-            words.extend(_of_word(match[0], match.start(), unspaced_starts))
         elif kind == "pause":
-            words.append(Word(",", match.start(), match.end(), NOTHING))
+            words.append(Word(",", start, end, NOTHING))
         else:
-            classes = _CLASSES_OF.get(kind, NOTHING)
-            if kind in {"url", "domain", "mark"} and (written := _PLACEHOLDER.search(match[0])):
-                classes |= {
-                    "placeholder",
-                    *(["own_data"] if _OWN_DATA.search(match[0], written.start()) else []),
-                }
-            words.append(
-                Word(match[0] if kind == "domain" else f"<{kind}>", match.start(), match.end(), classes)
-            )
+            words.append(_other(kind, match[0], start, end))
     if words:
         yield words
 
 
-def _of_word(text: str, start: int, unspaced_starts: frozenset[str]) -> Iterator[Word]:
-    """The word; of a script without blanks every beginning of one, since its words cannot be told apart."""
-    if not UNSPACED.search(text):
-        article = _ARTICLE.match(text)
-        done = article.end() if article else 0
-        yield Word(text[done:], start + done, start + len(text), NOTHING)
-        return
+def _other(kind: str, text: str, start: int, end: int) -> Word:
+    """What is no word."""
+    classes = _CLASSES_OF.get(kind, NOTHING)
+    if kind in {"url", "domain", "mark"} and (written := _PLACEHOLDER.search(text)):
+        classes |= {"placeholder", *(["own_data"] if _OWN_DATA.search(text, written.start()) else [])}
+    return Word(text if kind == "domain" else f"<{kind}>", start, end, classes)
+
+
+def _of_word(text: str, start: int, end: int, unspaced_starts: frozenset[str]) -> Iterable[Word]:
+    if text[start - 1 : start] == text[end : end + 1] == "`":
+        return (Word(f"`{text[start:end]}", start, end, NOTHING),)  # a mention
+    word = text[start:end]
+    if not word.isascii() and UNSPACED.search(word):
+        return _unspaced(word, start, unspaced_starts)
+    if article := _ARTICLE.match(word):
+        start += article.end()
+    return (Word(text[start:end], start, end, NOTHING),)
+
+
+def _unspaced(text: str, start: int, unspaced_starts: frozenset[str]) -> Iterator[Word]:
+    """Every beginning of a word: of a script without blanks the words cannot be told apart."""
     done = 0
     for run in UNSPACED.finditer(text):
         if run.start() > done:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_jobs.text.scan.acts import acts
+from hermes_jobs.text.scan.acts import Reader, acts
 from hermes_jobs.text.scan.lexicon import lexicon
 from hermes_jobs.text.scan.scanner import redact_findings, scan
 
@@ -130,7 +130,7 @@ def test_the_looked_up_words_grow_with_the_text_and_no_faster() -> None:
         counts = []
         for size in (100_000, 200_000):
             Counting.asked = 0
-            list(acts("".join(map(shape.format, range(size // len(shape)))), counting))
+            list(acts("".join(map(shape.format, range(size // len(shape)))), Reader(counting)))
             counts.append(Counting.asked)
         assert counts[1] <= 2.3 * counts[0] + 100, shape
 

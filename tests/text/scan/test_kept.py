@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -14,9 +15,12 @@ from hermes_jobs.text.scan.derived import alternatives, derived, needs
 from hermes_jobs.text.scan.kept import codes
 from hermes_jobs.text.scan.lexicon import read_lexicon
 from hermes_jobs.text.scan.matcher import lower, search
-from hermes_jobs.text.scan.rules import BLOCK, SCAN_FILES, Branch, ScanRule, ScanRules, read_rules
+from hermes_jobs.text.scan.rules import SCAN_FILES, Branch, ScanRule, ScanRules, read_rules
+from hermes_jobs.text.scan.starts import gaps, starts
+from hermes_jobs.text.scan.words import BLOCK
 
 HERE = Path(__file__).parent
+BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
 
 
 @pytest.mark.slow
@@ -65,7 +69,37 @@ def test_the_lexicon_is_kept_as_it_is_read() -> None:
     ],
 )
 def test_every_match_needs_a_word_of_each_group(pattern: str, groups: tuple[tuple[str, ...], ...]) -> None:
-    assert needs(pattern, 0) == groups
+    assert needs(_parser.parse(pattern)) == groups
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        (r"\b(?:send|post)\s+(?:the\s+)?keys?\b", ("post", "send")),
+        (r"(?:please\s+)?e-?mail", ("e-mail", "email", "please")),
+        (r"(?:sen|send|bcc)\b", ("bcc", "sen", "send")),
+        (r"(?:sen\w*|send|bcc)\b", ("bcc", "sen")),
+        (r"(?<!\w)(?:a\s+rule|[!?]x)", (*(f"a{blank}" for blank in BLANKS), "!x", "?x")),
+        (r"send[^.]{0,5}now|https?://x", ("http://x", "https://x", "send")),
+        (r"\w+@x", ()),
+        (r"x?|[ab]c", ()),
+    ],
+)
+def test_every_match_begins_with_one_of_the_words(pattern: str, words: tuple[str, ...]) -> None:
+    assert set(starts(_parser.parse(pattern))) == set(words)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "longest"),
+    [
+        (r"a[^.]{0,60}?b", 60),
+        (r"a(?:.{1,5}|[^x]{0,9}(?=[^\n]{0,20}b))c", 29),
+        (r"\w{1,9}(?>[^.]{2})", 2),
+        ("ab", 0),
+    ],
+)
+def test_what_a_try_may_go_through_is_the_sum_of_its_gaps(pattern: str, longest: int) -> None:
+    assert gaps(_parser.parse(pattern)) == longest
 
 
 def test_a_pattern_is_divided_at_its_top_alone() -> None:
@@ -75,7 +109,7 @@ def test_a_pattern_is_divided_at_its_top_alone() -> None:
 def test_the_blocks_of_a_group_are_those_near_its_words() -> None:
     rules = ScanRules(read_rules("intents"))
     text = lower((HERE / "everyday.txt").read_text("utf-8"))
-    found = rules.blocks_of_groups(text)
+    found = rules.words.found(text).groups
     for tried in rules.tried:
         for group, words in zip(tried.groups, filter(None, (tried.rule.near, tried.rule.also)), strict=False):
             places = (

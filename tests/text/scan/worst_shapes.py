@@ -1,7 +1,7 @@
 """Generated texts that are as hard to scan as a writer could make them: 100 kB of words that rules look for.
 
 Words and phrases of the tables, beginnings of encodings, signs and disguised letters are repeated and
-mixed. The same number makes the same shape.
+mixed; of every fifth shape what a pattern matches, or its beginning. The same number makes the same shape.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache
 
 from hermes_jobs.text.scan.lexicon import lexicon
 from hermes_jobs.text.scan.rules import scan_rules
+from tests.text.scan.samples import sample
 from tests.text.scan.test_linear import SHAPES
 
 SIZE = 100_000
@@ -37,6 +38,8 @@ _SIGNS = (
 def shape(number: int, size: int = SIZE) -> str:
     """One shape: a text of `size` characters."""
     choose = random.Random(number)
+    if number % 5 == 4:
+        return _of_patterns(choose, size)
     words = choose.choice((_words(), _words(), _phrases(), SHAPES, (*_SIGNS, *SHAPES)))
     pieces = choose.sample(words, min(len(words), choose.choice((1, 2, 3, 5, 10, 30, 100, 300))))
     separator = choose.choice(_SEPARATORS)
@@ -48,6 +51,17 @@ def shape(number: int, size: int = SIZE) -> str:
     if not choose.randrange(4):
         text = text.replace(choose.choice("aeiou"), choose.choice("аеіо01\u200b"))
     return text[:size]
+
+
+def _of_patterns(choose: random.Random, size: int) -> str:
+    """A few beginnings of what patterns match, over and over."""
+    pieces = [
+        one[: max(3, int(len(one) * choose.choice((0.15, 0.25, 0.5, 0.75, 0.9, 1))))]
+        for one in (sample(choose) for _ in range(choose.choice((1, 1, 1, 2, 3, 10))))
+    ]
+    separator = choose.choice(_SEPARATORS)
+    text = separator.join(pieces) + separator or " "
+    return (text * (size // len(text) + 1))[:size]
 
 
 @cache
