@@ -77,6 +77,7 @@ class Reader:
         self.unspaced_starts = lexicon.unspaced_starts
         self._acts: dict[int, tuple[Act, ...]] = {}
         self._known: dict[str, int] = {}
+        self._unspaced: dict[str, int] = {}
         self._others: dict[frozenset[str], int] = {}
         self._like_packages: dict[str, bool] = {}
         self._names = lexicon.mask(("package", "domain"))
@@ -136,8 +137,13 @@ class Reader:
         return found
 
     def _of_unspaced(self, text: str) -> int:
-        words = self._lexicon.words
-        return sum_of(words.get(text[:length], 0) for length in range(1, len(text) + 1))
+        found = self._unspaced.get(text)
+        if found is None:
+            _make_room(self._unspaced)
+            words = self._lexicon.words
+            found = sum_of(words.get(text[:length], 0) for length in range(1, len(text) + 1))
+            self._unspaced[text] = found
+        return found
 
     def _of_word(self, text: str) -> int:
         stems, start = self._lexicon.stems, text[:LONGEST_WORD]
