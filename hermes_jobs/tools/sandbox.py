@@ -34,7 +34,7 @@ from hermes_jobs.tools.hidden_modes import modes_of
 from hermes_jobs.tools.path_policy import READABLE, PathPolicy, is_inside
 from hermes_jobs.tools.sandbox_places import Places, SandboxReach, folders_above, within_temporary
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, SandboxPlan
-from hermes_jobs.tools.sensitive_paths import linked
+from hermes_jobs.tools.sensitive_paths import devices, linked
 from hermes_jobs.tools.tool import ToolFailed
 
 LAYER_SCRIPT = Path(__file__).with_name("sandbox_layer.py")
@@ -141,6 +141,7 @@ class Sandbox:
             writable=[*([] if reach.approved else roots), cache_folder],
             pinned=folders_above([*within, *covered], ["/"] if reach.approved else roots),
             locked=[path for path in within if not is_inside(home, path)],
+            devices=[] if reach.approved else devices(),
             open=reach.approved,
             sockets=self._places.reaches_sockets(reach, environ, seen),
             network=network,

@@ -30,8 +30,9 @@ SCOPES_SINCE, SCOPES = 6, 1 | 2  # abstract sockets, signals
 MOVING_SINCE = 2
 PR_SET_NO_NEW_PRIVS = 38
 
-SHARED = ("/dev", "/tmp", "/var/tmp")
-"""Writable folders that this layer cannot replace by private ones."""
+SHARED = ("/dev/shm", "/tmp", "/var/tmp")
+"""Writable folders that this layer cannot replace by private ones. Not `/dev/pts`: a rule for terminals that
+the command opens itself would hold for all others too."""
 
 
 def enter(plan: SandboxPlan) -> None:
@@ -44,13 +45,14 @@ def enter(plan: SandboxPlan) -> None:
     closed |= {path: handled for path in plan.writable if path.startswith(f"{plan.home}/")}
     closed |= {plan.tmp: handled} if plan.tmp else {}
     kept = [path for path in plan.kept if path not in plan.writable and not plan.open]
+    closed |= {} if plan.open else {"/dev": 0} | dict.fromkeys((*SHARED[:1], *plan.devices), handled)
     locked = dict.fromkeys((*kept, *plan.locked), READING if plan.open else 0)
     _allow(libc, ruleset, "/", READ_DIR)  # listing names is harmless
     if plan.open:
         _allow_but(libc, ruleset, "/", handled, locked | closed)
     else:
         _allow_but(libc, ruleset, "/", READING, closed)
-        for path in (*SHARED, *([plan.tmp] if plan.tmp else []), *plan.writable):
+        for path in (*SHARED, *plan.devices, *([plan.tmp] if plan.tmp else []), *plan.writable):
             _allow_but(libc, ruleset, path, handled, locked | closed)
         if os.geteuid() != 0:  # root could change the system there
             _allow(libc, ruleset, "/proc", READING | WRITE_FILE)

@@ -5,7 +5,7 @@ user_namespaces(7), mount_setattr(2), open_tree(2), move_mount(2), capabilities(
 """
 
 # Each import costs milliseconds of every command: pathlib is not worth its own here.
-# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH120
+# ruff: noqa: PTH102, PTH103, PTH108, PTH110, PTH112, PTH120, PTH211
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ MOUNT_ATTR_RDONLY = 1
 KERNEL_SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
 """Files of /proc by which root changes the system; others may not write them anyway."""
 
+DEVICE_LINKS = (
+    ("ptmx", "pts/ptmx"),
+    ("fd", "/proc/self/fd"),
+    *((name, f"/proc/self/fd/{number}") for number, name in enumerate(("stdin", "stdout", "stderr"))),
+)
+
 EMPTY_FILE = ".nothing"
 
 
@@ -37,12 +43,14 @@ def enter(plan: SandboxPlan) -> None:
     is_root = os.geteuid() == 0
     _unshare(libc, is_root, 0 if plan.network else CLONE_NEWNET)
     _mount(libc, "none", "/", "", MS_REC | MS_SLAVE)
-    kept, seen, writable, shown = (
-        _clones(libc, paths) for paths in (plan.kept, plan.seen, plan.writable, plan.shown)
+    kept, seen, writable, shown, devices = (
+        _clones(libc, paths)
+        for paths in (plan.kept, plan.seen, plan.writable, plan.shown, [] if plan.open else plan.devices)
     )
     temporary = [(path, _clone(libc, plan.tmp)) for path in TEMPORARY if plan.tmp and os.path.isdir(path)]
     if not plan.open:
         _close_all(libc, is_root)
+        _replace_devices(libc, devices)
     in_home = f"{plan.home}/"
     _attach(libc, temporary)
     _attach(libc, kept, read_only=not plan.open)
@@ -51,6 +59,8 @@ def enter(plan: SandboxPlan) -> None:
     _attach(libc, [(path, tree) for path, tree in writable if path.startswith(in_home)])
     _attach(libc, shown, read_only=True)
     _lock(libc, plan)
+    if not plan.open:
+        _make_read_only(libc, "/dev", recursive=False)
     os.unlink(f"{plan.home}/{EMPTY_FILE}")
     _make_read_only(libc, plan.home, recursive=False)
 
@@ -67,15 +77,27 @@ def _unshare(libc: Any, is_root: bool, more: int) -> None:
 
 
 def _close_all(libc: Any, is_root: bool) -> None:
-    """Make every mount read-only; devices, sockets and pipes stay usable, and shared memory is private."""
+    """Make every mount read-only; sockets and pipes stay usable."""
     _set_attributes(libc, "/", AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0)
-    if os.path.isdir("/dev/shm"):
-        _mount(libc, "tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
     _set_attributes(libc, "/proc", 0, 0, MOUNT_ATTR_RDONLY)  # of its own process a program writes settings
     for name in KERNEL_SETTINGS if is_root else ():
         if os.path.exists(path := f"/proc/{name}"):
             _mount(libc, path, path, "", MS_BIND)
             _make_read_only(libc, path)
+
+
+def _replace_devices(libc: Any, devices: list[tuple[str, int]]) -> None:
+    """Leave these devices alone of those of the machine. Shared memory is private, and so are terminals that
+    the command opens: it reaches none that is outside, whose keys it could read and whose screen it could
+    write."""
+    _mount(libc, "tmpfs", "/dev", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=64k")
+    _attach(libc, devices)
+    for folder in ("/dev/pts", "/dev/shm"):
+        os.mkdir(folder, 0o755)
+    _mount(libc, "devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    _mount(libc, "tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777")
+    for name, target in DEVICE_LINKS:
+        os.symlink(target, f"/dev/{name}")
 
 
 def _hide(libc: Any, plan: SandboxPlan, seen: list[tuple[str, int]]) -> None:

@@ -65,6 +65,13 @@ def overview() -> tuple[tuple[str, ...], ...]:
             "changes are undone afterwards",
         ),
         (
+            f"terminals; devices but the usual ones and graphics cards ({len(paths_in('devices'))} places)",
+            "absent; terminals of its own can be opened",
+            "closed; no terminals of its own either",
+            "absent",
+            "your rights",
+        ),
+        (
             "`/tmp`, `/var/tmp`",
             "private to the session",
             "shared; `TMPDIR` is private",

@@ -19,7 +19,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 """Where a private folder is mounted, if there is one."""
 
 _ONE = ("layer", "home", "tmp")
-_MANY = ("shown", "kept", "hidden", "seen", "writable", "pinned", "locked")
+_MANY = ("shown", "kept", "hidden", "seen", "writable", "pinned", "locked", "devices")
 _FLAGS = ("open", "sockets", "network")
 
 
@@ -33,9 +33,9 @@ class SandboxPlan:
     `home` is hidden but for its folders `shown`, which can be read; `hidden` files and folders are empty,
     but for what lies in them of `seen`. Only `writable` places can be written, and `tmp`, which is seen as
     `TEMPORARY`; within them not the `locked` ones, and no `pinned` folder can be moved away. `kept` are paths
-    below `TEMPORARY` that stay visible. With `open` everything but home and `locked` can be written, and
-    processes outside be reached by signals. `sockets`: local sockets of other processes can be used;
-    `network`: the network can.
+    below `TEMPORARY` that stay visible. Of `/dev` there are `devices` only, and shared memory. With `open`
+    everything but home and `locked` can be written, and processes outside be reached by signals. `sockets`:
+    local sockets of other processes can be used; `network`: the network can.
     """
 
     def __init__(  # noqa: PLR0913 - what a sandbox consists of
@@ -51,6 +51,7 @@ class SandboxPlan:
         writable: list[str] | None = None,
         pinned: list[str] | None = None,
         locked: list[str] | None = None,
+        devices: list[str] | None = None,
         open: bool = False,  # noqa: A002 - the name of the flag
         sockets: bool = False,
         network: bool = True,
@@ -65,6 +66,7 @@ class SandboxPlan:
         self.writable = writable or []
         self.pinned = pinned or []
         self.locked = locked or []
+        self.devices = devices or []
         self.open = open
         self.sockets = sockets
         self.network = network

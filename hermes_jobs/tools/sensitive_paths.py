@@ -171,6 +171,11 @@ def system_places(user_home: str) -> Iterator[str]:
             yield os.path.realpath(path)
 
 
+def devices() -> list[str]:
+    """The devices of this machine that a command uses without an approval."""
+    return [path for place in paths_in("devices") for path in glob.iglob(place)]
+
+
 def _existing(user_home: str, places: tuple[str, ...]) -> Iterator[str]:
     for protected in places:
         path = os.path.join(user_home, protected)

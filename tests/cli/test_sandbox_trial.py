@@ -46,6 +46,7 @@ def test_without_a_sandbox_it_reads_the_planted_key_and_writes_startup_files(tmp
     assert [Path(path).name for path in read[:2]] == [PLANTED, ".ssh"]
     assert str(person / ".bashrc") in written
     assert str(person) in written
+    assert written[-1].startswith("/dev/pts/")
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from hermes_jobs.tools.processes import Completed, run
 from hermes_jobs.tools.sandbox import Layer, Sandbox
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE
+from hermes_jobs.tools.sensitive_paths import devices
 from hermes_jobs.tools.tool import ToolFailed
 from tests.tables import sampled
 
@@ -142,6 +144,79 @@ def test_a_command_that_was_approved_may_work_with_accounts(person: Person) -> N
 @pytest.mark.parametrize("attack", sampled(ATTACKS, 4, in_ci=2))
 def test_no_command_reads_hidden_files(person: Person, attack: str) -> None:
     assert SECRET not in person.run(attack).output
+
+
+TERMINAL = """\
+import os, select, sys
+try:
+    terminal = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)
+except OSError:
+    sys.exit("refused")
+os.write(terminal, b"\\x1b]52;c;ZXZpbA==")
+if select.select([terminal], [], [], 1)[0]:
+    print(os.read(terminal, 100))
+"""
+
+
+def test_no_command_reads_what_is_typed_in_a_terminal_or_writes_there(person: Person) -> None:
+    (person.work / "t.py").write_text(TERMINAL)
+    keys, terminal = os.openpty()
+    name = os.ttyname(terminal)
+    os.write(keys, b"a-password\n")
+    read = person.run(f"{sys.executable} t.py {name}; cat {name}; echo evil > {name}; ls /dev/pts").output
+    shown = os.read(keys, 1000)
+    assert "refused" in read
+    assert b"evil" not in shown
+    assert b"ZXZpbA" not in shown
+    assert select.select([terminal], [], [], 0)[0], "what was typed is still there"
+    os.close(keys)
+    os.close(terminal)
+
+
+def test_a_command_has_no_terminal_and_no_device_of_the_machine(person: Person) -> None:
+    done = person.run(
+        "for d in /dev/* /dev/*/*; do [ -c $d -o -b $d ] && [ ! -L $d ] || continue; (: < $d) && echo $d; "
+        "(: > $d) && echo $d; done 2>/dev/null; ls -l /proc/self/fd"
+    )
+    opened = {line for line in done.output.splitlines() if line.startswith("/dev/")}
+    assert opened >= {"/dev/null", "/dev/zero", "/dev/urandom"}
+    assert opened - set(devices()) <= {"/dev/ptmx", "/dev/pts/ptmx"}
+    assert "/dev/tty" not in opened
+    assert "/dev/pts" not in done.output.partition("total")[2]
+
+
+def test_a_device_that_the_person_declares_is_there(person: Person) -> None:
+    device = "/dev/fuse"
+    if not os.access(device, os.R_OK | os.W_OK):
+        pytest.skip("no such device here")
+    opening = f"exec 3<> {device} && echo opened"
+    assert "opened" not in person.run(opening).output
+    walls = Sandbox(paths=person.paths, mode="on", writable=(device,))
+    plan = walls.enclose(str(person.work), USUAL, {}, scratch="s1").plan
+    done = run(opening, cwd=str(person.work), env={}, timeout=60, cancel=Switch(), sandbox=plan)
+    assert done.output == "opened\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "script -qec 'tty && echo seen > /dev/tty' /dev/null",
+        "python3 -c \"import pty; pty.spawn(['sh', '-c', 'tty && test -t 0 && echo seen'])\"",
+        "tmux -f /dev/null new-session -d 'tty > t; echo seen >> t; tmux wait-for -S done' && "
+        "tmux wait-for done; cat t",
+    ],
+    ids=["script", "pty", "tmux"],
+)
+def test_programs_open_terminals_of_their_own(
+    person: Person, command: str, request: pytest.FixtureRequest
+) -> None:
+    if LANDLOCK in request.node.callspec.id:
+        pytest.skip("a rule for these would open the terminals of others")
+    if not shutil.which(command.split(maxsplit=1)[0]):
+        pytest.skip("not installed here")
+    output = person.run(command).output
+    assert "/dev/pts/" in output
+    assert "seen" in output
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,9 @@ echo tried
 def try_sandbox(settings: Settings, environ: Mapping[str, str]) -> tuple[int, int, list[str], list[str]]:
     """The number of keys and of protected places, and those of them that a command could read and write.
 
-    It runs in the sandbox, or in a container if that is the backend. A key is planted in the home for it;
-    what is written is removed. Raises `HermesJobsError`, `OSError`, `ValueError` if nothing could be tried.
+    It runs in the sandbox, or in a container if that is the backend. A key is planted in the home for it,
+    and a terminal opened; what is written is removed. Raises `HermesJobsError`, `OSError`, `ValueError` if
+    nothing could be tried.
     """
     user_home = environ.get("HOME", "/")
     planted = settings.paths.run / PLANTED
@@ -59,12 +60,16 @@ def try_sandbox(settings: Settings, environ: Mapping[str, str]) -> tuple[int, in
         *(user_home, "/etc", "/usr", str(settings.paths.home)),
     ]
     places = [place for place in dict.fromkeys(places) if Path(place).parent.is_dir()]
+    ends = os.openpty()
+    places.append(os.ttyname(ends[1]))
     words = ["bash", "-c", PROBE, "probe", str(len(keys)), *keys, *places]
     try:
         with TemporaryDirectory(prefix="hermes-doctor-") as folder:
             output = _run(settings, environ, shlex.join(words), folder)
     finally:
         planted.unlink(missing_ok=True)
+        for end in ends:
+            os.close(end)
     *found, last = output.splitlines() or [""]
     if last != "tried":
         raise ValueError(output.strip()[-300:] or "the command said nothing")
