@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from functools import cache
 from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser
+from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 from hermes_jobs.text.scan.rules import scan_rules
