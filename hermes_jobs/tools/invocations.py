@@ -13,6 +13,7 @@ from itertools import dropwhile
 
 from hermes_jobs.tools.carried import carried, carried_texts
 from hermes_jobs.tools.judging_budget import Budget
+from hermes_jobs.tools.long_options import with_whole_options
 from hermes_jobs.tools.shell_parser import ASSIGNMENT, parse
 from hermes_jobs.tools.shell_words import UNKNOWN, ShellRedirect, SimpleCommand
 from hermes_jobs.tools.wrappers import after_c, text_for_shell, wrapped, wrappers
@@ -148,6 +149,7 @@ def _layers(
         words = open_words.pop(0)
         plain = tuple(dropwhile(ASSIGNMENT.fullmatch, words))
         name = os.path.basename(plain[0]).removesuffix(".exe") if plain else ""
+        plain = (*plain[:1], *with_whole_options(name, plain[1:]))
         yield (
             replace(command, words=plain),
             Invocation(
