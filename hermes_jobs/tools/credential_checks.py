@@ -100,8 +100,7 @@ class Line:
         """A finding on git's settings and hooks in its folders."""
         try:
             found = [one for repository in self.repositories for one in repository.code(hooks)]
-            runs_hooks = any(hooks != "" and repository.hooks for repository in self.repositories)
-            guards = self.repositories[0].guards(self.environ, hooks=runs_hooks)
+            guards = self.repositories[0].guards(self.environ)
         except Unreadable as error:
             return Finding(
                 places=places, code=(f"a repository that cannot be checked ({clip(str(error), 80)})",)

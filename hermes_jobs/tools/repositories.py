@@ -18,8 +18,9 @@ from itertools import count
 
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.git_program import Git, Unreadable
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
-from hermes_jobs.tools.sensitive_paths import KINDS
+from hermes_jobs.tools.git_programs import may_be_of_folder
+from hermes_jobs.tools.key_environment import Inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.tables import pattern
 
 MAX_SUBMODULES = 16
@@ -28,7 +29,6 @@ OWN_SCOPES = frozenset({"system", "global", "command"})
 
 OVERRIDES: Mapping[str, str] = {
     "core.fsmonitor": "false",
-    "core.pager": "cat",
     "core.alternateRefsCommand": ":",
     "core.askPass": "",
     "core.sshCommand": "ssh",
@@ -55,7 +55,7 @@ _PLAIN_SSH = re.compile(
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting with its value and its file; `own`: it is the person's, not the folder's."""
+    """One setting with its value and its file; `own`: the person's, and it runs nothing of the folder."""
 
     key: str
     value: str
@@ -87,7 +87,6 @@ class Repository:
 
     settings: tuple[Setting, ...] = ()
     hooks: tuple[str, ...] = ()
-    own_hooks: bool = False
     bare: bool = False
 
     def code(self, hooks: str | None) -> tuple[str, ...]:
@@ -101,20 +100,18 @@ class Repository:
         found = [one for one in self.settings if _folded(one.key) == _folded(key)]
         return [one.value for one in found if one.own or one.is_harmless or not trusted]
 
-    def guards(self, environ: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
-        """Variables with which git runs nothing of the folder but its `hooks`."""
+    def guards(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Variables with which git runs no hook, and nothing of the folder."""
         chosen = {key: [value, *self.values(key, trusted=True)][-1] for key, value in OVERRIDES.items()}
         if self.bare:
             del chosen["safe.bareRepository"]
-        settings = list(chosen.items())
-        if not (hooks or self.own_hooks):
-            settings.append(("core.hooksPath", os.devnull))
+        settings = [*chosen.items(), ("core.hooksPath", os.devnull)]
         # `cache` has its socket in a folder that commands write: another process may listen there.
         helpers = [each for each in self.values("credential.helper", trusted=True) if each[:5] != "cache"]
         settings += [("credential.helper", helper) for helper in ("", *helpers)]
         taken = environ.get("GIT_CONFIG_COUNT", "0")
         numbers = count(int(taken) if taken.isdigit() else 0)
-        guards = {"GIT_EDITOR": "true"}
+        guards = {"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_PAGER": "cat"}
         for number, (key, value) in zip(numbers, settings, strict=False):
             guards |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
             guards["GIT_CONFIG_COUNT"] = str(number + 1)
@@ -142,13 +139,7 @@ def examine(folder: str, git: Git, paths: PathPolicy, workdir: str) -> Repositor
     bare, _, hooks = found.removesuffix("\n").partition("\n")
     if bare not in ("true", "false"):
         raise Unreadable(found[:200])
-    paths_of_hooks = [one for one in settings if one.key == "core.hookspath"]
-    own_hooks = bool(paths_of_hooks) and paths_of_hooks[-1].own
-    hooks = os.path.join(folder, hooks)
-    own_hooks = own_hooks and not _is_in_folder(hooks, paths, workdir)
-    return Repository(
-        settings, () if own_hooks else tuple(_hooks_in(hooks, folder)), own_hooks, bare == "true"
-    )
+    return Repository(settings, tuple(_hooks_in(os.path.join(folder, hooks), folder)), bare == "true")
 
 
 def current_branch(folder: str, git: Git) -> str:
@@ -193,20 +184,15 @@ def _plain(text: str) -> str:
 def _settings(listed: str, folder: str, paths: PathPolicy, workdir: str) -> list[Setting]:
     """The entries of `git config --list -z --show-scope --show-origin`."""
     fields = listed.split("\0")
-    settings = []
+    settings, inside = [], Inside(paths, workdir)
     for scope, origin, entry in zip(fields[::3], fields[1::3], fields[2::3], strict=False):
         key, _, value = entry.partition("\n")
         kind, _, name = origin.partition(":")
         file = os.path.join(folder, name) if kind == "file" else ""
-        own = scope in OWN_SCOPES and not (file and _is_in_folder(file, paths, workdir))
+        own = scope in OWN_SCOPES and not (file and inside.holds(file))
+        own = own and not may_be_of_folder(key, value, paths, workdir)
         settings.append(Setting(key, value, own, file))
     return settings
-
-
-def _is_in_folder(path: str, paths: PathPolicy, workdir: str) -> bool:
-    """Whether commands may write a file: it is in the session's folders, and none that is protected."""
-    real = os.path.realpath(path)
-    return paths.kind(real) not in KINDS and any(is_inside(real, root) for root in paths.real_roots(workdir))
 
 
 def _hooks_in(hooks: str, folder: str) -> list[str]:
