@@ -28,7 +28,7 @@ from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.sensitive_paths import runs_in_project
+from hermes_jobs.tools.sensitive_paths import instructs, runs_in_project
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
@@ -56,6 +56,11 @@ def _has_verb(command: str, verbs: re.Pattern[str]) -> bool:
     )
 
 
+def checks_out(command: str) -> bool:
+    """Whether a part of a command is git, checking files out: what the repository has is its own."""
+    return _has_verb(command, _CHECKS_OUT)
+
+
 def locks_repositories(command: str, *, background: bool) -> bool:
     """Whether a command finds whole repositories read-only: a background process that is not git's."""
     return background and not NAMES_GIT.search(command)
@@ -66,11 +71,11 @@ def locked(found: Found, command: str, *, background: bool = False) -> list[str]
 
     git fails half-way where it cannot check out a file: for it those stay writable, and are restored."""
     whole = locks_repositories(command, background=background)
-    checks_out = not background and _has_verb(command, _CHECKS_OUT)
+    stay = not background and checks_out(command)
     result = []
     for path in found.paths:
         folder = os.path.dirname(path)
-        if checks_out and os.path.basename(path) != ".git":
+        if stay and os.path.basename(path) != ".git":
             continue
         if os.path.lexists(path):
             result.append(path)
@@ -101,6 +106,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     With `only_new` changes of files that were there are the person's: the kernel forbade them to the command.
     `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
     `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
+    `instructions`: the files that later prompts have are guarded, too: after text of others.
     `absent`: protected places that were not there, of which nothing may come to be. `modes`: those of hidden
     files, where the kernel cannot keep them.
     """
@@ -113,6 +119,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = True
     at: int = 0
     afterwards: tuple[str, ...] = ()
+    instructions: bool = False
     absent: tuple[bytes, ...] = ()
     modes: tuple[Mode, ...] = ()
 
@@ -124,15 +131,18 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         home: str,
         *,
         only_new: bool = False,
+        instructions: bool = False,
         absent: Iterable[str] = (),
     ) -> Guard:
         """Of what was found in the folders just now; `home` is that of hermes-jobs."""
+        files = found.files(instructions=instructions)
         return cls(
             roots=tuple(map(os.fsencode, roots)),
             home=os.fsencode(home),
             known=os.fsencode("\0".join(found.folders)),
-            before=tuple((os.fsencode(path), file) for path, file in found.files().items()),
+            before=tuple((os.fsencode(path), file) for path, file in files.items()),
             only_new=only_new,
+            instructions=instructions,
             whole=found.whole,
             at=found.at,
             absent=tuple(map(os.fsencode, absent)),
@@ -162,7 +172,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         """The paths of files that a command must not leave as they are, with what they were and are."""
         known = set(os.fsdecode(self.known).split("\0"))
         found = guarded_files.find(map(os.fsdecode, self.roots), known, opened=self.at)
-        after = found.files()
+        after = found.files(instructions=self.instructions)
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
         changes: list[tuple[str, File | None, File]] = []
         repositories, folders = set(found.repositories), set(found.folders)
@@ -277,15 +287,15 @@ def _is_harmless(path: str, was: File | None, there: File, known: set[str], repo
         )
     if ".git" in path.split("/") or not repositories.isdisjoint(map(str, Path(path).parents)):
         return False
-    named = runs_in_project(path)
+    named = runs_in_project(path) or instructs(path)
     return was is None and (path[: named.start()] if named else folder) not in known
 
 
 def undone_note(paths: Sequence[str]) -> str:
     """A line for the model on files that were taken away, and on modes that were put back."""
     return (
-        f"[{', '.join(paths[:5])}: files that run by themselves later, which a command may write only with "
-        "an approval, or hidden ones, whose mode and owner it may not change. The change was undone, and "
-        "what was written is kept in the quarantine of hermes-jobs. Tell the user, who can take what git had "
-        "checked out there by `git checkout -- FILE`.]"
+        f"[{', '.join(paths[:5])}: files that run by themselves later, or that later prompts have, which a "
+        "command may write only with an approval, or hidden ones, whose mode and owner it may not change. "
+        "The change was undone; what was written is kept in the quarantine of hermes-jobs. Tell the user, "
+        "who can take what git had checked out there by `git checkout -- FILE`.]"
     )

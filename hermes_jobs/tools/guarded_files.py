@@ -23,7 +23,7 @@ import msgspec
 from hermes_jobs.tools import git_places
 from hermes_jobs.tools.git_places import TICK_NS
 from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.sensitive_paths import guarded_names
+from hermes_jobs.tools.sensitive_paths import guarded_names, instruction_names
 from hermes_jobs.tools.tables import words
 
 Listed = TypeVar("Listed")
@@ -73,20 +73,22 @@ _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 @dataclass(frozen=True, kw_only=True)
 class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
-    the names that matter in them. `submodules`: folders that an index names, each with its git folder.
+    the names that matter in them. `instructions`: paths that prompts have later. `submodules`: folders that
+    an index names, each with its git folder.
     `whole`: no folder was left out. `at`: since when, in ns since 1970. `opened`: as in `find`."""
 
     folders: Sequence[str]
     paths: Sequence[str]
     repositories: Mapping[str, frozenset[str]]
+    instructions: Sequence[str] = ()
     submodules: Mapping[str, str] = field(default_factory=dict[str, str])
     whole: bool = True
     at: int = 0
     opened: int | None = None
 
-    def files(self) -> Mapping[str, File]:
+    def files(self, *, instructions: bool = False) -> Mapping[str, File]:
         """The guarded files by path."""
-        guarded = [*self.paths]
+        guarded = [*self.paths, *(self.instructions if instructions else ())]
         for repository, names in self.repositories.items():
             guarded += [f"{repository}/{name}" for name in git_names() if name in names]
         when = _When(time.time_ns(), self.opened)
@@ -115,9 +117,11 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
     submodules = dict(git_places.submodules(git_places.working(names)))
     names.update((folder, _look(folder, now).names) for folder in submodules if folder not in names)
     paths: list[str] = []
+    instructions: list[str] = []
     repositories: dict[str, frozenset[str]] = {}
     for folder in filter(names.get, names):
-        paths += [f"{folder}/{name}" for name in guarded_names() if name.partition("/")[0] in names[folder]]
+        for those, known_names in ((paths, guarded_names()), (instructions, instruction_names())):
+            those += [f"{folder}/{name}" for name in known_names if name.partition("/")[0] in names[folder]]
         pointer, git = _git_of(folder, names[folder], roots, now)
         paths += [pointer] if pointer else []
         repositories.update(_repositories(git, _look(git, now).names, now) if git else ())
@@ -125,6 +129,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
         folders=tuple(names),
         paths=tuple(paths),
         repositories=repositories,
+        instructions=tuple(instructions),
         submodules=submodules,
         whole=whole,
         at=now.read - TICK_NS,
@@ -290,7 +295,7 @@ def _content(path: str, status: os.stat_result) -> bytes | None:
 
 @cache
 def _relevant() -> frozenset[str]:
-    first = {name.partition("/")[0] for name in guarded_names()}
+    first = {name.partition("/")[0] for name in (*guarded_names(), *instruction_names())}
     return frozenset({".git", "HEAD", "objects", "modules", "worktrees", *first, *git_names()})
 
 

@@ -219,16 +219,17 @@ class Sandbox:
         background: bool = False,
         locked: bool | None = None,
         path: str = "",
+        instructions: bool = False,
     ) -> Guard:
         """What undoes changes of what was `found` in these folders, and new files; also without a sandbox.
 
         `locked`: whether the command cannot change what was there; None: as the layer can. `path`: its
-        PATH."""
+        PATH. `instructions`: files that later prompts have are guarded, too."""
         by_kernel = (self.mode != "off" and layer().name == NAMESPACE) if locked is None else locked
         only_new = by_kernel and locks_repositories(command, background=background)
         home = os.path.realpath(self.paths.home)
         absent = self._places.absent(path, roots)
-        guard = Guard.of(roots, found, home, only_new=only_new, absent=absent)
+        guard = Guard.of(roots, found, home, only_new=only_new, instructions=instructions, absent=absent)
         if self.mode == "off" or locked is not None or layer().name != LANDLOCK:
             return guard
         usual, places = SandboxReach(), self._places

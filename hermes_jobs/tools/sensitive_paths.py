@@ -117,9 +117,22 @@ def is_project_secret(path: str) -> bool:
     return pattern("sensitive_paths", "project_secret").search(f"/{path.casefold()}") is not None
 
 
-def instructs(real: str) -> bool:
-    """Whether the file at a real absolute path is one of a project that prompts have later."""
-    return pattern("sensitive_paths", "instructions").search(real.casefold()) is not None
+@cache
+def instruction_names() -> tuple[str, ...]:
+    """The files and folders of a project that prompts have later."""
+    return tuple(load("sensitive_paths")["guarded"]["instructions"])
+
+
+@cache
+def _instructions() -> re.Pattern[str]:
+    names = "|".join(map(re.escape, map(str.casefold, instruction_names())))
+    above = "|".join({re.escape(name.partition("/")[0]) for name in instruction_names() if "/" in name})
+    return re.compile(f"/(?:(?:{names})(?:/|$)|(?:{above})$)")
+
+
+def instructs(path: str) -> re.Match[str] | None:
+    """Where an absolute path names such a file, a folder of them, or one above it."""
+    return _instructions().search(path.casefold())
 
 
 @cache

@@ -30,7 +30,7 @@ from hermes_jobs.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.tools.environment import filtered_environment
-from hermes_jobs.tools.folder_guard import Guard
+from hermes_jobs.tools.folder_guard import Guard, checks_out
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.key_environment import applied
 from hermes_jobs.tools.process import start_result
@@ -205,18 +205,29 @@ class Terminal:
         background: bool = False,
     ) -> tuple[str, Guard]:
         """What a shell of this host runs for the command, and what undoes what that leaves."""
-        docker, sandbox, path = self._options.docker, self._options.sandbox, self._environment.get("PATH", "")
-        if docker is None:
-            return command, sandbox.guard(roots, found, command, background=background, path=path)
-        self._check_engine()
-        places = sandbox.in_container(
-            context.workdir, reach, self._environment, command, background=background, found=found
+        docker, sandbox = self._options.docker, self._options.sandbox
+        runs, locked = command, None
+        afterwards: tuple[str, ...] = ()
+        if docker is not None:
+            self._check_engine()
+            places = sandbox.in_container(
+                context.workdir, reach, self._environment, command, background=background, found=found
+            )
+            name, user = container_name(context.call), f"{os.getuid()}:{os.getgid()}"
+            words = run_arguments(
+                docker, command, name=name, places=places, user=user, interactive=background
+            )
+            runs, locked, afterwards = f"exec {shlex.join(words)}", places.whole, remove_arguments(name)
+        guard = sandbox.guard(
+            roots,
+            found,
+            command,
+            background=background,
+            locked=locked,
+            path=self._environment.get("PATH", ""),
+            instructions=bool(context.outside) and not checks_out(command),
         )
-        name, user = container_name(context.call), f"{os.getuid()}:{os.getgid()}"
-        words = run_arguments(docker, command, name=name, places=places, user=user, interactive=background)
-        guard = sandbox.guard(roots, found, command, background=background, locked=places.whole, path=path)
-        guard = msgspec.structs.replace(guard, afterwards=remove_arguments(name))
-        return f"exec {shlex.join(words)}", guard
+        return runs, msgspec.structs.replace(guard, afterwards=afterwards)
 
     def _check_engine(self) -> None:
         if shutil.which(PROGRAM, path=self._environment.get("PATH")) is None:

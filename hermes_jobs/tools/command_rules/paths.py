@@ -17,7 +17,7 @@ from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.glob_matches import fits
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.sensitive_paths import folders_above_secrets, instructs, kind_of, paths_in
+from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
 from hermes_jobs.tools.shell_words import SCRATCH_FILE, UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.wrappers import find_starts, is_narrowed
@@ -141,14 +141,6 @@ def writes_startup_file(invocation: Invocation, context: CommandContext) -> bool
     if invocation.name in words("reading", "programs") | words("writes", "startup_readers"):
         return False
     return "startup" in kinds_of(invocation, context, invocation.operands)
-
-
-def writes_instructions(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it writes a file that later prompts have, where the conversation has text of others."""
-    if not context.has_outside:
-        return False
-    paths = [path for word in _written(invocation) if (path := invocation.path(word)) is not None]
-    return any(instructs(real) or instructs(f"{real}/") for real in map(context.real, paths))
 
 
 # --- secrets --------------------------------------------------------------------------------------
@@ -281,7 +273,6 @@ CHECKS = (
     finds_leftovers,
     writes_outside,
     writes_startup_file,
-    writes_instructions,
     uses_secrets,
     touches_private,
 )
