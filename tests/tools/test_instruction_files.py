@@ -67,7 +67,7 @@ def _person(folder: Path, mode: Mode) -> Iterator[Person]:
     one.write("t/.claude/commands/x.md", "evil\n")
     one.write(
         "s.sh",
-        "echo evil > AGENTS.md; echo evil >> CLAUDE.md; mkdir -p .claude/agents; cp a.txt .claude/agents/x.md",
+        "echo evil > AGENTS.md; echo evil >> CLAUDE.md; mkdir -p .claude/agents; cp a.txt .claude/agents",
     )
     one.write("n.diff", "--- /dev/null\n+++ AGENTS.md\n@@ -0,0 +1 @@\n+evil\n")
     yield one
@@ -82,7 +82,7 @@ def _call(command: str) -> ToolCall:
     return ToolCall("x", "terminal", json.dumps({"command": command}))
 
 
-def _context(person: Person, *, attended: bool = True, approved: bool = False):  # type: ignore[no-untyped-def]
+def _contextXX
     return replace(person.context(attended=attended, approved=approved), outside=("https://evil.example",))
 
 
