@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hermes_jobs.kernel.engine.ports import Verdict
+from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.tools.path_policy import INSTRUCTING
 from hermes_jobs.tools.sandbox import Mode
@@ -82,7 +82,7 @@ def _call(command: str) -> ToolCall:
     return ToolCall("x", "terminal", json.dumps({"command": command}))
 
 
-def _contextXX
+def _context(person: Person, *, attended: bool = True, approved: bool = False) -> ToolContext:
     return replace(person.context(attended=attended, approved=approved), outside=("https://evil.example",))
 
 
