@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the module itself costs milliseconds
     from typing import Any
 
-CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x8000000, 0x10000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC = 2, 4, 8
 MS_BIND, MS_REC, MS_SLAVE = 4096, 16384, 1 << 19
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same numbers on all machines but alpha
@@ -41,7 +41,7 @@ def enter(plan: SandboxPlan) -> None:
     """Enter a mount namespace and arrange its mounts. Raises `SandboxFailed`, `OSError`."""
     libc = load_libc()
     is_root = os.geteuid() == 0
-    _unshare(libc, is_root, 0 if plan.network else CLONE_NEWNET)
+    _unshare(libc, is_root, (0 if plan.network else CLONE_NEWNET) | (0 if plan.open else CLONE_NEWIPC))
     _mount(libc, "none", "/", "", MS_REC | MS_SLAVE)
     kept, seen, writable, shown, devices = (
         _clones(libc, paths)

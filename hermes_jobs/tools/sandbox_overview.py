@@ -79,6 +79,13 @@ def overview() -> tuple[tuple[str, ...], ...]:
             "shared",
         ),
         (
+            "shared memory (`/dev/shm`, System V)",
+            "private to the command",
+            "shared",
+            "private to the call",
+            "shared",
+        ),
+        (
             f"caches of programs ({len(caches())} variables)",
             "the agent's own, for each folder",
             "the agent's own, for each folder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import shutil
@@ -183,6 +184,34 @@ def test_a_command_has_no_terminal_and_no_device_of_the_machine(person: Person) 
     assert opened - set(devices()) <= {"/dev/ptmx", "/dev/pts/ptmx"}
     assert "/dev/tty" not in opened
     assert "/dev/pts" not in done.output.partition("total")[2]
+
+
+SHARED_MEMORY = """\
+import ctypes, sys
+libc = ctypes.CDLL(None)
+number = libc.shmget(int(sys.argv[1]), 4096, 0)
+print("reached" if number >= 0 else "nothing")
+made = libc.shmget(0, 4096, 0o1600)
+print("made" if made >= 0 else "none")
+libc.shmctl(made, 0, None)
+"""
+
+
+def test_shared_memory_of_other_processes_is_out_of_reach(
+    person: Person, request: pytest.FixtureRequest
+) -> None:
+    if LANDLOCK in request.node.callspec.id:
+        pytest.skip("it has no rule for these")
+    libc = ctypes.CDLL(None)
+    key = os.getpid()
+    segment = libc.shmget(key, 4096, 0o1600)
+    try:
+        (person.work / "m.py").write_text(SHARED_MEMORY)
+        done = person.run(f"{sys.executable} m.py {key}; touch /dev/shm/hermes-test-{key}")
+        assert done.output == "nothing\nmade\n"
+        assert not Path(f"/dev/shm/hermes-test-{key}").exists()
+    finally:
+        libc.shmctl(segment, 0, None)
 
 
 def test_a_device_that_the_person_declares_is_there(person: Person) -> None:
