@@ -44,11 +44,23 @@ def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
     if invocation.name in words("credentials", "runners") | words("credentials", "no_readers"):
         return ""
     named = list(_read_words(invocation, line))
-    if any(_is_open(word, line) for word in named) or _reads_folder(invocation, named):
+    is_open = any(_is_open(word, line) for word in named)
+    if is_open or _takes_names(invocation) or _reads_folder(invocation, named):
         return f"{shown} reads files that are not known by name"
     if _changes_files(invocation, line) and any(word not in ("-", "") for word in named):
         return f"{shown} reads a file that the line may change"
     return ""
+
+
+def _takes_names(invocation: Invocation) -> bool:
+    """Whether its words say that names of the files which it reads stand in a file."""
+    table = load("credentials")["names_from"].items()
+    return any(
+        re.fullmatch(option, word, re.DOTALL)
+        for programs, option in table
+        if invocation.name in programs.split()
+        for word in invocation.arguments
+    )
 
 
 def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:

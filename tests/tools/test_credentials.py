@@ -362,7 +362,9 @@ READERS = (
     "tar chf - d | cat", "cat n* > out.txt", "timeout 5 cat n*", "awk 1 n*", "date -f n*",
     "false && cd d; cat k", "git mv k b; cat b", "git stash; cat b", "cat ~-/n*",
     "git commit -F n*", "git add --pathspec-from-file=n*", "git blame --contents n* a.txt", "comm n* a.txt",
-    "wc --files0-from=n*", "git commit --allow-empty -qF - < n*",
+    "wc --files0-from=n*", "sort --files0=list", "sort --files0-from list", "wc --files0-from=list",
+    "strings @list", "jq -n 'import \"key\" as $d; $d'", "tar cf - -T list | cat",
+    "git commit --allow-empty -qF - < n*",
 )  # fmt: skip
 """What reads a link beside a program with keys, without its name."""
 
@@ -377,6 +379,7 @@ def test_a_line_with_keys_reads_no_link_that_it_does_not_name(
     line is refused, or sees no keys."""
     person = people(tmp_path.resolve())
     link(person)
+    person.write("list", "k\0")
     for reader in READERS:
         for command in (f"{user}; {reader}", f"{reader}; {user}"):
             done = person.run(command, attended=attended)
@@ -454,6 +457,7 @@ def test_without_a_sandbox_no_link_to_a_key_is_read_when_nobody_is_asked(
     is shown; and without the links it runs."""
     person = people(tmp_path.resolve(), mode="off")
     link(person)
+    person.write("list", "k\0")
     for reader in UNSANDBOXED:
         assert "NEEDLE" not in person.run(reader, attended=False).content, reader
     done = person.run("grep -rs b .", attended=False)
@@ -512,6 +516,17 @@ def test_a_link_to_a_key_is_followed_wherever_a_command_names_it(
         "az account get-access-token",
         "kubectl create token x",
         "kubectl config view --raw",
+        "kubectl config view --flatten",
+        "kubectl config view --minify --flatten -o json",
+        "kubectl --flatten config view",
+        "oc --context prod config --flatten=true view",
+        "aws s3 ls --debug",
+        "glab config get token",
+        "vault token lookup",
+        "mc alias list",
+        "s3cmd --dump-config",
+        "yarn config get npmAuthToken",
+        "systemctl --user show-environment",
         "gh auth token",
         "gh auth status -t",
         "gh auth status --show-toke",
@@ -533,6 +548,7 @@ def test_keys_made_of_keys_ask(tmp_path: Path, people: Callable[..., Person], co
     [
         "aws s3 ls", "aws sts get-caller-identity", "gh auth status", "gh pr list", "az account show",
         "gcloud config list", "kubectl config view", "kubectl get pods", "gpg --list-keys",
+        "kubectl --context prod config view --minify -o jsonpath='{..x}'", "kubectl config view -ojson",
         "gpg --verify a.sig a", "gpg -K", "gpg --armor --export ann",
     ],
 )  # fmt: skip
