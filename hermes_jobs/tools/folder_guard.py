@@ -23,12 +23,11 @@ from pathlib import Path
 import msgspec
 
 from hermes_jobs.tools import guarded_files
-from hermes_jobs.tools.git_places import pointed_at
+from hermes_jobs.tools.guarded_changes import is_harmless
 from hermes_jobs.tools.guarded_files import File, Found
 from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.sensitive_paths import instructs, runs_in_project
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
@@ -81,7 +80,7 @@ def locked(found: Found, command: str, *, background: bool = False) -> list[str]
             result.append(path)
         elif background and os.path.basename(folder) == ".vscode":
             result.append(folder)
-    names = set(guarded_files.git_names())
+    names = {*guarded_files.git_names()} - {"rebase-merge"}
     if changes_settings(command):
         names -= {"config", "config.worktree"}
     for repository in found.repositories:
@@ -180,7 +179,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             was, there = before.get(path), after[path]
             if was == there or (self.only_new and was is not None):
                 continue
-            if _is_harmless(path, was, there, known, repositories):
+            if is_harmless(path, was, there, known, repositories):
                 continue
             if (
                 was is None
@@ -262,33 +261,6 @@ def _is_new_submodule(path: str, submodules: Mapping[str, str], moment: int) -> 
         for git in naming
         for named in (git, f"{git}/index", f"{git}/config", f"{git}/config.worktree")
     )
-
-
-def _is_harmless(path: str, was: File | None, there: File, known: set[str], repositories: set[str]) -> bool:
-    """Whether a change may stay: plain settings of a repository, links to one that is guarded itself, and
-    files that came with a new folder, which nobody trusts yet; git trusts each repository. `known` are the
-    folders that were there, `repositories` those that are."""
-    folder, name = os.path.split(path)
-    if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
-        from hermes_jobs.tools.git_settings import adds_only_harmless
-
-        return (
-            stat.S_ISREG(there.mode)
-            and there.content is not None
-            and adds_only_harmless(was.content if was is not None else None, there.content)
-        )
-    if name == "commondir" and os.path.basename(os.path.dirname(folder)) == "worktrees":
-        return there.content == b"../..\n"
-    if name == ".git" and stat.S_ISREG(there.mode):  # of a submodule or a linked worktree
-        target = pointed_at(there.content or b"")
-        return (
-            target == target.strip()
-            and os.path.realpath(os.path.join(folder, target)) in known | repositories
-        )
-    if ".git" in path.split("/") or not repositories.isdisjoint(map(str, Path(path).parents)):
-        return False
-    named = runs_in_project(path) or instructs(path)
-    return was is None and (path[: named.start()] if named else folder) not in known
 
 
 def undone_note(paths: Sequence[str]) -> str:

@@ -175,6 +175,7 @@ git config --global alias.x '!sh'
 echo x > .git/hooks/pre-commit
 cp a .git/hooks/post-checkout
 chmod +x .git/hooks/pre-commit
+cp a.txt .git/rebase-merge/git-rebase-todo
 printf x >> .git/config
 python3 -m venv ~/x
 pip install --target ~/x y

@@ -234,6 +234,40 @@ def test_a_repository_is_not_replaced_by_a_link_to_another(project: Project) -> 
     assert not (project.work / ".git/hooks/pre-push").exists()
 
 
+TODO = ".git/rebase-merge/git-rebase-todo"
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        f"mkdir .git/rebase-merge; echo ' exec evil' > {TODO}",
+        f"mkdir .git/rebase-merge; echo 'exec evil' > {TODO}; truncate -s 2M {TODO}",
+        f"mkdir .git/rebase-merge; echo 'x evil' > todo; ln -s ../../todo {TODO}",
+        "mkdir state; echo 'x evil' > state/git-rebase-todo; ln -s ../state .git/rebase-merge",
+    ],
+)
+def test_no_command_plants_what_a_rebase_would_run(project: Project, planted: str) -> None:
+    (project.work / "build.sh").write_text(planted)
+    assert "quarantine" in project.run("bash build.sh").content
+    assert not (project.work / TODO).exists()
+
+
+def test_a_rebase_goes_on_over_several_commands(project: Project) -> None:
+    """Given a rebase with a command in its list that the person has begun, when the agent goes on, then it
+    does."""
+    for name in ("a", "b"):
+        (project.work / name).touch()
+        project.git("add", name)
+        project.git("commit", "-qm", name)
+    environ = ("-c", "sequence.editor=sed -i 's/^pick/edit/; $a exec touch made'")
+    project.git(*environ, "rebase", "-qi", "HEAD~2")
+    assert "exec touch made" in (project.work / TODO).read_text()
+    for _ in range(2):
+        assert "quarantine" not in project.run("git -c user.name=a -c user.email=b rebase --continue").content
+    assert (project.work / "made").exists()
+    assert not (project.work / TODO).exists()
+
+
 def test_a_hook_in_a_repository_that_the_command_made_is_moved_away_with_a_note(project: Project) -> None:
     script = "git init -q new; echo evil > new/.git/hooks/pre-commit; git -C new config core.fsmonitor evil"
     (project.work / "build.sh").write_text(script)

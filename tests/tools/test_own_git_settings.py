@@ -69,9 +69,23 @@ def filter_of_a_module(person: Person) -> list[str]:
     return ["git status; git fetch", "git diff; git fetch", "git add -A && git fetch"]
 
 
+def rebase_that_goes_on(person: Person) -> list[str]:
+    """A rebase that git never began, with a command in its list."""
+    have(person, SIGNED)
+    person.thief("y")
+    head = person.git("rev-parse", "HEAD").strip()
+    files = {"git-rebase-todo": "exec ./y\n", "head-name": "refs/heads/main\n", "onto": f"{head}\n"}
+    files |= {"orig-head": f"{head}\n", "interactive": "", "msgnum": "1\n", "end": "1\n"}
+    for name, text in files.items():
+        person.write(f".git/rebase-merge/{name}", text)
+    return ["git rebase --skip", "git rebase --continue", "git rebase --skip && git fetch"]
+
+
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
 @pytest.mark.usefixtures("layer")
-@pytest.mark.parametrize("plan", [hooks_of_the_folder, hooks_that_run_hooks, filter_of_a_module])
+@pytest.mark.parametrize(
+    "plan", [hooks_of_the_folder, hooks_that_run_hooks, filter_of_a_module, rebase_that_goes_on]
+)
 def test_no_key_arrives_by_settings_of_the_person(
     person: Person, recorder: Recorder, plan: Callable[[Person], list[str]]
 ) -> None:
