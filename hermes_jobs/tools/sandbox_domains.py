@@ -2,8 +2,7 @@
 
 Rules can only allow. So beside what is hidden everything is allowed one by one; and a writable folder that
 holds something that must not be written cannot get new entries itself. What the kernel's version of Landlock
-does not restrict yet, a filter of system calls refuses. Sources: seccomp(2), bpf(4),
-https://docs.kernel.org/userspace-api/landlock.html
+does not restrict yet, `sandbox_calls` refuses. Source: https://docs.kernel.org/userspace-api/landlock.html
 """
 
 # Each import costs milliseconds of every command: pathlib is not worth its own here.
@@ -14,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 
+from hermes_jobs.tools.sandbox_calls import AF_INET, AF_INET6, AF_UNIX, refuse_sockets
 from hermes_jobs.tools.sandbox_plan import SandboxPlan, check, load_libc
 
 TYPE_CHECKING = False
@@ -144,51 +144,3 @@ def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
 
 def _version(libc: Any) -> int:
     return check(libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1), "landlock")
-
-
-# --- the filter of system calls ---------------------------------------------------------------------
-
-AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
-PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
-LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-ALLOWED, REFUSED = 0x7FFF0000, 0x00050000 | 13  # the error EACCES
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
-IO_URING_SETUP, X32 = 425, 0x40000000
-SOCKET_CALLS = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198), "riscv64": (0xC00000F3, 198)}
-"""By machine, all little-endian: its number in the kernel's audit interface, and that of socket(2)."""
-
-
-def refuse_sockets(libc: Any, families: list[int]) -> None:
-    """Refuse new sockets of these families, and io_uring, which could make them too; programs for another
-    machine than the kernel's are refused all calls. Raises `SandboxFailed`."""
-    import ctypes
-
-    architecture, socket = SOCKET_CALLS.get(os.uname().machine, (0, 0))
-    if not socket:
-        return  # a machine whose numbers are not known here
-    program = [
-        (LOAD, 0, 0, ARCHITECTURE),
-        (EQUAL, 1, 0, architecture),
-        (RETURN, 0, 0, REFUSED),
-        (LOAD, 0, 0, NUMBER),
-        (AT_LEAST, 0, 1, X32),
-        (RETURN, 0, 0, REFUSED),
-        (EQUAL, 0, 1, IO_URING_SETUP),
-        (RETURN, 0, 0, REFUSED),
-        (EQUAL, 1, 0, socket),
-        (RETURN, 0, 0, ALLOWED),
-        (LOAD, 0, 0, FIRST_ARGUMENT),
-    ]
-    for family in families:
-        program += [(EQUAL, 0, 1, family), (RETURN, 0, 0, REFUSED)]
-    program.append((RETURN, 0, 0, ALLOWED))
-    code = b"".join(
-        operation.to_bytes(2, sys.byteorder) + bytes((yes, no)) + value.to_bytes(4, sys.byteorder)
-        for operation, yes, no, value in program
-    )
-    buffer = ctypes.create_string_buffer(code, len(code))
-    address = ctypes.addressof(buffer)
-    header = len(program).to_bytes(8, sys.byteorder)  # two bytes, and padding
-    filter_program = ctypes.create_string_buffer(header + address.to_bytes(8, sys.byteorder), 16)
-    words = (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(filter_program), 0, 0)
-    check(libc.prctl(*words), "seccomp")

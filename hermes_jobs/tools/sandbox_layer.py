@@ -43,6 +43,10 @@ def enter(plan: SandboxPlan) -> None:
         from hermes_jobs.tools import sandbox_rights
 
         sandbox_rights.give_up(approved=plan.open)  # last: the steps before need them
+        if os.geteuid() == 0 and not plan.open:
+            from hermes_jobs.tools import sandbox_calls
+
+            sandbox_calls.refuse_set_user_id()
 
 
 def detect_layer(home: str) -> tuple[str, str]:

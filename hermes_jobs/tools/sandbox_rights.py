@@ -12,9 +12,10 @@ from hermes_jobs.tools.sandbox_plan import check, load_libc
 PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 23, 24, 38
 CAPABILITY_VERSION = 0x20080522
 
-KEPT = frozenset((0, 1, 3, 4, 5, 6, 7, 10, 18, 31))
+KEPT = frozenset((0, 1, 3, 5, 6, 7, 10, 18))
 """Without an approval, what root needs for work on files: owners and modes whatever the file's, signals,
-other users, ports below 1024, chroot, capabilities of files (a user namespace of root's needs that one)."""
+other users, ports below 1024, chroot. Not what gives rights to whoever starts a file: capabilities of
+files, set-group-ID bits of other groups, bits that outlast a change (`sandbox_calls` refuses set-user-ID)."""
 
 LEADS_AROUND = frozenset((2, 16, 17, 19, 21, 22, 27, 32, 33, 34, 38, 39, 40))
 """What is given up after an approval too, since it leads around the walls: open by handle, modules, raw

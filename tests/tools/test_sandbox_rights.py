@@ -93,11 +93,52 @@ def test_no_command_reads_the_variables_of_a_process_outside(person: Person, rea
 @as_root
 def test_root_still_works_on_files_of_others_and_as_others(person: Person) -> None:
     done = person.run(
-        "touch f && chown 12345:12345 f && chmod 600 f && echo x > f && cat f && chmod u+s f && "
+        "touch f && chown 12345:12345 f && chmod 600 f && echo x > f && cat f && "
         f"{sys.executable} -c \"import os, socket; socket.socket().bind(('127.0.0.1', 0)); os.chroot('/'); "
         'os.setgid(1); os.setuid(1); print(os.getuid())"'
     )
     assert done.output == "x\n1\n"
+
+
+SETTING = (
+    "os.chmod('f', 0o4755)",
+    "os.fchmod(os.open('f', 0), 0o4755)",
+    "os.open('new', os.O_CREAT | os.O_WRONLY, 0o4755)",
+    "os.open('new', os.O_CREAT | os.O_WRONLY, 0o4755, dir_fd=os.open('.', 0))",
+    "libc.linkat(-100, b'/proc/self/fd/%d' % os.open('.', os.O_TMPFILE | 1, 0o4755), -100, b'new', 0x400)",
+    "os.mknod('new', 0o104755)",
+    "libc.creat(b'new', 0o4755)",
+    "libc.syscall(452, -100, b'f', 0o4755, 0)",
+    "libc.syscall(437, -100, b'new', struct.pack('QQQ', os.O_CREAT | os.O_WRONLY, 0o4755, 0), 24)",
+    "libc.setxattr(b'f', b'security.capability', bytes.fromhex('0100000200002000' + '0' * 24), 20, 0)",
+    "os.write(os.open('theirs', os.O_WRONLY), b'evil')",
+)
+"""What makes a file run with the rights of root, whoever starts it: the last one changes one that does."""
+
+
+@as_root
+@pytest.mark.parametrize("setting", SETTING)
+def test_no_command_leaves_a_file_with_the_rights_of_root(person: Person, setting: str) -> None:
+    theirs = person.work / "theirs"
+    for file in (person.work / "f", theirs):
+        file.write_text("x")
+    theirs.chmod(0o4755)
+    (person.work / "s.py").write_text(f"import ctypes, os, struct\nlibc = ctypes.CDLL(None)\n{setting}\n")
+    person.run(f"umask 0; {sys.executable} s.py")
+    bear = [file.name for file in person.work.iterdir() if file.stat().st_mode & 0o4000]
+    assert bear == ["theirs"] * (theirs.read_text() == "x")
+    assert not os.listxattr(person.work / "f")
+
+
+@as_root
+def test_a_command_of_root_makes_files_and_folders_of_all_other_modes(person: Person) -> None:
+    done = person.run(
+        "set -e; mkdir d && chmod 2775 d && chmod 1777 d && touch d/f && chmod 755 d/f && "
+        "install -m 640 d/f g && "
+        "tar cf t.tar d && rm -r d && tar xf t.tar && stat -c %a d d/f g && mkfifo p && "
+        f"{sys.executable} -c \"import os; os.open('h', os.O_CREAT, 0o600)\""
+    )
+    assert done.output == "3777\n755\n640\n"
 
 
 @as_root
