@@ -3,24 +3,37 @@
 Read line by line. What git reads otherwise than as a section or `name = value` on a line counts as harmful.
 """
 
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118
+
 from __future__ import annotations
 
+import os
 import re
 
+from hermes_jobs.tools.git_places import git_folder
 from hermes_jobs.tools.repositories import Setting
 
 _SECTION = re.compile(r'\[([A-Za-z][A-Za-z0-9-]*)(?:[ \t]+"([^"\\\n]*)")?\]')
 _ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*([^\\\n]*))?")
-_OF_SUBMODULES = frozenset({"core.worktree"})
 
 
-def adds_only_harmless(before: bytes | None, after: bytes) -> bool:
-    """Whether all settings that are new in `after` are harmless, in a file that can be read for certain."""
+def adds_only_harmless(before: bytes | None, after: bytes, git: str) -> bool:
+    """Whether all settings that are new in `after` are harmless, in a file of the git folder that can be read
+    for certain."""
     new = _settings(after)
     old = set(_settings(before or b"") or ())
     return new is not None and all(
-        each in old or each.key in _OF_SUBMODULES or _is_harmless(each) for each in new
+        each in old or _is_own_worktree(each, git) or _is_harmless(each) for each in new
     )
+
+
+def _is_own_worktree(setting: Setting, git: str) -> bool:
+    """Whether it names a working folder that leads back, as that of a submodule does: git writes there."""
+    if setting.key != "core.worktree" or not setting.value or set(setting.value) & set('"#;'):
+        return False
+    found = git_folder(os.path.join(git, setting.value))
+    return bool(found) and os.path.realpath(found) == os.path.realpath(git)
 
 
 def _is_harmless(setting: Setting) -> bool:

@@ -29,7 +29,7 @@ def is_harmless(path: str, was: File | None, there: File, known: set[str], repos
         return (
             stat.S_ISREG(there.mode)
             and there.content is not None
-            and adds_only_harmless(was.content if was is not None else None, there.content)
+            and adds_only_harmless(was.content if was is not None else None, there.content, folder)
         )
     if folder in {f"{repository}/rebase-merge" for repository in repositories} and name[0] != ".":
         return name != "git-rebase-todo" or _runs_nothing_new(was, there)

@@ -252,6 +252,33 @@ def test_no_command_plants_what_a_rebase_would_run(project: Project, planted: st
     assert not (project.work / TODO).exists()
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git init -q sub; git -C sub config core.worktree $HOME",
+        "git init -q sub; git -C sub config core.worktree ../..",
+        "git config core.worktree ../other",
+        "mkdir 'w;x'; echo 'gitdir: ../.git' > 'w;x/.git'; printf '[core]\\nworktree=../w;x' >> .git/config",
+    ],
+)
+def test_no_command_has_a_repository_write_elsewhere(project: Project, script: str) -> None:
+    """What a person resets or switches in a repository would be written where it says."""
+    (project.work / "other").mkdir()
+    (project.work / "build.sh").write_text(script)
+    project.run("bash build.sh")
+    settings = [project.work / ".git/config", project.work / "sub/.git/config"]
+    assert [each for each in settings if each.exists() and "worktree" in each.read_text()] == []
+
+
+def test_a_submodule_keeps_its_working_folder(project: Project) -> None:
+    """Given a repository to be added as a submodule, when it is, then git works in it."""
+    project.git("commit", "-q", "--allow-empty", "-m", "x", cwd=project.work / "nested")
+    done = project.run(f"git -c protocol.file.allow=always submodule add {project.work}/nested deep/in")
+    assert "quarantine" not in done.content
+    assert "worktree" in (project.work / ".git/modules/deep/in/config").read_text()
+    assert "clean" in project.run("git -C deep/in status").content
+
+
 def test_a_rebase_goes_on_over_several_commands(project: Project) -> None:
     """Given a rebase with a command in its list that the person has begun, when the agent goes on, then it
     does."""
