@@ -33,8 +33,9 @@ _SECRET_FILE = r"""
 _TOP_LEVEL = """
     com|net|org|io|co|dev|app|info|biz|xyz|ru|cn|de|eu|uk|fr|es|it|pl|nl|cc|me|tech|shop|online|site|cloud|ai|sh|top
     |link|click|pm|at|ch|se|br|jp|in|us|tk|ws|to|gg|example"""
-_LETTERS = r"(?:[^\W_]++|[\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094d\u0e31-\u0e4e]++)++"
-"""Letters and digits, with the vowel signs that are none for `re`."""
+_SIGNS = r"\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094d\u0e31-\u0e4e"
+_LETTERS = rf"(?: [^\W_]++ | [{_SIGNS}]++ )++"
+"""Letters and digits, with the vowel signs that are none for `re`. A long run takes no memory."""
 _TOKEN = re.compile(
     rf"""
     (?P<plain> (?!(?:curl|wget)\b) [a-z]+ (?=[\s,;!?)\]"*]|[.:]\s) )
