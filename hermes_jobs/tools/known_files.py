@@ -22,6 +22,7 @@ from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 
+MAY_CHANGE = "reads a file that the line may change"
 MOST_WORDS = 100
 """The most words of a program that are looked at beside keys."""
 
@@ -38,7 +39,7 @@ def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
     if invocation.given or any(_is_open(word, line) for word in targets if not re.fullmatch(r"\d|-", word)):
         return f"{shown} reads a file that is not known by name"
     if targets and _changes_files(invocation, line):
-        return f"{shown} reads a file that the line may change"
+        return f"{shown} {MAY_CHANGE}"
     if uses or invocation.name == "git":
         return _of_program(invocation, line)
     if invocation.name in words("credentials", "runners") | words("credentials", "no_readers"):
@@ -48,7 +49,7 @@ def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
     if is_open or _takes_names(invocation) or _reads_folder(invocation, named):
         return f"{shown} reads files that are not known by name"
     if _changes_files(invocation, line) and any(word not in ("-", "") for word in named):
-        return f"{shown} reads a file that the line may change"
+        return f"{shown} {MAY_CHANGE}"
     return ""
 
 
@@ -128,9 +129,7 @@ def _of_program(invocation: Invocation, line: Line) -> str:
         names = bool(arguments) and "-" not in arguments
     else:
         names = any(map(pattern("credentials", "named_file").fullmatch, arguments))
-    return (
-        f"{shown} reads a file that the line may change" if names and _changes_files(invocation, line) else ""
-    )
+    return f"{shown} {MAY_CHANGE}" if names and _changes_files(invocation, line) else ""
 
 
 def _leads_to_key(path: str, line: Line) -> bool:
@@ -149,6 +148,9 @@ def _changes_files(invocation: Invocation, line: Line) -> bool:
 
 
 def _may_link(invocation: Invocation) -> bool:
+    if invocation.name in words("credentials", "unpackers"):
+        first = next(iter(invocation.arguments), "").lstrip("-")
+        return "tar" not in invocation.name or "x" in first or invocation.has("-x", "--extract", "--get")
     if invocation.name != "git":
         verbs = load("credentials")["bring_files"].get(invocation.name, "")
         return not set(verbs.split()).isdisjoint(invocation.operands[:3])

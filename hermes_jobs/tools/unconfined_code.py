@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
+from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
 from hermes_jobs.tools.credential_checks import CHECKS, Line, reaches_folder
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
@@ -21,7 +22,7 @@ from hermes_jobs.tools.glob_matches import link_to_keys
 from hermes_jobs.tools.invocations import SHELLS, Invocation
 from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
-from hermes_jobs.tools.known_files import unknown_file
+from hermes_jobs.tools.known_files import MAY_CHANGE, unknown_file
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -44,13 +45,16 @@ def code_of_folder(
 
 
 def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: Credentials) -> str:
-    """What of the line reads files that are not known by name, where a link in the folder leads to keys."""
+    """What of the line reads files that are not known by name, where a link in the folder leads to keys, or
+    that the line may make a link."""
     line, _ = credentials.line([part.invocation for part in parts], workdir, {})
     try:
-        found = (unknown_file(part.invocation, line, uses=False) for part in parts)
-        reason = next(filter(None, found), "")
+        found = [unknown_file(part.invocation, line, uses=False) for part in parts]
     except Unparsable as error:
-        reason = str(error)
+        found = [str(error)]
+    if changed := next((one for one in found if one.endswith(MAY_CHANGE)), ""):
+        return f"{changed}, to a link too"
+    reason = next(filter(None, found), "")
     link = link_to_keys(workdir, line.paths) if reason else ""
     return f"{reason}, and {link}" if link else ""
 
@@ -99,6 +103,8 @@ def runs_nothing_of_folder(invocation: Invocation) -> bool:
     if name in SHELLS:  # what it is given with `-c` is judged as commands of the line
         return pattern("unconfined", "with_text").fullmatch(next(iter(arguments), "")) is not None
     if name not in words("reading", "programs") | words("unconfined", "programs"):
+        return False
+    if is_partly_unknown(invocation):
         return False
     unless = load("unconfined")["unless"].get(name)
     if unless is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
 
+from hermes_jobs.tools.command_rules.text_programs import files_in_program
 from hermes_jobs.tools.glob_matches import Folders
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
@@ -139,7 +140,7 @@ def path_words(invocation: Invocation) -> list[str]:
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
         if "file" in word and (url := _FILE_URL.search(word)):
             results += [url[1], re.sub(r"\{[^{}]*\}", "*", unquote(url[1]))]
-    return list(dict.fromkeys(results))
+    return list(dict.fromkeys((*results, *files_in_program(invocation))))
 
 
 _FILE_URL = re.compile(r"(?is)fileb?://(?:localhost(?=/))?([^,]+)")

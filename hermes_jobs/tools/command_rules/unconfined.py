@@ -11,10 +11,11 @@ from functools import wraps
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import Check, CommandContext
+from hermes_jobs.tools.command_rules.text_programs import names_computed_files
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.path_policy import is_inside
-from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN
+from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 
 _OF_OTHERS = re.compile(r"/proc/.*/(?:root|cwd|fd|map_files)(?:/|$)", re.DOTALL)
@@ -62,13 +63,22 @@ def records_outside(invocation: Invocation, context: CommandContext) -> bool:
 
 
 def reads_unknown(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether an operand of a program that reads files is an expansion that cannot be evaluated."""
+    """Whether an operand of a program that reads files is an expansion that cannot be evaluated, or an `awk`
+    computes the names of files."""
+    if names_computed_files(invocation):
+        return True
     operands = list(invocation.operands)
     if invocation.name in words("secrets", "searchers") and not invocation.has("-e", "-f"):
         operands = operands[1:]  # the first one is a pattern
     operands += [one.target for one in invocation.redirects if one.operator in ("<", "<>")]
     folder = invocation.folder
     return any(_is_unknown(word, os.path.join(folder, word)) for word in operands)
+
+
+def writes_unknown(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether the name of a file that it writes is known only when it runs."""
+    targets = (one.target for one in invocation.redirects if ">" in one.operator)
+    return any(UNKNOWN in word.replace(NUMBER, "").replace(SUBSTITUTED, "") for word in targets)
 
 
 def _is_unknown(word: str, path: str) -> bool:
@@ -131,6 +141,14 @@ def _where_unconfined(check: Check) -> Check:
 CHECKS = tuple(
     map(
         _where_unconfined,
-        (links_outside, unpacks_outside, records_outside, reads_unknown, npm_goes_elsewhere, sends_netrc),
+        (
+            links_outside,
+            unpacks_outside,
+            records_outside,
+            reads_unknown,
+            writes_unknown,
+            npm_goes_elsewhere,
+            sends_netrc,
+        ),
     )
 )

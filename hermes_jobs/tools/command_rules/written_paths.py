@@ -17,6 +17,7 @@ _Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
 
 _IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
 _CHANGES = re.compile(r"\b(?:create|insert|update|alter|replace|drop|delete)\b", re.IGNORECASE)
+_AWK_PRINTS = re.compile(r"(?:-[dop]|--(?:dump-variables|pretty-print|profile)=)(?P<file>.+)", re.DOTALL)
 _OUTPUT = re.compile(
     r"--(?:out(?:put)?(?:-?(?:dir|file|path|document))?|outDir|target-directory)(?:=(.*))?", re.S
 )
@@ -134,13 +135,20 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     """The archive that `tar` makes, or the folder that it unpacks to."""
     first = next(iter(invocation.arguments), "")
     letters = first.lstrip("-") if not first.startswith("--") else ""
+    beside = values(invocation, "g", "--index-file", "--listed-incremental", "--volno-file")
     makes = any(letter in letters for letter in "cruA") or invocation.has("--create", "--append", "--update")
     if makes:
         old_style = [] if first.startswith("-") or "f" not in letters else list(invocation.arguments[1:2])
-        return [*old_style, *values(invocation, "f", "--file")]
+        return [*old_style, *beside, *values(invocation, "f", "--file")]
     if "P" in letters or invocation.has("-P", "--absolute-names"):
         return ["/"]
-    return values(invocation, "C", "--directory", "--one-top-level")
+    return [*beside, *values(invocation, "C", "--directory", "--one-top-level")]
+
+
+def _printed_programs(invocation: Invocation) -> Sequence[str]:
+    """The files to which an `awk` prints its program, its profile or its variables."""
+    matches = map(_AWK_PRINTS.fullmatch, invocation.arguments)
+    return [match["file"] for match in matches if match]
 
 
 def _compressed(invocation: Invocation) -> Sequence[str]:
@@ -198,6 +206,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "moved": _moved,
     "edited": _edited,
     "compressed": _compressed,
+    "printed_programs": _printed_programs,
     "packed": _packed,
     "modules": _modules,
     "key_files": _key_files,
