@@ -11,6 +11,7 @@ home, and what was there before is restored. Settings of git that name no progra
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import re
@@ -72,7 +73,7 @@ def locked(found: Found, command: str, *, background: bool = False) -> list[str]
     whole = locks_repositories(command, background=background)
     stay = not background and checks_out(command)
     result = []
-    for path in found.paths:
+    for path in (*found.paths, *found.named):
         folder = os.path.dirname(path)
         if stay and os.path.basename(path) != ".git":
             continue
@@ -106,7 +107,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     `whole`: no folder was left out; of others, what came into view is new only if it has changed since `at`.
     `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
     `instructions`: the files that later prompts have are guarded, too: after text of others.
-    `absent`: protected places that were not there, of which nothing may come to be. `modes`: those of hidden
+    `absent`: protected places that were not there, of which nothing may come to be. `named`: what settings of
+    git name. `modes`: those of hidden
     files, where the kernel cannot keep them.
     """
 
@@ -120,6 +122,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     afterwards: tuple[str, ...] = ()
     instructions: bool = False
     absent: tuple[bytes, ...] = ()
+    named: tuple[bytes, ...] = ()
     modes: tuple[Mode, ...] = ()
 
     @classmethod
@@ -145,6 +148,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             whole=found.whole,
             at=found.at,
             absent=tuple(map(os.fsencode, absent)),
+            named=tuple(map(os.fsencode, found.named)),
         )
 
     def overlaps(self, roots: Sequence[str]) -> bool:
@@ -170,7 +174,9 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     def _changes(self) -> list[tuple[str, File | None, File]]:
         """The paths of files that a command must not leave as they are, with what they were and are."""
         known = set(os.fsdecode(self.known).split("\0"))
+        named = tuple(map(os.fsdecode, self.named))
         found = guarded_files.find(map(os.fsdecode, self.roots), known, opened=self.at)
+        found = dataclasses.replace(found, named=named)
         after = found.files(instructions=self.instructions)
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
         changes: list[tuple[str, File | None, File]] = []
@@ -179,7 +185,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             was, there = before.get(path), after[path]
             if was == there or (self.only_new and was is not None):
                 continue
-            if is_harmless(path, was, there, known, repositories):
+            if is_harmless(path, was, there, known, repositories, named):
                 continue
             if (
                 was is None

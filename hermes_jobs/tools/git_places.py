@@ -50,7 +50,7 @@ def submodules(repositories: Iterable[tuple[str, str]]) -> Iterator[tuple[str, s
     seen = set(waiting)
     for folder, git in waiting:
         names = gitlinks(git)
-        for worktree in (folder, *_worktrees(git)) if names else ():
+        for worktree in (folder, *worktrees(git)) if names else ():
             for name in names:
                 path = os.path.normpath(os.path.join(worktree, name))
                 inner = git_folder(path)
@@ -103,7 +103,7 @@ def _line(path: str) -> str:
     return os.fsdecode(_read(path, 4096).partition(b"\n")[0]).strip()
 
 
-def _worktrees(git: str) -> Iterator[str]:
+def worktrees(git: str) -> Iterator[str]:
     """The working folders that its settings may name."""
     for name in ("config", "config.worktree"):
         text = _read(f"{git}/{name}", 1_000_000).decode("utf-8", "surrogateescape")

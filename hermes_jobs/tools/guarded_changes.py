@@ -8,22 +8,34 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 from hermes_jobs.tools.git_places import pointed_at
 from hermes_jobs.tools.guarded_files import File
 from hermes_jobs.tools.sensitive_paths import instructs, runs_in_project
+from hermes_jobs.tools.tables import words
 
 _EXEC = re.compile(rb"^\s*(?:exec|x)[ \t].*", re.MULTILINE)
 """A line in the list of a rebase that has it run a command."""
 
 
-def is_harmless(path: str, was: File | None, there: File, known: set[str], repositories: set[str]) -> bool:
+def is_harmless(
+    path: str,
+    was: File | None,
+    there: File,
+    known: set[str],
+    repositories: set[str],
+    named: Collection[str] = (),
+) -> bool:
     """Whether a change may stay: plain settings of a repository, links to one that is guarded itself, and
     files that came with a new folder, which nobody trusts yet; git trusts each repository. `known` are the
-    folders that were there, `repositories` those that are."""
+    folders that were there, `repositories` those that are; `named`: hooks and settings that settings name."""
     folder, name = os.path.split(path)
-    if name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD")):
+    is_settings = name in ("config", "config.worktree") and os.path.exists(os.path.join(folder, "HEAD"))
+    if path in named and name in words("sensitive_paths", "hooks"):
+        return False
+    if is_settings or path in named:
         from hermes_jobs.tools.git_settings import adds_only_harmless
 
         return (
@@ -43,8 +55,8 @@ def is_harmless(path: str, was: File | None, there: File, known: set[str], repos
         )
     if ".git" in path.split("/") or not repositories.isdisjoint(map(str, Path(path).parents)):
         return False
-    named = runs_in_project(path) or instructs(path)
-    return was is None and (path[: named.start()] if named else folder) not in known
+    known_name = runs_in_project(path) or instructs(path)
+    return was is None and (path[: known_name.start()] if known_name else folder) not in known
 
 
 def _runs_nothing_new(was: File | None, there: File) -> bool:

@@ -74,7 +74,7 @@ _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
     the names that matter in them. `instructions`: paths that prompts have later. `submodules`: folders that
-    an index names, each with its git folder.
+    an index names, each with its git folder. `named`: paths that settings of git name (`git_named`).
     `whole`: no folder was left out. `at`: since when, in ns since 1970. `opened`: as in `find`."""
 
     folders: Sequence[str]
@@ -82,13 +82,14 @@ class Found:
     repositories: Mapping[str, frozenset[str]]
     instructions: Sequence[str] = ()
     submodules: Mapping[str, str] = field(default_factory=dict[str, str])
+    named: Sequence[str] = ()
     whole: bool = True
     at: int = 0
     opened: int | None = None
 
     def files(self, *, instructions: bool = False) -> Mapping[str, File]:
         """The guarded files by path."""
-        guarded = [*self.paths, *(self.instructions if instructions else ())]
+        guarded = [*self.paths, *self.named, *(self.instructions if instructions else ())]
         for repository, names in self.repositories.items():
             guarded += [f"{repository}/{name}" for name in git_names() if name in names]
         when = _When(time.time_ns(), self.opened)

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -28,6 +28,7 @@ from hermes_jobs.tools.container_places import ContainerPlaces
 from hermes_jobs.tools.environment import cache_variables, without_session
 from hermes_jobs.tools.folder_guard import Guard, locks_repositories
 from hermes_jobs.tools.folder_guard import locked as guarded_places
+from hermes_jobs.tools.git_named import named_in
 from hermes_jobs.tools.git_places import git_folders
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.hidden_modes import modes_of
@@ -209,6 +210,11 @@ class Sandbox:
         roots = [os.path.realpath(workdir), *self.paths.real_roots(workdir), *git_folders(workdir)]
         outermost = [path for path in roots if not any(is_inside(path, one) for one in roots if one != path)]
         return tuple(dict.fromkeys(outermost))
+
+    def found(self, roots: Sequence[str]) -> Found:
+        """The guarded files in these folders, with those that settings of git name."""
+        found = guarded_files.find(roots)
+        return replace(found, named=named_in(roots, found.repositories, self.paths.user_home))
 
     def guard(
         self,

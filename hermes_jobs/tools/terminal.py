@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Meta
 
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome
-from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.background import PROCESS_NAME, BackgroundProcesses
 from hermes_jobs.tools.command_outcome import MAX_TIMEOUT, outcome, sandbox_note, with_undone
 from hermes_jobs.tools.docker import (
@@ -141,7 +140,7 @@ class Terminal:
         """
         reach, keys = self._options.policy.reach(command, context)
         roots, undone = self._checked_roots(context)
-        found = guarded_files.find(roots)
+        found = self._options.sandbox.found(roots)
         enclosure = self._enclosure(command, context, reach, keys, found)
         runs, guard = self._guarded(command, context, reach, roots, found)
         with self._held(guard):
@@ -172,7 +171,7 @@ class Terminal:
         reach, keys = self._options.policy.reach(command, context)
         life: Lifetime = "named" if name else "session" if context.attended else "turn"
         roots, undone = self._checked_roots(context)
-        found = guarded_files.find(roots)
+        found = self._options.sandbox.found(roots)
         enclosure = self._enclosure(command, context, reach, keys, found, background=True)
         runs, guard = self._guarded(command, context, reach, roots, found, background=True)
         if reach.approved:  # what it leaves stays

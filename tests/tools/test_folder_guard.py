@@ -270,6 +270,56 @@ def test_no_command_has_a_repository_write_elsewhere(project: Project, script: s
     assert [each for each in settings if each.exists() and "worktree" in each.read_text()] == []
 
 
+NAMED = {
+    "build/hooks": "mkdir -p build/hooks; echo evil > build/hooks/pre-commit",
+    "tools": "echo evil > tools/pre-push; echo fine > tools/more",
+    "other/hooks": "mkdir -p o/hooks; ln -s o other; echo evil > o/hooks/update",
+    ".": "echo evil > pre-commit; echo fine > more",
+}
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("place", NAMED)
+def test_no_command_leaves_hooks_where_settings_say_that_they_are(
+    project: Project, place: str, own: bool
+) -> None:
+    settings = project.work.parent / "person/.gitconfig" if own else project.work / ".git/config"
+    with settings.open("a") as file:
+        file.write(f'[core] hooksPath = "{place}" # of the team\n')
+    (project.work / "tools").mkdir()
+    (project.work / "tools/pre-push").write_text("mine")
+    (project.work / "build.sh").write_text(NAMED[place])
+    done = project.run("bash build.sh")
+    left = [path for path in project.work.rglob("*") if path.is_file() and path.name != "build.sh"]
+    assert [path for path in left if path.read_bytes() == b"evil\n"] == [], done.content
+    assert (project.work / "tools/pre-push").read_text() == "mine"
+    assert any(path.name == "more" for path in left) == ("more" in NAMED[place])
+
+
+@pytest.mark.parametrize(
+    ("section", "planted"),
+    [
+        ("[include]\npath = {work}/shared\n", "[core]\n\tfsmonitor = evil\n"),
+        ('[includeIf "gitdir:~/"]\npath = {work}/shared\n', "[core]\n\tfsmonitor = evil\n"),
+        ("[include]\npath = {work}/team\n", "[core]\n\tsshCommand = evil\n"),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_no_command_leaves_programs_in_settings_that_settings_include(
+    project: Project, section: str, planted: str, own: bool
+) -> None:
+    settings = project.work.parent / "person/.gitconfig" if own else project.work / ".git/config"
+    with settings.open("a") as file:
+        file.write(section.format(work=project.work))
+    (project.work / "team").write_text("[include]\npath = ./shared\n")
+    (project.work / "shared").write_text("[user]\nname = Ann\n")
+    (project.work / "build.sh").write_text(f"rm shared; printf '{planted}' > shared".replace("\n", "\\n"))
+    project.run("bash build.sh")
+    assert (project.work / "shared").read_text() == "[user]\nname = Ann\n"
+    (project.work / "build.sh").write_text("printf '[user]\\nname = Bea\\n' > shared")
+    assert "quarantine" not in project.run("bash build.sh").content
+
+
 def test_a_submodule_keeps_its_working_folder(project: Project) -> None:
     """Given a repository to be added as a submodule, when it is, then git works in it."""
     project.git("commit", "-q", "--allow-empty", "-m", "x", cwd=project.work / "nested")
