@@ -144,13 +144,15 @@ def bare(text: str) -> str:
 
 
 def _bare_edits(text: str) -> Iterator[Edit]:
-    for run in () if text.isascii() else _NOT_PLAIN.finditer(text):
+    for run in () if text.isascii() or bare(text) == text else _NOT_PLAIN.finditer(text):
         replacement = bare(run[0])
         if replacement != run[0]:
             yield *run.span(), replacement
 
 
-_LOOKALIKE_RUN = re.compile(f"[{''.join(_LOOKALIKES)}]+")
+_ALIKE = f"[{''.join(_LOOKALIKES)}]++"
+_LOOKALIKE_RUN = re.compile(rf"{_ALIKE}(?:[\s.,;|-]{{1,3}}{_ALIKE})*+")
+"""With what is between them: a text of single letters is one run."""
 _LATIN = str.maketrans(dict(_LOOKALIKES))
 _CYRILLIC_TABLE = str.maketrans(dict(_CYRILLIC))
 
