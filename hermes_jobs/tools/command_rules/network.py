@@ -34,7 +34,12 @@ _LONG_LABEL = re.compile(r"(?:^|\.)(?=[^.]*\d)[a-z0-9_-]{30,}\.", re.IGNORECASE)
 
 
 def asks_by_name(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether a name that is looked up carries data: a part of it known only at run time, or a long one."""
+    """Whether a name that is looked up carries data: a part of it known only at run time, a long one, or all
+    that a file has."""
+    if invocation.name in words("network", "askers_of_lists") and (
+        invocation.has("-f") or any(one.operator == "<" for one in invocation.redirects)
+    ):
+        return True
     return any(
         (UNKNOWN in word and re.fullmatch(r"\W*", word.replace(UNKNOWN, "")) is None)
         or _LONG_LABEL.search(word)
@@ -68,7 +73,9 @@ def sends_data(invocation: Invocation, _context: CommandContext) -> bool:
 def _curl_sends(curl: Invocation) -> bool:
     if curl.has("-G", "--get") and not any("@" in argument for argument in curl.arguments):
         return False
-    if any(argument.startswith(("--data", "--json")) for argument in curl.arguments):
+    if any(_CURL_SENDS.match(argument) for argument in curl.arguments):
+        return True
+    if any("@" in value for value in values(curl, "", "--url-query", "--url")):
         return True
     if any(
         re.match(r"-[a-zA-Z]*d", argument) for argument in curl.arguments if not argument.startswith("--")
@@ -78,6 +85,9 @@ def _curl_sends(curl: Invocation) -> bool:
     if any(method.upper() not in ("GET", "HEAD", "OPTIONS") for method in methods):
         return True
     return any(re.search(r"^(?:-H|--header)?=?@", argument) for argument in curl.arguments)
+
+
+_CURL_SENDS = re.compile("--(?:data|json|variable|expand-)")
 
 
 def _openssl_sends(openssl: Invocation) -> bool:
@@ -93,8 +103,11 @@ def _openssl_sends(openssl: Invocation) -> bool:
 
 def _httpie_sends(http: Invocation) -> bool:
     verbs = {operand.upper() for operand in http.operands[:1] if operand.isalpha() and operand != "localhost"}
+    reads_input = http.piped or bool(http.input) or any(one.operator == "<" for one in http.redirects)
+    if reads_input and "--ignore-stdin" not in http.arguments:
+        return True
     return bool(verbs - {"GET", "HEAD", "OPTIONS"}) or any(
-        re.match(r"[\w-]+(?::?=@?|@)", operand) for operand in http.operands[1:]
+        re.match(r"@|[\w-]+(?:(?!==)(?::?=@?|@)|==@)", operand) for operand in http.operands[1:]
     )
 
 
@@ -206,6 +219,7 @@ def is_loopback(host: str) -> bool:
 
 _SENDS: Mapping[str, Callable[[Invocation], bool]] = {
     "curl": _curl_sends,
+    "curlie": lambda curlie: _curl_sends(curlie) or _httpie_sends(curlie),
     "http": _httpie_sends,
     "https": _httpie_sends,
     "xh": _httpie_sends,

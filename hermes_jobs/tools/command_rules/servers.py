@@ -29,7 +29,9 @@ _SETTING = re.compile(
     r"\b(?:host(?:addr)?|server|data source)\s{0,5}=\s{0,5}['\"]?(?P<hosts>[^\s;'\"]{1,300})", re.IGNORECASE
 )
 _CONNECT = re.compile(r"(?:\\(?:connect|c|r)|\bconnect)\b(?P<words>[^;\n]{0,400})", re.IGNORECASE)
-_PLACE = re.compile(r"(?://)?(?=\S{0,200}[.:])[\w.-]{1,200}(?::\d{1,5})?(?:/[\w-]{0,80})?")
+_PLACE = re.compile(
+    r"//[\w.-]{1,200}/[^\s:]{0,300}|(?://)?(?=\S{0,200}[.:])[\w.-]{1,200}(?::\d{1,5})?(?:/[\w-]{0,80})?"
+)
 _LONGEST_NAME = 120  # of a variable, in characters
 _PORT = re.compile(r"(?<![:\]]):\d{1,5}$|(?<=\]):\d{1,5}$")
 
