@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from collections.abc import Iterator
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -12,51 +13,9 @@ import pytest
 from hermes_jobs.text.scan.rules import MOST_REPEATS, bounded, scan_rules, skill_rules
 from hermes_jobs.text.scan.scanner import scan
 from tests.tables import each_row, slow_sample
+from tests.text.scan.worst_shapes import SHAPES
+from tests.text.scan.worst_shapes import shape as worst_shape
 
-SHAPES = [
-    *(
-        "好",
-        "Password=",
-        "a",
-        "ignore ",
-        "ignore previous ",
-        "a-",
-        "a.",
-        "/",
-        "$api ",
-        ".env ",
-        "key=A",
-        "curl ",
-    ),
-    *(
-        "<a style=",
-        "<!-- ",
-        "аbc",
-        "QUJD",
-        "1a",
-        "a b ",
-        "\n",
-        '"',
-        "http://a:",
-        "do not ",
-        "your ",
-        "tell the user ",
-    ),
-    *(
-        "instructions ",
-        "sk-",
-        ".ssh/ ",
-        "crontab ",
-        ".bashrc > ",
-        "😀",
-        "bcc ",
-        "approve ",
-        "when says ",
-        " ",
-        "\u202e",
-    ),
-    *("http://a and ", "-----BEGIN A "),
-]
 SIZE = 1_000_000
 
 
@@ -109,3 +68,23 @@ def test_a_repeat_gets_a_bound_and_nothing_else_changes(written: str, means: str
 @pytest.mark.parametrize("shape", slow_sample(SHAPES, 6))
 def test_the_worst_shapes_are_read_through(shape: str) -> None:
     scan((shape * SIZE)[:SIZE])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)  # a pattern whose cost doubles with each piece takes years
+def test_pieces_of_what_patterns_match_are_read_through() -> None:
+    for number in range(4, 200, 5):
+        scan(worst_shape(number))
+
+
+@pytest.mark.parametrize("shape", slow_sample(("ter|", "a", "好", "о ", "x@", "when says "), 2))
+def test_a_scan_takes_less_than_three_hundred_bytes_for_a_character(shape: str) -> None:
+    text = (shape * 100_000)[:100_000]
+    scan("The first one reads the tables.")
+    tracemalloc.start()
+    try:
+        scan(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 300 * len(text)

@@ -13,8 +13,51 @@ from functools import cache
 from hermes_jobs.text.scan.lexicon import lexicon
 from hermes_jobs.text.scan.rules import scan_rules
 from tests.text.scan.samples import sample
-from tests.text.scan.test_linear import SHAPES
 
+SHAPES = [
+    *(
+        "好",
+        "Password=",
+        "a",
+        "ignore ",
+        "ignore previous ",
+        "a-",
+        "a.",
+        "/",
+        "$api ",
+        ".env ",
+        "key=A",
+        "curl ",
+    ),
+    *(
+        "<a style=",
+        "<!-- ",
+        "аbc",
+        "QUJD",
+        "1a",
+        "a b ",
+        "\n",
+        '"',
+        "http://a:",
+        "do not ",
+        "your ",
+        "tell the user ",
+    ),
+    *(
+        "instructions ",
+        "sk-",
+        ".ssh/ ",
+        "crontab ",
+        ".bashrc > ",
+        "😀",
+        "bcc ",
+        "approve ",
+        "when says ",
+        " ",
+        "\u202e",
+    ),
+    *("http://a and ", "-----BEGIN A "),
+]
 SIZE = 100_000
 _SEPARATORS = ("", " ", " ", "\n", ". ", ", ", "; ", "   ", "-", "|")
 _SIGNS = (
