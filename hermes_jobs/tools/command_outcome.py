@@ -9,7 +9,7 @@ import msgspec
 
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.tools.docker import DockerOptions, explanation, without_usage
-from hermes_jobs.tools.folder_guard import undone_note
+from hermes_jobs.tools.made_folders import STAYS, undone_note
 from hermes_jobs.tools.processes import Completed
 
 MAX_TIMEOUT = 600.0
@@ -66,11 +66,12 @@ def _signal_note(code: int) -> str:
 
 
 def with_undone(ended: ToolOutcome, undone: Sequence[str]) -> ToolOutcome:
-    """The outcome, with a note on files that were moved away."""
+    """The outcome, with a note on files that were moved away, which is a failure, or that stay."""
     if not undone:
         return ended
     content = f"{ended.content.rstrip()}\n{undone_note(tuple(dict.fromkeys(undone)))}"
-    return msgspec.structs.replace(ended, content=content, ok=False)
+    stays = all(path.startswith(STAYS) for path in undone)
+    return msgspec.structs.replace(ended, content=content, ok=ended.ok and stays)
 
 
 _NO_PRIVILEGES = re.compile(r"\"no new privileges\" flag is set")

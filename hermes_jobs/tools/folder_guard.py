@@ -25,10 +25,12 @@ import msgspec
 
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.guarded_changes import is_harmless
-from hermes_jobs.tools.guarded_files import File, Found
+from hermes_jobs.tools.guarded_files import File, Found, changed_since
 from hermes_jobs.tools.hidden_modes import Mode, put_back
 from hermes_jobs.tools.installation import is_projects
+from hermes_jobs.tools.made_folders import STAYS, TOO_MANY, is_in_packages, made_since
 from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.sensitive_paths import runs_in_project
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"
 
@@ -157,39 +159,45 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         return any(is_inside(one, other) or is_inside(other, one) for one in own for other in roots)
 
     def restore(self) -> tuple[str, ...]:
-        """Undo what came to be; returns the paths concerned."""
+        """Undo what came to be; returns the paths concerned, and those that only have to be reported."""
         undone = [*put_back(self.modes)]
-        for path, was, _there in self._changes():
+        changes, reported = self._changes()
+        for path, was, _there in changes:
             try:
                 self._undo(path, was)
             except FileNotFoundError:
                 continue  # another guard was faster
             undone.append(path)
-        return tuple(undone)
+        return (*undone, *(f"{STAYS}{each}" for each in reported))
 
     def accept(self) -> None:
         """Keep what came to be, also from guards of other commands: a person has approved it."""
-        _accept(os.fsdecode(self.home), {path: there for path, _was, there in self._changes()})
+        _accept(os.fsdecode(self.home), {path: there for path, _was, there in self._changes()[0]})
 
-    def _changes(self) -> list[tuple[str, File | None, File]]:
-        """The paths of files that a command must not leave as they are, with what they were and are."""
-        known = set(os.fsdecode(self.known).split("\0"))
-        named = tuple(map(os.fsdecode, self.named))
-        found = guarded_files.find(map(os.fsdecode, self.roots), known, opened=self.at)
+    def _changes(self) -> tuple[list[tuple[str, File | None, File]], list[str]]:
+        """The paths of files that a command must not leave as they are, with what they were and are; and what
+        is to be reported."""
+        known, roots = set(os.fsdecode(self.known).split("\0")), list(map(os.fsdecode, self.roots))
+        named, made = tuple(map(os.fsdecode, self.named)), made_since(roots, self.at)
+        found = guarded_files.find(roots, {*known, *made.folders}, opened=self.at)
         found = dataclasses.replace(found, named=named)
         after = found.files(instructions=self.instructions)
         before: Mapping[str, File] = {os.fsdecode(path): file for path, file in self.before}
         changes: list[tuple[str, File | None, File]] = []
+        reported = [] if made.whole else [TOO_MANY]
         repositories, folders = set(found.repositories), set(found.folders)
         for path in sorted(after):
             was, there = before.get(path), after[path]
             if was == there or (self.only_new and was is not None):
                 continue
+            is_new, in_packages = was is None, is_in_packages(path, roots)
             if is_harmless(path, was, there, known, repositories, named):
+                if is_new and runs_in_project(path) and not in_packages and changed_since(path, self.at):
+                    reported.append(path)
                 continue
             if (
-                was is None
-                and not self.whole
+                is_new
+                and (in_packages or not self.whole)
                 and _was_out_of_sight(path, folders, known, self.at)
                 and not _is_new_submodule(path, found.submodules, self.at)
             ):
@@ -197,7 +205,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             changes.append((path, was, there))
         changes += [(path, None, there) for path, there in self._came_to_be().items() if path not in after]
         accepted = os.path.join(os.fsdecode(self.home), ACCEPTED)
-        return [each for each in changes if not os.path.exists(f"{accepted}/{_digest(each[0], each[2])}")]
+        left = [each for each in changes if not os.path.exists(f"{accepted}/{_digest(each[0], each[2])}")]
+        return left, reported
 
     def _came_to_be(self) -> Mapping[str, File]:
         """The files in protected places that were not there; the programs of a new environment are the
@@ -256,24 +265,14 @@ def _was_out_of_sight(path: str, folders: set[str], known: set[str], moment: int
     above = os.path.dirname(path)
     while above not in folders and above != os.path.dirname(above):
         above = os.path.dirname(above)
-    return above not in known and not guarded_files.changed_since(path, moment)
+    return above not in known and not changed_since(path, moment)
 
 
 def _is_new_submodule(path: str, submodules: Mapping[str, str], moment: int) -> bool:
     """Whether a file is in a submodule, and what names that may have changed since then."""
     naming = {git for folder, git in submodules.items() if is_inside(path, folder)}
     return any(
-        guarded_files.changed_since(named, moment)
+        changed_since(named, moment)
         for git in naming
         for named in (git, f"{git}/index", f"{git}/config", f"{git}/config.worktree")
-    )
-
-
-def undone_note(paths: Sequence[str]) -> str:
-    """A line for the model on files that were taken away, and on modes that were put back."""
-    return (
-        f"[{', '.join(paths[:5])}: files that run by themselves later, or that later prompts have, which a "
-        "command may write only with an approval, or hidden ones, whose mode and owner it may not change. "
-        "The change was undone; what was written is kept in the quarantine of hermes-jobs. Tell the user, "
-        "who can take what git had checked out there by `git checkout -- FILE`.]"
     )

@@ -47,7 +47,7 @@ def submodules(repositories: Iterable[tuple[str, str]]) -> Iterator[tuple[str, s
     `repositories`: working folders with their git folders.
     """
     waiting = list(repositories)
-    seen = set(waiting)
+    seen: set[tuple[str, str]] = set()
     for folder, git in waiting:
         names = gitlinks(git)
         for worktree in (folder, *worktrees(git)) if names else ():

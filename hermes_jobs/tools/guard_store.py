@@ -19,6 +19,7 @@ import msgspec
 from hermes_jobs.system import process_identity
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.folder_guard import Guard
+from hermes_jobs.tools.made_folders import STAYS
 
 FOLDER = "guards"
 ENDING_SECONDS = 10.0
@@ -60,7 +61,8 @@ class GuardStore:
                 if is_over(rest):
                     undone += self._restore_and_remove(file)
                 elif (guard := _read(file)) and guard.overlaps(roots):
-                    undone += guard.restore()
+                    # what stays is reported once, when it has ended
+                    undone += [path for path in guard.restore() if not path.startswith(STAYS)]
             elif not process_identity.is_alive(int(pid), since.rpartition("-")[0]):
                 undone += self._restore_and_remove(file)
         return tuple(dict.fromkeys(undone))

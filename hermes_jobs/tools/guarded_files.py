@@ -48,7 +48,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Listing:
+class Listing:
     """A folder as it was read: its folders, those of them that are searched, and names that matter."""
 
     stamp: tuple[int, int]
@@ -57,15 +57,15 @@ class _Listing:
     names: frozenset[str] = frozenset()
 
 
-class _When(NamedTuple):
+class When(NamedTuple):
     """When folders are read, and since when those that cannot be listed are opened; None: never."""
 
     read: int
     opened: int | None = None
 
 
-_NOTHING = _Listing((0, 0))
-_listings: dict[str, _Listing] = {}
+_NOTHING = Listing((0, 0))
+_listings: dict[str, Listing] = {}
 _contents: dict[str, tuple[tuple[int, ...], File]] = {}
 _entries: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 
@@ -92,7 +92,7 @@ class Found:
         guarded = [*self.paths, *self.named, *(self.instructions if instructions else ())]
         for repository, names in self.repositories.items():
             guarded += [f"{repository}/{name}" for name in git_names() if name in names]
-        when = _When(time.time_ns(), self.opened)
+        when = When(time.time_ns(), self.opened)
         return {path: file for each in guarded for path, file in _files(each, when)}
 
 
@@ -105,7 +105,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
     for remembered in (_listings, _contents, _entries):
         if len(remembered) > MAX_REMEMBERED:
             remembered.clear()
-    now = _When(time.time_ns(), opened)
+    now = When(time.time_ns(), opened)
     roots, whole = tuple(roots), True
     names: dict[str, frozenset[str]] = {}
     for root in roots:
@@ -114,9 +114,9 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
             whole = False
             searched.popitem()
         names.update(searched)
-    names.update((folder, _look(folder, now).names) for folder in known if folder not in names)
+    names.update((folder, look(folder, now).names) for folder in known if folder not in names)
     submodules = dict(git_places.submodules(git_places.working(names)))
-    names.update((folder, _look(folder, now).names) for folder in submodules if folder not in names)
+    names.update((folder, look(folder, now).names) for folder in submodules if folder not in names)
     paths: list[str] = []
     instructions: list[str] = []
     repositories: dict[str, frozenset[str]] = {}
@@ -125,7 +125,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
             those += [f"{folder}/{name}" for name in known_names if name.partition("/")[0] in names[folder]]
         pointer, git = _git_of(folder, names[folder], roots, now)
         paths += [pointer] if pointer else []
-        repositories.update(_repositories(git, _look(git, now).names, now) if git else ())
+        repositories.update(_repositories(git, look(git, now).names, now) if git else ())
     return Found(
         folders=tuple(names),
         paths=tuple(paths),
@@ -138,12 +138,12 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
     )
 
 
-def _git_of(folder: str, names: frozenset[str], roots: Sequence[str], now: _When) -> tuple[str, str]:
+def _git_of(folder: str, names: frozenset[str], roots: Sequence[str], now: When) -> tuple[str, str]:
     """What leads to the repository of a folder, and the repository in the roots; empty without."""
     if ".git" not in names or {"HEAD", "objects"} <= names:
         return "", folder if {"HEAD", "objects"} <= names else ""
     own, git = f"{folder}/.git", git_places.git_folder(folder)
-    listing = _look(git, now)
+    listing = look(git, now)
     is_there = "HEAD" in listing.names and any(is_inside(git, root) for root in roots)
     return "" if git == own and listing is not _NOTHING else own, git if git == own or is_there else ""
 
@@ -156,39 +156,39 @@ def changed_since(path: str, moment: int) -> bool:
         return False
 
 
-def _below(root: str, now: _When) -> Iterator[tuple[str, frozenset[str]]]:
+def _below(root: str, now: When) -> Iterator[tuple[str, frozenset[str]]]:
     """The folder and those below it, nearest first, with the names that matter in them."""
     level = [root]
     for _ in range(MAX_DEPTH + 1):
         deeper: list[str] = []
         for folder in level:
-            listing = _look(folder, now)
+            listing = look(folder, now)
             yield folder, listing.names
             deeper += listing.searched
         level = deeper
 
 
-def _repositories(git: str, names: frozenset[str], now: _When) -> Iterator[tuple[str, frozenset[str]]]:
+def _repositories(git: str, names: frozenset[str], now: When) -> Iterator[tuple[str, frozenset[str]]]:
     """The repository, and those of its submodules and linked worktrees."""
     yield git, names
     if "worktrees" in names:
-        yield from ((each, _look(each, now).names) for each in _look(f"{git}/worktrees", now).folders)
+        yield from ((each, look(each, now).names) for each in look(f"{git}/worktrees", now).folders)
     level = [f"{git}/modules"] if "modules" in names else []
     for _ in range(MAX_MODULE_DEPTH):
         deeper: list[str] = []
         for folder in level:
-            listing = _look(folder, now)
+            listing = look(folder, now)
             for child in listing.folders:
                 if "HEAD" in listing.names and os.path.basename(child) in _INTERNAL:
                     continue
                 deeper.append(child)
-                names = _look(child, now).names
+                names = look(child, now).names
                 if "HEAD" in names:
                     yield child, names
         level = deeper
 
 
-def _look(folder: str, now: _When) -> _Listing:
+def look(folder: str, now: When) -> Listing:
     """The folder's listing; an empty one for what is not a folder."""
     try:
         status = os.lstat(folder)
@@ -213,7 +213,7 @@ def _look(folder: str, now: _When) -> _Listing:
     except OSError:
         return _NOTHING
     folders.sort()
-    listing = _Listing(
+    listing = Listing(
         stamp,
         tuple(f"{folder}/{name}" for name in folders),
         tuple(f"{folder}/{name}" for name in folders if name not in skipped),
@@ -224,7 +224,7 @@ def _look(folder: str, now: _When) -> _Listing:
     return listing
 
 
-def _files(path: str, now: _When) -> Iterator[tuple[str, File]]:
+def _files(path: str, now: When) -> Iterator[tuple[str, File]]:
     """The file at a path, or those of the folder there."""
     try:
         status = os.lstat(path)
@@ -251,10 +251,10 @@ def _files(path: str, now: _When) -> Iterator[tuple[str, File]]:
 
 def read(path: str, *, opened: int | None = None) -> Mapping[str, File]:
     """The file at a path, or those of the folder there, by path. `opened`: as in `find`."""
-    return dict(_files(path, _When(time.time_ns(), opened)))
+    return dict(_files(path, When(time.time_ns(), opened)))
 
 
-def _names_in(folder: str, status: os.stat_result, now: _When) -> tuple[str, ...]:
+def _names_in(folder: str, status: os.stat_result, now: When) -> tuple[str, ...]:
     stamp = (status.st_ino, status.st_ctime_ns)
     remembered = _entries.get(folder)
     if remembered is not None and remembered[0] == stamp:
@@ -269,7 +269,7 @@ def _names_in(folder: str, status: os.stat_result, now: _When) -> tuple[str, ...
     return names
 
 
-def _opened(lists: Callable[[str], Listed], folder: str, status: os.stat_result, when: _When) -> Listed:
+def _opened(lists: Callable[[str], Listed], folder: str, status: os.stat_result, when: When) -> Listed:
     """The list of a folder. Raises `OSError`."""
     try:
         return lists(folder)

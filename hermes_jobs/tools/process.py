@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hermes_jobs.errors import Rejected
 from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, Verdict
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
-from hermes_jobs.tools.folder_guard import undone_note
+from hermes_jobs.tools.made_folders import undone_note
 from hermes_jobs.tools.output import clean
 from hermes_jobs.tools.tool import Arguments, CallRules, Tool, ToolFailed, shared_resource, tool
 

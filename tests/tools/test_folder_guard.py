@@ -17,7 +17,7 @@ import pytest
 from hermes_jobs.kernel.engine.ports import ToolOutcome
 from hermes_jobs.kernel.events import TurnFailed
 from hermes_jobs.system.clock import SystemClock
-from hermes_jobs.tools import guarded_files, sandbox
+from hermes_jobs.tools import guarded_files, made_folders, sandbox
 from hermes_jobs.tools.background import BackgroundProcess, BackgroundProcesses
 from hermes_jobs.tools.folder_guard import Guard
 from hermes_jobs.tools.git_places import TICK_NS, gitlinks
@@ -529,9 +529,13 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (work / "d" / ".git" / "hooks").mkdir(exist_ok=True)
     (work / "d" / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh")
     (work / "d" / ".envrc").write_text("export A=1")
-    made = str(work / "d" / ".envrc")
-    wait_until(lambda: not guarded_files.changed_since(made, time.time_ns() - 2 * TICK_NS), "age")
+    grown_old(work / "d" / ".envrc")
     return work
+
+
+def grown_old(path: Path) -> None:
+    """Wait until a file was there before what is done next."""
+    wait_until(lambda: not guarded_files.changed_since(str(path), time.time_ns() - 2 * TICK_NS), "age")
 
 
 def test_what_only_comes_into_view_is_not_undone(large: Path, tmp_path: Path) -> None:
@@ -669,8 +673,9 @@ def test_a_submodule_below_another_working_folder_of_the_repository(project: Pro
 def test_a_repository_becomes_a_submodule_by_a_later_command(project: Project) -> None:
     """Given settings of a repository that no index named, when one does, then they are new."""
     first, _, second = submodule(project.work, "vendor/a", evil=True).rpartition("; ")
-    (project.work / "build.sh").write_text(f"{first}; echo $h > h")
-    project.run("bash build.sh")
+    subprocess.run(["bash", "-c", f"{first}; echo $h > h"], cwd=project.work, check=True)
+    grown_old(project.work / "vendor/a/.git/config")
+    project.run("echo x > vendor/a/file")
     assert b"evil" in (project.work / "vendor/a/.git/config").read_bytes()
     project.run(second.replace("$h", "$(cat h)"))
     assert b"evil" not in (project.work / "vendor/a/.git/config").read_bytes()
@@ -705,3 +710,83 @@ def test_git_checks_out_files_that_run_and_they_are_restored(project: Project) -
     assert "error" not in project.run("git checkout -q HEAD~1").content
     assert (project.work / "code").read_text() == "one"
     assert (project.work / ".vscode/settings.json").read_text() == "two"
+
+
+EVIL_REPOSITORY = "git init -q {0}; printf '[core]\\n\\tfsmonitor = evil\\n' >> {0}/.git/config"
+UNSEARCHED = ("node_modules/z", ".venv/z", "node_modules/a/b/z", "node_modules/new/a/b/c/d/e", "dist/z")
+
+
+@pytest.mark.parametrize("place", UNSEARCHED)
+def test_no_command_leaves_a_repository_among_installed_packages(project: Project, place: str) -> None:
+    (project.work / "node_modules/a/b").mkdir(parents=True)
+    (project.work / "build.sh").write_text(EVIL_REPOSITORY.format(place))
+    assert f"{place}/.git/config" in project.run("bash build.sh").content
+    assert b"evil" not in (project.work / place / ".git/config").read_bytes()
+
+
+def test_what_a_person_has_among_installed_packages_stays(project: Project) -> None:
+    subprocess.run(["bash", "-c", EVIL_REPOSITORY.format("vendor/a")], cwd=project.work, check=True)
+    settings = project.work / "vendor/a/.git/config"
+    grown_old(settings)
+    assert project.run("echo x > vendor/a/file; mkdir vendor/a/new vendor/b").ok
+    assert b"evil" in settings.read_bytes()
+
+
+def test_many_folders_do_not_hide_a_repository(large: Path, tmp_path: Path) -> None:
+    guard = guarded(large, tmp_path / "home")
+    harm = f"mkdir -p a/e/f d1 d2 d3 d4 d5; for r in zz a/e/f/g; do {EVIL_REPOSITORY.format('$r')}; done"
+    subprocess.run(["bash", "-c", harm], cwd=large, check=True)
+    assert set(guard.restore()) == {f"{large}/{place}/.git/config" for place in ("zz", "a/e/f/g")}
+
+
+@pytest.mark.parametrize("limits", [(8, 100, 100), (100, 2, 2)])
+def test_more_new_folders_than_are_looked_at_are_reported(
+    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int, int]
+) -> None:
+    for number, name in zip(limits, ("MAX_CHANGED", "MAX_UNCHANGED", "MANY"), strict=True):
+        monkeypatch.setattr(made_folders, name, number)
+    guard = guarded(large, tmp_path / "home")
+    assert guard.restore() == ()
+    subprocess.run(["bash", "-c", "mkdir a/n{1,2,3,4,5} a/n1/a a/n2/{a,b,c,d}"], cwd=large, check=True)
+    assert guard.restore() == (f"{made_folders.STAYS}{made_folders.TOO_MANY}",)
+
+
+def test_files_that_run_in_a_folder_that_a_command_made_are_reported_once_and_stay(project: Project) -> None:
+    names = ("n/.vscode/tasks.json", "n/.envrc", "n/.claude/settings.json", "n/.husky/pre-commit")
+    lines = [f"mkdir -p $(dirname {name}); echo made > {name}" for name in names]
+    (project.work / "build.sh").write_text(
+        "\n".join(
+            [*lines, "mkdir -p node_modules/a/.vscode", "echo {} > node_modules/a/.vscode/settings.json"]
+        )
+    )
+    done = project.run("bash build.sh")
+    assert done.ok
+    assert all(f"{project.work}/{name}" in done.content for name in names)
+    assert "not undone" in done.content
+    assert "node_modules" not in done.content
+    assert project.run("true").content == "(no output)"
+    assert not project.run("echo evil > n/.envrc").ok
+    assert {(project.work / name).read_text() for name in names} == {"made\n"}
+
+
+def test_a_clone_of_a_project_with_tasks_stays_as_it_is(project: Project) -> None:
+    (project.work / ".vscode").mkdir()
+    for name in (".vscode/tasks.json", ".envrc"):
+        (project.work / name).write_text("made")
+        project.git("add", "-f", name)
+    project.git("commit", "-qm", "tasks")
+    done = project.run("git clone -q . cloned && git clone -q . vendor/cloned")
+    assert done.ok, done.content
+    assert "cloned/.envrc" in done.content
+    project.git("diff", "--exit-code", cwd=project.work / "cloned")
+    project.git("remote", "get-url", "origin", cwd=project.work / "vendor/cloned")
+
+
+def test_what_a_background_process_makes_in_a_new_folder_is_reported_when_it_has_ended(
+    project: Project,
+) -> None:
+    process = project.ended(project.start("mkdir n; echo made > n/.envrc"))
+    project.run("true")
+    undone = project.processes.files.undone(process.record.id)
+    assert undone == (f"{made_folders.STAYS}{project.work}/n/.envrc",)
+    assert (project.work / "n/.envrc").exists()
