@@ -29,12 +29,12 @@ def named_in(roots: Iterable[str], repositories: Iterable[str], user_home: str) 
     """The paths in these folders that settings of the person and of the repositories name, also where nothing
     is yet."""
     roots = tuple(roots)
-    own = [found for name in OWN for found in _named(os.path.join(user_home, name), user_home)]
+    own = [found for name in OWN for found in named_by(os.path.join(user_home, name), user_home)]
     named = [path for hook, path in own if not hook]
     for git in repositories:
         main = _main(git)
         files = (f"{main}/config", f"{main}/config.worktree", f"{git}/config.worktree")
-        settings = [found for file in dict.fromkeys(files) for found in _named(file, user_home)]
+        settings = [found for file in dict.fromkeys(files) for found in named_by(file, user_home)]
         named += [path for hook, path in settings if not hook]
         folders = {path for hook, path in (*own, *settings) if hook}
         for folder in (os.path.join(work, path) for work in _works(git) for path in folders):
@@ -59,7 +59,7 @@ def _works(git: str) -> Iterator[str]:
         yield from worktrees(git)
 
 
-def _named(file: str, user_home: str, level: int = 0) -> Iterator[tuple[bool, str]]:
+def named_by(file: str, user_home: str, level: int = 0) -> Iterator[tuple[bool, str]]:
     """What a file with settings names, and what the files do that it includes.
 
     Each with whether it is a folder of hooks, whose path may be relative."""
@@ -74,7 +74,7 @@ def _named(file: str, user_home: str, level: int = 0) -> Iterator[tuple[bool, st
         elif value:
             path = os.path.join(os.path.dirname(file), value)
             yield False, path
-            yield from _named(path, user_home, level + 1) if level < MAX_LEVELS else ()
+            yield from named_by(path, user_home, level + 1) if level < MAX_LEVELS else ()
 
 
 def _entries(text: str) -> Iterator[tuple[str, str]]:

@@ -94,12 +94,13 @@ def git_folders(workdir: str) -> Iterator[str]:
     pointed = os.path.realpath(os.path.join(os.path.dirname(own), pointed_at(_read(own, 4096))))
     if any(is_inside(pointed, os.path.join(owner, "modules")) for owner in owners if os.path.isdir(owner)):
         yield pointed
-    elif os.path.realpath(_line(os.path.join(pointed, "gitdir"))) == own:
-        common = _line(os.path.join(pointed, "commondir"))
+    elif os.path.realpath(first_line(os.path.join(pointed, "gitdir"))) == own:
+        common = first_line(os.path.join(pointed, "commondir"))
         yield os.path.realpath(os.path.join(pointed, common)) if common else pointed
 
 
-def _line(path: str) -> str:
+def first_line(path: str) -> str:
+    """The first line of a regular file without blanks around it; empty without one."""
     return os.fsdecode(_read(path, 4096).partition(b"\n")[0]).strip()
 
 

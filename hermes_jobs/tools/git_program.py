@@ -10,11 +10,16 @@ import selectors
 import stat
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+
+from hermes_jobs.tools.git_named import named_by
+from hermes_jobs.tools.git_places import first_line, git_folder
 
 GIT_SECONDS = 5.0
 MAX_BYTES = 1_000_000
+MAX_REFS = 5  # of which one leads to the next, as in git
+_FIRST = ("HEAD", "config", "config.worktree", "commondir", "packed-refs")
 
 
 class Unreadable(Exception):
@@ -46,13 +51,35 @@ class Git:
 
 
 def _refuse_pipes(folder: str) -> None:
-    """Raise `Unreadable` where a file that git reads first is a pipe, which it would wait for."""
-    while not os.path.lexists(os.path.join(folder, ".git")) and folder != "/":
+    """Raise `Unreadable` where a file that git reads first is a pipe or a device, for which it would wait."""
+    while True:
+        own = os.path.join(folder, ".git")
+        gits = [folder, own, git_folder(folder)]
+        gits += [os.path.join(git, common) for git in gits if (common := first_line(f"{git}/commondir"))]
+        for git in filter(None, dict.fromkeys(gits)):
+            _refuse_pipe(git, *_FIRST, *_refs(git), *(path for _, path in named_by(f"{git}/config", "~")))
+        _refuse_pipe(folder, ".git", ".gitmodules")
+        if os.path.lexists(own) or folder == os.path.dirname(folder):
+            return
         folder = os.path.dirname(folder)
-    for name in (".git", ".git/HEAD", ".git/config", ".git/commondir", ".git/config.worktree"):
-        with suppress(OSError):
-            if stat.S_ISFIFO(os.stat(os.path.join(folder, name)).st_mode):
-                raise Unreadable(f"{name} is a pipe")
+
+
+def _refs(git: str) -> Iterator[str]:
+    """The references to which the one that is checked out leads."""
+    name = "HEAD"
+    for _ in range(MAX_REFS):
+        name = first_line(os.path.join(git, name)).partition("ref:")[2].strip()
+        if not name:
+            return
+        yield name
+
+
+def _refuse_pipe(folder: str, *names: str) -> None:
+    for name in names:
+        with suppress(OSError, ValueError):
+            mode = os.stat(os.path.join(folder, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise Unreadable(f"{name} is no file")
 
 
 def _run(

@@ -77,16 +77,35 @@ def test_settings_of_npm_in_a_pipe_count_as_another_server(tmp_path):
     assert judge.verdict("npm ci", context_in(tmp_path / "w")).decision == "ask"
 
 
-@pytest.mark.parametrize("name", [".git", ".git/HEAD", ".git/config", ".git/commondir"])
+READ = (
+    ".git",
+    ".git/HEAD",
+    ".git/config",
+    ".git/commondir",
+    ".git/packed-refs",
+    ".git/refs/heads/main",
+    ".gitmodules",
+)
+
+
+@pytest.mark.parametrize("name", [*READ, ".git/included", "sub/HEAD"])
 def test_git_is_not_asked_about_a_repository_with_a_pipe(tmp_path, name):
     if name != ".git":
-        subprocess.run(("git", "init", "-q", tmp_path), check=True)
+        subprocess.run(("git", "init", "-q", "-b", "main", tmp_path), check=True)
+        subprocess.run(("git", "-C", tmp_path, "config", "include.path", "included"), check=True)
+    (tmp_path / "sub").mkdir()
     (tmp_path / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / name)
-    (tmp_path / "sub").mkdir()
     git = Git("/nonexistent/git", {})
-    with pytest.raises(Unreadable, match="is a pipe"):
+    with pytest.raises(Unreadable, match="is no file"):
         examine(str(tmp_path / "sub"), git, PathPolicy(home="/h", user_home="/u"), str(tmp_path))
+
+
+def test_git_is_not_asked_about_a_repository_that_is_a_device(tmp_path):
+    subprocess.run(("git", "init", "-q", tmp_path), check=True)
+    (tmp_path / ".git/commondir").symlink_to("/dev/zero")
+    with pytest.raises(Unreadable, match="commondir is no file"):
+        Git("/nonexistent/git", {}).ask(str(tmp_path), "status")
 
 
 def test_git_is_asked_no_second_time_where_it_did_not_answer(tmp_path):
