@@ -121,7 +121,13 @@ def reads_from_others(invocation: Invocation, context: CommandContext) -> bool:
     if any(redirect.target.startswith(("/dev/tcp/", "/dev/udp/")) for redirect in invocation.redirects):
         return True
     verbs = _verbs(invocation)
-    if verbs & words("network", "reading_verbs") or ("git-archive" in verbs and invocation.has("--remote")):
+    if verbs & words("network", "reading_verbs") or any(
+        verb in verbs and invocation.has(option) for verb, option in _READING_WITH
+    ):
+        return True
+    if invocation.name not in ("echo", "printf", "export") and any(
+        map(pattern("network", "of_others").search, context.path_words(invocation))
+    ):
         return True
     if invocation.name in ("rsync", "rclone", "scp"):
         return any(_REMOTE.fullmatch(operand) for operand in invocation.operands)
@@ -142,6 +148,7 @@ def _is_elsewhere(word: str) -> bool:
 _ADDRESS = re.compile(
     r"(?:-[\w-]*=?)?(?:https?|ftps?|git|ssh|svn)://(?:[^/@\s]*@)?(?P<host>\[[^\]]+\]|[^/:?#\s]+)"
 )
+_READING_WITH = (("git-archive", "--remote"), ("go-list", "-m"))
 _MENTIONERS = ("echo", "printf", "grep", "rg", "sed", "awk", "export", "git")
 _ABOUT_ITSELF = (("--version",), ("-V",), ("--help",), ("-h",))
 _REMOTE = re.compile(r"[\w.@-]+:.*|rsync://.*")
