@@ -1,7 +1,7 @@
 """Which files tools may use: inside the roots; never the home; keys and startup files only when approved."""
 
 # Paths are compared as text and opened by descriptor here, which pathlib hides.
-# ruff: noqa: PTH112, PTH115, PTH116, PTH118
+# ruff: noqa: PTH112, PTH115, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -105,9 +105,20 @@ class PathPolicy:
         )
 
     def kind_written(self, real: str) -> Kind | None:
-        """The protection of a file that is to be written: also what makes a repository of a folder."""
+        """The protection of a file that is to be written: also what makes a repository of a folder, and what
+        settings of git name."""
         kind = self.kind(real)
-        return "startup" if kind is None and makes_repository(real) else kind
+        runs = kind is None and (makes_repository(real) or self._is_named(real))
+        return "startup" if runs else kind
+
+    def _is_named(self, real: str) -> bool:
+        """Whether it is a hook or a file with settings by settings of the person or a repository."""
+        from hermes_jobs.tools.git_named import named_in  # which needs this module
+        from hermes_jobs.tools.git_places import git_folder
+
+        above = map(str, Path(real).parents)
+        repositories = [git for folder in above if (git := git_folder(folder))]
+        return real in named_in((os.path.dirname(real),), repositories, self.user_home)
 
     def _linked(self, real: str) -> str | None:
         """The protection of a file by another of its names; None for a file with one name."""

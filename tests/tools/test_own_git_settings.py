@@ -183,3 +183,11 @@ insteadOf = s:
     for command in ("git fetch", "git pull", "git status && git diff; git fetch", "git ls-remote --heads"):
         done = person.run(command, attended=False)
         assert done.ok, done.content
+
+
+def test_a_file_that_settings_name_is_written_with_an_approval(person: Person) -> None:
+    have(person, "[core]\nhooksPath = build/hooks\n[include]\npath = HOME/project/shared\n")
+    for name in ("build/hooks/pre-commit", "shared"):
+        assert person.use("write_file", path=name, content="x").refused
+    for name in ("build/hooks/more", "build/pre-commit", "b.txt"):
+        assert person.use("write_file", path=name, content="x").ok
