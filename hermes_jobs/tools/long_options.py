@@ -59,12 +59,11 @@ def _written_out(word: str, named: Sequence[_Options]) -> Iterator[str]:
 
 
 def _programs(name: str, arguments: tuple[str, ...]) -> Iterator[str]:
-    """The names by which tables know it, with its verb or module."""
+    """The names by which tables know it, with what may be its verb or module."""
     yield name
     yield name.rstrip(_VERSION)
     if name == "git":
-        verbs = (word for word in arguments if word[:1] != "-" and f"git-{word}" in _options())
-        yield from (f"git-{verb}" for verb in list(verbs)[:1])
+        yield from (f"git-{word}" for word in arguments if f"git-{word}" in _options())
     elif "-m" in arguments[:-1]:
         module = arguments[arguments.index("-m") + 1]
         yield from (module, f"python-m-{module}")

@@ -16,6 +16,7 @@ SHORTENED = {
     "timeout --sig 9 5 rm --recurs src": "deleting folders or many files",
     "git reset --har": "rewriting git history or discarding changes",
     "git -C sub reset --har": "rewriting git history or discarding changes",
+    "git -C push reset --har": "rewriting git history or discarding changes",
     "git switch --disc other": "rewriting git history or discarding changes",
     "git branch --del --for x": "rewriting git history or discarding changes",
     "git checkout --forc": "rewriting git history or discarding changes",
