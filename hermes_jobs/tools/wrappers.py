@@ -219,9 +219,16 @@ def is_narrowed(arguments: tuple[str, ...]) -> bool:
     )
 
 
+_JOINED_TEXT = re.compile(r"(?:(?P<long>--command=)|-[a-z]*?c(?=.))(?P<text>.*)", re.DOTALL)
+
+
 def after_c(arguments: tuple[str, ...], *, anywhere: bool = False) -> str | None:
-    """The word after `-c`, which may be in a cluster such as `-lc`; `anywhere`: also after operands."""
+    """The word after `-c`, which may be in a cluster such as `-lc`; `anywhere`: also after operands, or
+    joined to it."""
     for index, argument in enumerate(arguments):
+        joined = _JOINED_TEXT.fullmatch(argument)
+        if joined and (anywhere or joined["long"]):
+            return joined["text"]
         if argument == "--command" or (
             argument.startswith("-") and not argument.startswith("--") and "c" in argument[1:]
         ):
