@@ -27,7 +27,7 @@ def with_whole_options(name: str, arguments: tuple[str, ...]) -> tuple[str, ...]
     """The arguments of a program, each shortened option as the options that it may stand for."""
     if not any(word.startswith("--") and word != "--" for word in arguments):
         return arguments
-    named = [_options().get(program, _NONE) for program in _programs(name, arguments)]
+    named = [_options().get(program, _NONE) for program in dict.fromkeys(_programs(name, arguments))]
     before = len(list(takewhile("--".__ne__, arguments)))
     return (*(each for word in arguments[:before] for each in _written_out(word, named)), *arguments[before:])
 

@@ -15,7 +15,9 @@ _AWK_PRINTS = re.compile(r"\bprintf?\b")
 _AWK_PART = re.compile(
     r'(?P<string>"(?:[^"\\\n]|\\.)*+(?P<end>"?))|(?P<comment>#[^\n]*)|(?P<blank>[ \t\r]+)|\w+|.', re.DOTALL
 )
-_AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:[^\]\\\n]|\\.)*+\])*+/")
+_AWK_REGEX = re.compile(
+    r"/(?:[^/\\\n\[]{1,500}+|\\.|\[\^?\]?(?:[^\]\\\n]|\\.){0,200}+\]){0,60}+/"  # the limits keep it quick
+)
 _AWK_STATEMENTS = frozenset(("print", "printf", "return", "in", "case", "else", "do", "exit", "getline"))
 _AWK_OWN_FILE = re.compile(
     r'>>?\s*+(?:"(?![/~])(?!.{0,300}\.\.)[\w./ -]{1,300}"'
@@ -69,19 +71,23 @@ def _without_constants(program: str) -> str | None:
     """The program with each text as `""`, without its regular expressions and comments; None where it cannot
     be told what is one."""
     program = program.replace("\\\n", " ")
+    if program.count("/") > _MOST_SLASHES:
+        return None
     pieces: list[str] = []
     position, before = 0, ""
     while position < len(program):
-        regex = _AWK_REGEX.match(program, position)
-        if regex and not _ends_value(before):
-            text = regex.group()
-            unclear = '"#' if before == ")" else '"#@;{}' if re.search(r"\[[^\]]*/", text[1:-1]) else ""
-            if not set(unclear).isdisjoint(text):
+        if program[position] == "/" and before == ")":
+            line = program[position + 1 :].partition("\n")[0]
+            if "/" in line and ('"' in line or "#" in line):
+                return None  # it divides, or a regular expression begins
+        elif program[position] == "/" and not _ends_value(before):
+            regex = _AWK_REGEX.match(program, position)
+            text = regex.group() if regex else '"'
+            if not regex or (re.search(r"\[[^\]]*/", text[1:-1]) and not set('"#@;{}').isdisjoint(text)):
                 return None
-            if before != ")":
-                pieces.append(" ")
-                position, before = regex.end(), '"'
-                continue
+            pieces.append(" ")
+            position, before = regex.end(), '"'
+            continue
         part = _AWK_PART.match(program, position)
         assert part is not None
         if part["string"] and not part["end"]:
@@ -91,6 +97,9 @@ def _without_constants(program: str) -> str | None:
         if not (part["blank"] or part["comment"]):
             before = part.group()[-1:] if part["string"] else part.group()
     return "".join(pieces)
+
+
+_MOST_SLASHES = 1_000
 
 
 def _ends_value(before: str) -> bool:
