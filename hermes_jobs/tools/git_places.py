@@ -69,6 +69,12 @@ def git_folder(folder: str) -> str:
     return os.path.realpath(os.path.join(folder, pointed)) if pointed else ""
 
 
+def leads_back(worktree: str, git: str) -> bool:
+    """Whether a working folder that settings of a git folder name has that git folder, as a submodule has."""
+    found = git_folder(os.path.join(git, worktree)) if worktree else ""
+    return bool(found) and os.path.realpath(found) == os.path.realpath(git)
+
+
 def pointed_at(content: bytes) -> str:
     """The path in a file `.git`, as git reads it; empty for none."""
     return os.fsdecode(content).partition("gitdir:")[2].removeprefix(" ").rstrip("\r\n")

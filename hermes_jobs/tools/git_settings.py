@@ -3,15 +3,11 @@
 Read line by line. What git reads otherwise than as a section or `name = value` on a line counts as harmful.
 """
 
-# Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118
-
 from __future__ import annotations
 
-import os
 import re
 
-from hermes_jobs.tools.git_places import git_folder
+from hermes_jobs.tools.git_places import leads_back
 from hermes_jobs.tools.repositories import Setting
 
 _SECTION = re.compile(r'\[([A-Za-z][A-Za-z0-9-]*)(?:[ \t]+"([^"\\\n]*)")?\]')
@@ -29,11 +25,9 @@ def adds_only_harmless(before: bytes | None, after: bytes, git: str) -> bool:
 
 
 def _is_own_worktree(setting: Setting, git: str) -> bool:
-    """Whether it names a working folder that leads back, as that of a submodule does: git writes there."""
-    if setting.key != "core.worktree" or not setting.value or set(setting.value) & set('"#;'):
-        return False
-    found = git_folder(os.path.join(git, setting.value))
-    return bool(found) and os.path.realpath(found) == os.path.realpath(git)
+    """Whether it names a working folder that leads back: git writes that for a submodule."""
+    plain = set(setting.value).isdisjoint('"#;')
+    return setting.key == "core.worktree" and plain and leads_back(setting.value, git)
 
 
 def _is_harmless(setting: Setting) -> bool:

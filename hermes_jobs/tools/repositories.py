@@ -5,7 +5,7 @@ included files. Listing settings and asking for paths runs nothing that a reposi
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118, PTH119, PTH208
+# ruff: noqa: PTH118, PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from hermes_jobs.text.clip import clip
+from hermes_jobs.tools.git_places import leads_back
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.git_programs import may_be_of_folder
 from hermes_jobs.tools.key_environment import Inside
@@ -191,6 +192,8 @@ def _settings(listed: str, folder: str, paths: PathPolicy, workdir: str) -> list
         file = os.path.join(folder, name) if kind == "file" else ""
         own = scope in OWN_SCOPES and not (file and inside.holds(file))
         own = own and not may_be_of_folder(key, value, paths, workdir)
+        if key == "core.worktree" and scope in ("local", "worktree"):
+            own = leads_back(value, os.path.dirname(file))
         settings.append(Setting(key, value, own, file))
     return settings
 

@@ -736,6 +736,51 @@ def test_usual_settings_of_a_repository_raise_no_question(
     assert done.ok, done.content
 
 
+def with_a_submodule(person: Person) -> None:
+    """A repository with an ordinary submodule, which is reached as the repository itself is."""
+    person.repository()
+    allowed = ("-c", "protocol.file.allow=always")
+    person.git(*allowed, "submodule", "add", "-q", str(person.served / "r.git"), "sub")
+    person.git("config", "-f", ".gitmodules", "submodule.sub.url", "git@server:r.git")
+    person.git("submodule", "sync", "-q")
+    person.git("commit", "-qam", "sub")
+    (person.work / "sub" / "deep").mkdir()
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [
+            "git -C sub fetch",
+            "git -C sub pull",
+            "cd sub && git fetch && git status",
+            "cd sub/deep && git fetch",
+        ],
+        ["git submodule update --init", "git submodule update --init --recursive --remote", "git fetch"],
+    ],
+)
+def test_an_ordinary_submodule_raises_no_question(
+    tmp_path: Path, people: Callable[..., Person], layer: str, commands: list[str]
+) -> None:
+    person = people(tmp_path.resolve())
+    with_a_submodule(person)
+    for command in commands:
+        done = person.run(command, attended=False)
+        assert done.ok, f"{command}: {done.content}"
+
+
+@pytest.mark.parametrize("worktree", ["../../../..", "../../../../.ssh", "~/.ssh", "../../../other"])
+def test_a_working_folder_that_is_not_that_of_the_submodule_is_named(
+    tmp_path: Path, people: Callable[..., Person], worktree: str
+) -> None:
+    person = people(tmp_path.resolve())
+    with_a_submodule(person)
+    person.git("init", "-q", "other")
+    person.git("config", "core.worktree", worktree, folder=person.work / "sub")
+    shown = person.verdict("git -C sub fetch").rule
+    assert "core.worktree" in shown or "cannot be checked" in shown
+
+
 def test_a_push_to_a_folder_needs_no_keys_and_no_question(
     tmp_path: Path, people: Callable[..., Person], layer: str
 ) -> None:
