@@ -65,13 +65,15 @@ class Setting:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it names no program, no other settings, and no other server for a key."""
+        """Whether it names no program, settings or file elsewhere, and no other server for a key."""
         if re.fullmatch(r"remote\..*\.(?:url|pushurl)", self.key):
             return "::" not in self.value
         if self.key == "core.fsmonitor":
             return self.value in ("true", "false", "")
         if self.key == "core.sshcommand":
             return _PLAIN_SSH.fullmatch(self.value) is not None
+        if pattern("credentials", "file_settings").fullmatch(self.key):
+            return pattern("credentials", "harmless_files").fullmatch(self.value) is not None
         if self.key.endswith("pager") and self.value in ("cat", "less", "true", "false", ""):
             return True
         return pattern("credentials", "harmless_settings").fullmatch(self.key) is not None

@@ -659,6 +659,7 @@ def test_code_that_was_not_named_sees_no_keys_after_an_approval(
         "echo a >> a.txt && git add -A && git commit -qm x && git push",
         "cat <<'E' > b.txt && git add b.txt && git commit -qm b && git push\nb\nE",
         "git fetch > log.txt 2>&1",
+        "git -c blame.ignoreRevsFile=.ignored blame a.txt; git fetch",
         "git config user.name X; git config pull.rebase true; git remote add u git@server:r.git; git fetch u",
     ],
 )
@@ -718,6 +719,9 @@ def test_usual_settings_of_a_repository_raise_no_question(
     person = people(tmp_path.resolve())
     person.repository()
     for key, value in {
+        "blame.ignoreRevsFile": ".git-blame-ignore-revs",
+        "blame.date": "short",
+        "core.excludesFile": "~/.gitignore_global",
         "core.ignorecase": "true",
         "core.fsmonitor": "true",
         "core.pager": "less",
@@ -734,6 +738,29 @@ def test_usual_settings_of_a_repository_raise_no_question(
         person.git("config", key, value)
     done = person.run("git fetch", attended=False)
     assert done.ok, done.content
+
+
+@pytest.mark.parametrize(
+    "setting", ["blame.ignoreRevsFile", "core.excludesFile", "mailmap.file", "fsck.skipList"]
+)
+@pytest.mark.parametrize("named", ["~/.ssh/id_ed25519", "../.ssh/id_ed25519", "./.git/../../.ssh/id_ed25519"])
+def test_no_key_is_printed_as_a_file_that_settings_name(
+    tmp_path: Path, people: Callable[..., Person], setting: str, named: str
+) -> None:
+    """Given a setting by which git reads a key as a list, when a line sees that key, then none is printed."""
+    person = people(tmp_path.resolve())
+    person.repository()
+    person.git("config", setting, named)
+    for command in ("git blame a.txt && git fetch", "git fetch; git check-ignore -v NEEDLE-ssh; git fsck"):
+        done = person.run(command, attended=False)
+        assert "NEEDLE-ssh\t" not in done.content
+        assert "name: NEEDLE" not in done.content
+    assert (
+        person.verdict(f"git -c {setting}={named} blame a.txt && git fetch", attended=False).decision
+        == "deny"
+    )
+    shown = person.verdict("git blame a.txt && git fetch")
+    assert shown.rule == f"showing ~/.ssh, $SSH_AUTH_SOCK to {setting.lower()} = {named}"
 
 
 def with_a_submodule(person: Person) -> None:

@@ -46,12 +46,14 @@ def split_verb(invocation: Invocation) -> tuple[Invocation, list[str], list[str]
 
 
 def git_sets_program(invocation: Invocation, _context: CommandContext) -> bool:
-    """Whether one of the settings given with `-c` names a program for git to run."""
+    """Whether one of the settings given with `-c` names a program for git to run, or a file elsewhere."""
     return any(map(_sets_program, split_verb(invocation)[1]))
 
 
 def _sets_program(setting: str) -> bool:
     key, _, value = setting.partition("=")
+    if pattern("credentials", "file_settings").fullmatch(key):
+        return pattern("credentials", "harmless_files").fullmatch(value) is None
     if pattern("interpreters", "harmless_git_settings").match(key):
         return False
     if key.startswith("alias.") and _PLAIN_ALIAS.fullmatch(value):
