@@ -10,14 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.git_places import git_folder
 from hermes_jobs.tools.git_program import Git, Unreadable
-from hermes_jobs.tools.glob_matches import Folders
+from hermes_jobs.tools.glob_matches import Folders, link_to_keys
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy, is_inside
@@ -63,6 +65,18 @@ class Line:
         return Folders(self.budget)
 
     @cached_property
+    def linked(self) -> tuple[str, ...]:
+        """Links to keys that programs with keys may read through: of a repository within it, where git prints
+        what it cannot read; of others in its folders."""
+        places = self.folders
+        if self.verbs:
+            above = (
+                each for folder in self.git_runs_in for each in (folder, *map(str, Path(folder).parents))
+            )
+            places = [*{git: None for folder in above if (git := git_folder(folder))}]
+        return tuple(filter(None, (link_to_keys(place, self.paths) for place in places)))
+
+    @cached_property
     def verbs(self) -> tuple[str, ...]:
         """The verbs of git in it."""
         return tuple(
@@ -88,13 +102,14 @@ class Line:
     @cached_property
     def repositories(self) -> Sequence[Repository]:
         """What git would find, in each folder in which it may run. Raises `Unreadable`."""
+        return [examine(folder, self.git, self.paths, self.workdir) for folder in self.git_runs_in]
+
+    @cached_property
+    def git_runs_in(self) -> Sequence[str]:
+        """The folders in which git may run, with those of `-C`."""
         chains = [git.split_verb(one)[2] for one in self.invocations if one.name == "git"] or [[]]
-        folders = {
-            os.path.normpath(os.path.join(folder, *chain)): None
-            for folder in self.folders
-            for chain in chains
-        }
-        return [examine(folder, self.git, self.paths, self.workdir) for folder in folders]
+        joined = (os.path.join(folder, *chain) for folder in self.folders for chain in chains)
+        return tuple(dict.fromkeys(map(os.path.normpath, joined)))
 
     def finding(self, places: Sequence[str], hooks: str | None, code: Sequence[str] = ()) -> Finding:
         """A finding on git's settings and hooks in its folders."""
@@ -105,7 +120,8 @@ class Line:
             return Finding(
                 places=places, code=(f"a repository that cannot be checked ({clip(str(error), 80)})",)
             )
-        return Finding(places=places, code=tuple(dict.fromkeys((*code, *found))), guards=guards)
+        code = tuple(dict.fromkeys((*code, *found, *self.linked)))
+        return Finding(places=places, code=code, guards=guards)
 
 
 def transfers(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:

@@ -194,7 +194,7 @@ class Credentials:
         if obstacle:
             return Keys(hidden=_united(findings), withheld=obstacle)
         # What git runs beside another program would see that one's keys.
-        beside = [line.finding((), line.hooks)] if line.verbs else []
+        beside = [line.finding((), line.hooks) if line.verbs else Finding(places=(), code=line.linked)]
         return self._shown([*findings, *beside], changes)
 
     def _shown(self, findings: Sequence[Finding], changes: Mapping[str, str | None]) -> Keys:

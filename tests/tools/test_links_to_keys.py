@@ -1,0 +1,84 @@
+"""A link of the folder that leads to a key shows it to no program: not to git, not to what reads by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_jobs.tools.sandbox import Mode
+
+from .keys_support import Person
+
+KEY = ".ssh/id_ed25519"
+IN_GIT = (
+    "objects/info/alternates",
+    "info/grafts",
+    "shallow",
+    "packed-refs",
+    "rebase-merge/onto",
+    "worktrees/w/locked",
+    "modules/sub/objects/info/alternates",
+)
+LINES = ("git fetch", "git fetch; git status", "git pull 2>&1 | head -3", "git push --dry-run")
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    yield from _person(tmp_path, "on")
+
+
+def _person(folder: Path, mode: Mode) -> Iterator[Person]:
+    one = Person(folder, mode=mode)
+    one.repository()
+    yield one
+    one.close()
+
+
+def _link(person: Person, name: str, to: str = KEY) -> None:
+    path = person.work / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.symlink_to(person.folder / to)
+
+
+@pytest.mark.parametrize("name", IN_GIT)
+def test_git_prints_no_key_through_a_link_in_its_folder(person: Person, name: str) -> None:
+    _link(person, f".git/{name}")
+    for line in LINES:
+        assert "NEEDLE" not in person.run(line, attended=False).content
+        assert name in person.verdict(line).rule
+
+
+@pytest.mark.parametrize("to", [".ssh", ""])
+def test_a_link_to_a_folder_with_keys_counts(person: Person, to: str) -> None:
+    _link(person, ".git/objects/aa", to)
+    assert "objects/aa" in person.verdict("git fetch").rule
+
+
+def test_other_programs_with_keys_read_no_file_of_the_folder_through_a_link(person: Person) -> None:
+    _link(person, "templates/x.yaml", ".kube/config")
+    assert "templates/x.yaml" in person.verdict("helm template .").rule
+    assert person.verdict("git fetch").decision == "allow"  # it does not read through it
+
+
+@pytest.mark.parametrize("line", ["git log -1", "git status", "git commit --allow-empty -m x"])
+def test_without_a_sandbox_git_follows_no_such_link(tmp_path: Path, line: str) -> None:
+    for person in _person(tmp_path, "off"):
+        _link(person, ".git/objects/info/alternates")
+        assert "NEEDLE" not in person.run(line, attended=False).content
+        assert person.verdict(line, attended=False).decision == "deny"
+
+
+def test_links_within_the_folder_and_to_programs_are_everyday(person: Person) -> None:
+    person.write("lib/a.js", "a")
+    (person.work / "node_modules").mkdir()
+    (person.work / "node_modules/a.js").symlink_to("../lib/a.js")
+    (person.work / ".venv/bin").mkdir(parents=True)
+    (person.work / ".venv/bin/python").symlink_to("/usr/bin/python3")
+    (person.folder / "datasets").mkdir()
+    (person.work / "data").symlink_to(person.folder / "datasets")
+    (person.work / "gone").symlink_to("nowhere")
+    assert person.verdict("git fetch", attended=False).decision == "allow"
+    assert "NEEDLE" not in person.run("git fetch", attended=False).content
