@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from getopt import GetoptError
 from pathlib import Path
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
+from hermes_jobs.tools.command_rules.servers import may_reach_this_machine
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.git_places import git_folder
 from hermes_jobs.tools.git_program import Git, Unreadable
@@ -328,12 +330,7 @@ _SQL_THAT_RUNS = re.compile(
 """Commands of the clients themselves within SQL, but for those that describe tables and set formats."""
 
 
-_LOCAL_SERVER = re.compile(
-    r"(?i)(?:-h|--host=)?\s*(?:localhost|127\.|0\.|::1|[./])|.*(?:@|host=)(?:localhost|127\.|%2f|/)"
-)
-
-
-def plain_sql(invocation: Invocation, places: Sequence[str], _line: Line) -> Finding:
+def plain_sql(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
     """SQL on the command line runs no program; a file or input might. A server may be one of the folder."""
     if invocation.piped or invocation.input or any(one.operator == "<" for one in invocation.redirects):
         return Finding(
@@ -341,7 +338,10 @@ def plain_sql(invocation: Invocation, places: Sequence[str], _line: Line) -> Fin
         )
     if any(_SQL_THAT_RUNS.search(word) for word in invocation.arguments):
         return Finding(places=places, withheld="a statement runs a program or another file")
-    local = any(_LOCAL_SERVER.match(word) for word in invocation.arguments)
+    try:
+        local = may_reach_this_machine(invocation, line.environ)
+    except GetoptError as error:
+        return Finding(places=places, withheld=f"its options are not known: {clip(str(error), 60)}")
     return Finding(places=places, code=("a server on this machine",) if local else ())
 
 

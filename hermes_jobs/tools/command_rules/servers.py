@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import getopt
+import ipaddress
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice, takewhile
+from urllib.parse import unquote
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import CommandContext
@@ -21,12 +24,14 @@ from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 
 _ADDRESS = re.compile(
-    r"(?:-{0,2}[\w-]{1,40}=)?[a-z][a-z0-9+.-]{1,20}://(?:[^/@\s]{0,200}@)?(?P<hosts>[^/?#\s]{1,300})",
+    r"(?:-{0,2}[\w-]{1,40}=|-[a-z])?[a-z][a-z0-9+.-]{1,20}://(?:[^/@\s]{0,200}@)?(?P<hosts>[^/?#\s]{0,300})",
     re.IGNORECASE,
 )
-_SETTINGS = re.compile(r"\s*\w{1,40}\s{0,5}=")  # as in "host=a dbname=b", which no statement begins with
+# As in "host=a dbname=b", which no statement begins with.
+_SETTINGS = re.compile(r"(?:--[\w-]{1,40}=|-[a-z])?\s*\w{1,40}\s{0,5}=")
 _SETTING = re.compile(
-    r"\b(?:host(?:addr)?|server|data source)\s{0,5}=\s{0,5}['\"]?(?P<hosts>[^\s;'\"]{1,300})", re.IGNORECASE
+    r"(?:\b|^-[a-z])(?:host(?:addr)?|server|data source)\s{0,5}=\s{0,5}['\"]?(?P<hosts>[^\s;&'\"]{1,300})",
+    re.IGNORECASE,
 )
 _CONNECT = re.compile(r"(?:\\(?:connect|c|r)|\bconnect)\b(?P<words>[^;\n]{0,400})", re.IGNORECASE)
 _PLACE = re.compile(
@@ -54,8 +59,9 @@ def _hosts(client: Invocation) -> Iterator[str]:
     for value in values(client, short, *long):
         yield from () if "=" in value or "://" in value else value.split(",")
     for text in (*client.arguments, client.input, client.echoed):
-        settings = _SETTING.finditer(text) if _SETTINGS.match(text) else ()
-        for found in filter(None, (_ADDRESS.match(text), *settings)):
+        address = _ADDRESS.match(text)
+        settings = _SETTING.finditer(unquote(text)) if address or _SETTINGS.match(text) else ()
+        for found in filter(None, (address, *settings)):
             yield from found["hosts"].split(",")
         for found in _CONNECT.finditer(text):
             named = found["words"].split()
@@ -90,7 +96,7 @@ def _is_strange(word: str, context: CommandContext) -> bool:
     host = _PORT.sub("", word.strip("'\"")).removeprefix("tcp:").strip("[]").lower()
     if host.startswith(("/", ".", "-")) or host in words("network", "own_names"):
         return False
-    if "." in host or ":" in host:
+    if "." in host or ":" in host or host[:1].isdigit():
         return not is_loopback(host)
     return _MACHINE.fullmatch(host) is not None and not _is_service(host, context)
 
@@ -121,3 +127,62 @@ _MAX_FILE = 100_000
 
 
 CHECKS = (names_strange_server,)
+
+
+def may_reach_this_machine(client: Invocation, environ: Mapping[str, str]) -> bool:
+    """Whether `psql` or `mysql` may connect to a server of this machine, other than its usual socket.
+
+    Connection strings are read as libpq reads them; what is not plain, or names a service, counts.
+    Raises `getopt.GetoptError` where an option is not known.
+    """
+    is_psql = client.name == "psql"
+    options, operands = getopt.gnu_getopt(list(client.arguments), *(_PSQL if is_psql else _MYSQL))
+    if not is_psql:
+        return _is_here(environ.get("MYSQL_HOST", ""))
+    hosts = [value for option, value in options if option in ("-h", "--host")]
+    hosts += [environ.get("PGHOST", ""), environ.get("PGHOSTADDR", "")]
+    texts = [*operands, *(value for option, value in options if option in ("-d", "--dbname"))]
+    for settings in map(_connection, texts):
+        if settings is None or not all(_HARMLESS.fullmatch(key) for key, _ in settings):
+            return True
+        hosts += [value for key, value in settings if key in ("host", "hostaddr")]
+    return any(_is_here(host) for value in hosts for host in value.split(","))
+
+
+_PSQL = (
+    "aAbc:d:eEF:h:HlnqsStp:U:VwWxXz01",
+    ("host=", "port=", "username=", "dbname=", "no-password", "list", "tuples-only", "no-align", "expanded",
+     "no-psqlrc", "quiet", "csv", "command="),
+)  # fmt: skip
+_MYSQL = (
+    "u:D:NBtse:rvEqnHXACb",
+    ["user=", "database=", "skip-column-names", "batch", "table", "silent", "execute="],
+)
+_URI = re.compile(
+    r"postgres(?:ql)?://(?:[^@/]*@)?(?P<hosts>[^/?]*)(?:/[^?]*)?(?:\?(?P<query>.*))?", re.DOTALL
+)
+_PAIR = re.compile(r"\s*(\w+)\s*=\s*([^\s'\\]*)(?=\s|$)")
+_HARMLESS = re.compile(
+    r"host|hostaddr|port|dbname|user|password|sslmode|connect_timeout|application_name|client_encoding|options"
+)
+_NAME = re.compile(r"(?:[\w-]{1,63}\.){0,20}[a-z_][\w-]{0,62}\.?")
+
+
+def _connection(text: str) -> list[tuple[str, str]] | None:
+    """The settings of a name of a database, which may be a connection string; None if it cannot be read."""
+    if found := _URI.fullmatch(text):
+        hosts = ",".join(_PORT.sub("", host) for host in found["hosts"].split(","))
+        pairs = [one.partition("=") for one in (found["query"] or "").split("&") if one]
+        return [("host", unquote(hosts)), *((unquote(key), unquote(value)) for key, _, value in pairs)]
+    if "=" not in text:
+        return []
+    return None if _PAIR.sub("", text).strip() else _PAIR.findall(text)
+
+
+def _is_here(host: str) -> bool:
+    host = host.strip().lower()
+    try:
+        is_judged = _NAME.fullmatch(host) is not None or bool(ipaddress.ip_address(host.strip("[]")))
+    except ValueError:
+        is_judged = not host
+    return not is_judged or is_loopback(host) or "localhost" in host or "loopback" in host
