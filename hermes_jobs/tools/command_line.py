@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import CommandContext, path_words
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import INSTRUCTING, is_inside
+from hermes_jobs.tools.path_policy import INSTRUCTING
 from hermes_jobs.tools.shell_words import UNKNOWN, ShellRedirect
 from hermes_jobs.tools.tables import load, words
 

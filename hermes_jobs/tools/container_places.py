@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.sandbox_places import folders_above
 from hermes_jobs.tools.tool import ToolFailed
 

@@ -22,9 +22,10 @@ from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.git_places import git_folder
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.glob_matches import Folders, link_to_keys
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.repositories import (
     Repository,
     Setting,

@@ -27,9 +27,9 @@ from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.guarded_changes import is_harmless
 from hermes_jobs.tools.guarded_files import File, Found, changed_since
 from hermes_jobs.tools.hidden_modes import Mode, put_back
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.installation import is_projects
 from hermes_jobs.tools.made_folders import STAYS, TOO_MANY, is_in_packages, made_since
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import runs_in_project
 
 QUARANTINE, ACCEPTED = "quarantine", "run/guards/accepted"

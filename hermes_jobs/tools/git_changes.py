@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hermes_jobs.tools.command_rules.git import split_verb
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.repositories import Repository, Setting
 from hermes_jobs.tools.tables import words
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from hermes_jobs.tools import guarded_files
 from hermes_jobs.tools.git_places import worktrees
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.tables import words
 
 OWN = (".gitconfig", ".config/git/config", "/etc/gitconfig")

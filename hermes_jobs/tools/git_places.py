@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from hermes_jobs.system.regular_file import opened
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 
 MAX_BYTES = 200_000_000
 MAX_SUBMODULES = 20_000

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.judging_budget import Budget
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.sensitive_paths import secret_places
 
 GLOB = re.compile(r"[*?[]")

@@ -22,7 +22,7 @@ import msgspec
 
 from hermes_jobs.tools import git_places
 from hermes_jobs.tools.git_places import TICK_NS
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.sensitive_paths import guarded_names, instruction_names
 from hermes_jobs.tools.tables import words
 

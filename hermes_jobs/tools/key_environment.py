@@ -11,7 +11,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.tables import words
 
 

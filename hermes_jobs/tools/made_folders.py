@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hermes_jobs.tools.guarded_files import When, look
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.sensitive_paths import guarded_names
 from hermes_jobs.tools.tables import words
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.sensitive_paths import (
     KINDS,
     Kind,
@@ -196,16 +197,6 @@ def _same_name(folder: str, name: str) -> str:
 def _seen(name: str) -> str:
     """A name as it looks: composed, with plain blanks."""
     return re.sub(r"\s", " ", unicodedata.normalize("NFC", name))
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether a normalised absolute path is the folder or below it."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def real_path_inside(path: str, folder: str) -> bool:
-    """Whether a folder is that one or below it, links followed; false without a folder."""
-    return bool(path) and is_inside(os.path.realpath(path), os.path.realpath(folder))
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
 from hermes_jobs.kernel.events import CallPattern, Ruling
 from hermes_jobs.kernel.streams.approval_rules import COMMANDS, ApprovalRule, pattern_text
-from hermes_jobs.tools.path_policy import real_path_inside
+from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.tool import ALLOW, Arguments, Tool
 
 EDITS = "edit"

@@ -22,9 +22,10 @@ from hermes_jobs.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.tools.command_rules.text_programs import reads_named_files
 from hermes_jobs.tools.command_rules.written_paths import changes_given
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN

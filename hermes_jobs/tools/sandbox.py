@@ -32,7 +32,8 @@ from hermes_jobs.tools.git_named import named_in
 from hermes_jobs.tools.git_places import git_folders
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.hidden_modes import modes_of
-from hermes_jobs.tools.path_policy import READABLE, PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import READABLE, PathPolicy
 from hermes_jobs.tools.sandbox_places import Places, SandboxReach, folders_above, within_temporary
 from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE, NONE, SandboxPlan
 from hermes_jobs.tools.sensitive_paths import devices, linked

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_jobs.tools import installation
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.sandbox_plan import TEMPORARY
 from hermes_jobs.tools.sensitive_paths import (
     paths_in,

@@ -15,7 +15,8 @@ from hermes_jobs.kernel.engine.ports import Cancel, ToolContext, ToolOutcome, Ve
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.text.figures import pluralize
 from hermes_jobs.tools.files import PathRules
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import Completed
 from hermes_jobs.tools.search_process import MAX_FILE_BYTES, Mode, Query, SearchEnding
 from hermes_jobs.tools.subprocess_call import request, responses

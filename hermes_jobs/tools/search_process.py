@@ -22,7 +22,8 @@ from pathspec import GitIgnoreSpec
 
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.file_walk import WalkedFile, candidates, open_regular
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.subprocess_call import REQUEST, respond
 
 Mode = Literal["content", "files", "count", "names"]

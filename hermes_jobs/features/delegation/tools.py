@@ -22,7 +22,8 @@ from hermes_jobs.kernel.turns.commands import ChildPlan, StartChildren
 from hermes_jobs.kernel.turns.session import Session
 from hermes_jobs.system.ids import Ids
 from hermes_jobs.text.json_schema import has_patterns, schema_fault
-from hermes_jobs.tools.path_policy import PathPolicy, is_inside
+from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.tool import Tool, ToolFailed, did_you_mean, tool
 from hermes_jobs.tools.toolbox import ALWAYS, Toolbox
 

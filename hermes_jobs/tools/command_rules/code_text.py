@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from hermes_jobs.tools.command_rules.context import CommandContext
-from hermes_jobs.tools.path_policy import is_inside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.sensitive_paths import kind_of
 from hermes_jobs.tools.tables import load, pattern, words
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from hermes_jobs.tools.command_rules.outside_code import up_to_script
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import SHELLS, Invocation, without_version
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.tables import load, words
 
 

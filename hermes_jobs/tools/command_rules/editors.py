@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from hermes_jobs.tools.command_rules.code_words import does_more
 from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import words
 

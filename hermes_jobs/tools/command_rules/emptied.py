@@ -14,8 +14,8 @@ from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.text_programs import sed_commands, sed_scripts
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.glob_matches import GLOB
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 

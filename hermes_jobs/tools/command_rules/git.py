@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.tables import pattern, words
 
 _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env")

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import SHELLS, Invocation, without_version
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.tables import pattern, words
 

@@ -15,8 +15,8 @@ from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import MAX_PATH, CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.glob_matches import fits
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
 from hermes_jobs.tools.shell_words import SCRATCH_FILE, UNKNOWN
 from hermes_jobs.tools.tables import words

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import SHELLS, Invocation, without_version
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import SUBSTITUTED, UNKNOWN, ShellRedirect
 from hermes_jobs.tools.tables import load, pattern, words
 

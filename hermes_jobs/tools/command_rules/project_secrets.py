@@ -15,8 +15,8 @@ from hermes_jobs.tools.command_rules.network import is_this_machine
 from hermes_jobs.tools.command_rules.paths import kinds_of
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.glob_matches import GLOB, fits
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.sensitive_paths import is_project_secret
 from hermes_jobs.tools.tables import pattern, words
 

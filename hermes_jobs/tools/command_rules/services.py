@@ -11,8 +11,8 @@ from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.outside_code import is_own_program
 from hermes_jobs.tools.command_rules.unlisted import names_other_machine
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
 from hermes_jobs.tools.wrappers import composed

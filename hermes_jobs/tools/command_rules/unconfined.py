@@ -13,8 +13,8 @@ from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.tools.command_rules.context import Check, CommandContext
 from hermes_jobs.tools.command_rules.text_programs import names_computed_files
 from hermes_jobs.tools.command_rules.written_paths import values
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
 

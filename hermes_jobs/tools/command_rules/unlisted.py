@@ -13,8 +13,8 @@ from hermes_jobs.tools.carried import is_listed
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import is_loopback
 from hermes_jobs.tools.command_rules.outside_code import is_own_program, names_outside
+from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation, without_version
-from hermes_jobs.tools.path_policy import is_inside
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN
 from hermes_jobs.tools.tables import pattern, words
