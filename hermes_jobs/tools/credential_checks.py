@@ -19,7 +19,8 @@ from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.servers import may_reach_this_machine
 from hermes_jobs.tools.command_rules.written_paths import values
-from hermes_jobs.tools.git_places import git_folder
+from hermes_jobs.tools.git_places import git_folder, repository_above
+from hermes_jobs.tools.git_places import submodules as indexed
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.glob_matches import Folders, link_to_keys
 from hermes_jobs.tools.inside import is_inside
@@ -36,6 +37,7 @@ from hermes_jobs.tools.repositories import (
 from hermes_jobs.tools.tables import load, pattern
 
 MAX_SETTINGS_BYTES = 64_000
+MAX_EMBEDDED = 64  # repositories in the index of another one
 MAX_FOLDERS = 8  # of a line, whose repositories are looked at
 SSH_PLACES = frozenset({".ssh"})
 
@@ -241,6 +243,23 @@ def submodules(_invocation: Invocation, places: Sequence[str], line: Line) -> Fi
         code.append(f"submodules that cannot be checked ({clip(str(error), 80)})")
     allowed = {"GIT_ALLOW_PROTOCOL": "http:https:ssh"}
     return Finding(places=places, code=tuple(dict.fromkeys(code)), guards={**finding.guards, **allowed})
+
+
+def embedded(line: Line) -> tuple[str, ...]:
+    """What git would run of repositories in the index of another one, also without `.gitmodules`."""
+    tops = [(top, git) for folder in line.git_runs_in for top, git in [repository_above(folder)] if git]
+    folders = dict.fromkeys(folder for folder, _ in indexed(tops))
+    if len(folders) > MAX_EMBEDDED:
+        return ("too many submodules",)
+    code: list[str] = []
+    for folder in folders:
+        named = os.path.relpath(folder, line.workdir)
+        try:
+            found = examine(folder, line.git, line.paths, line.workdir).code(line.hooks)
+        except Unreadable:
+            found = ("a repository that cannot be checked",)
+        code += [f"{one} ({named})" for one in found]
+    return tuple(code)
 
 
 def signs(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:

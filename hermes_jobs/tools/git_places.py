@@ -69,6 +69,14 @@ def git_folder(folder: str) -> str:
     return os.path.realpath(os.path.join(folder, pointed)) if pointed else ""
 
 
+def repository_above(folder: str) -> tuple[str, str]:
+    """The nearest folder with a repository, from a folder upward, and its git folder; empty without one."""
+    at = os.path.realpath(folder)
+    while not (git := git_folder(at)) and at != os.path.dirname(at):
+        at = os.path.dirname(at)
+    return at, git
+
+
 def leads_back(worktree: str, git: str) -> bool:
     """Whether a working folder that settings of a git folder name has that git folder, as a submodule has."""
     found = git_folder(os.path.join(git, worktree)) if worktree else ""

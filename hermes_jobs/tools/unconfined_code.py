@@ -15,7 +15,7 @@ from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
-from hermes_jobs.tools.credential_checks import CHECKS, Line, reaches_folder
+from hermes_jobs.tools.credential_checks import CHECKS, Line, embedded, reaches_folder
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
 from hermes_jobs.tools.glob_matches import link_to_keys
@@ -135,12 +135,12 @@ def _of_git(part: CommandPart, line: Line) -> str:
     is_plain = _only_lists(verb) or changes_only_plainly(part.invocation)
     if not is_plain and (obstacle := git_obstacle(part, uses=True)):
         return obstacle
-    code = line.finding((), line.hooks).code
+    code = (*line.finding((), line.hooks).code, *embedded(line))
     if verb.name == "submodule":
-        code = CHECKS["submodules"](part.invocation, (), line).code
+        code = (*code, *CHECKS["submodules"](part.invocation, (), line).code)
     elif verb.name in load("credentials")["git"]["transfers"].split():
         code = (*code, *reaches_folder(part.invocation, line))
-    return ", ".join(code)
+    return ", ".join(dict.fromkeys(code))
 
 
 def _only_lists(verb: Invocation) -> bool:

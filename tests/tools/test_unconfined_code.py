@@ -76,6 +76,8 @@ GIT: dict[str, tuple[Callable[[Person], Any], str]] = {
     "fsmonitor": (lambda it: it.git("config", "core.fsmonitor", "./x"), "git status"),
     "a hook": (lambda it: it.thief(".git/hooks/pre-commit"), "git commit --allow-empty -m a"),
     "a diff": (lambda it: it.git("config", "diff.external", "./x"), "echo b > a.txt; git diff"),
+    "a repository in the index": (lambda it: embedded(it, "core.fsmonitor"), "git status"),
+    "a repository in the index, by its differences": (lambda it: embedded(it, "core.fsmonitor"), "git diff"),
     "an alias of git": (lambda it: it.git("config", "alias.st", "!./x"), "git st"),
     "settings and git in one line": (
         lambda it: it.write("c", "[core]\n\tfsmonitor = ./x\n"),
@@ -86,6 +88,18 @@ GIT: dict[str, tuple[Callable[[Person], Any], str]] = {
         "git push ./b.git main",
     ),
 }
+
+
+def embedded(person: Person, setting: str, value: str = "../x") -> None:
+    """A repository with a setting that is in the index of the project's, without `.gitmodules`."""
+    inner = person.work / "sub"
+    inner.mkdir()
+    person.git("init", "-q", folder=inner)
+    person.git("commit", "-q", "--allow-empty", "-m", "x", folder=inner)
+    person.git("add", "sub")
+    person.git("config", setting, str((inner / value).resolve()), folder=inner)
+
+
 NO_CONTROL = {
     "tests of npm",
     "names that are options",
@@ -222,6 +236,22 @@ def test_an_unattended_turn_without_a_sandbox_runs_what_runs_nothing_of_the_fold
     person.repository()
     done = person.run(command, attended=False)
     assert done.ok, done.content
+
+
+@pytest.mark.parametrize(
+    "command", ["git status", "git diff", "git add -A", "git -C sub status", "git stash"]
+)
+def test_a_repository_in_the_index_is_looked_at_where_no_sandbox_confines_it(
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, command: str
+) -> None:
+    person = people(tmp_path.resolve(), recorder.port, mode="off")
+    person.repository()
+    person.thief("x")
+    embedded(person, "core.fsmonitor")
+    assert "core.fsmonitor" in person.run(command, attended=False).rule
+    assert recorder.keys == []
+    person.git("config", "core.fsmonitor", "true", folder=person.work / "sub")
+    assert person.verdict(command, attended=False).decision == "allow"
 
 
 def test_the_refusal_names_the_program_and_says_what_to_do(
