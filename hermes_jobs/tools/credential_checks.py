@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
-from hermes_jobs.tools import git_changes
+from hermes_jobs.tools import git_changes, npm_packages
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.servers import may_reach_this_machine
 from hermes_jobs.tools.command_rules.written_paths import values
@@ -309,9 +309,16 @@ def local_settings(_invocation: Invocation, places: Sequence[str], line: Line) -
     return Finding(places=places, code=tuple(_upward(line, ".azure/config")))
 
 
-def npm_settings(_invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
-    """The settings of npm in the folders, of which some name programs or another server."""
+_OF_PROJECT = frozenset(("install", "ci", "i", "add", "update", "outdated"))
+"""Verbs of npm that look at what the project needs."""
+
+
+def npm_settings(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
+    """Settings of npm in the folders that may name programs or another server, and packages from git."""
+    verb, *named = invocation.operands or ("",)
     code: list[str] = []
+    for folder in {*line.folders, *map(os.path.dirname, _upward(line, "package.json"))}:
+        code += npm_packages.from_git(folder, named, project=verb in _OF_PROJECT)
     for path in _upward(line, ".npmrc"):
         try:
             text = beginning(path, MAX_SETTINGS_BYTES + 1)
@@ -327,7 +334,8 @@ def npm_settings(_invocation: Invocation, places: Sequence[str], line: Line) -> 
         code += [f"{key} in .npmrc" for key in keys if not harmless.fullmatch(key)]
         if len(text) > MAX_SETTINGS_BYTES:
             code.append(path)
-    return Finding(places=places, code=tuple(dict.fromkeys(clip(one, 80) for one in code)))
+    named_code = tuple(dict.fromkeys(clip(one, 80) for one in code))
+    return Finding(places=places, code=named_code, guards=npm_packages.SWITCHED_OFF)
 
 
 def sends_folder(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:

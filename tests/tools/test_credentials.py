@@ -303,6 +303,26 @@ def settings_of_npm(person: Person) -> list[str]:
     return ["npm view left-pad", "npm whoami", "npm install --ignore-scripts"]
 
 
+@attack
+def packages_of_npm_from_git(person: Person) -> list[str]:
+    """npm prepares a package from git, and has the settings in there name git, whatever its options say."""
+    inner = person.work / "m"
+    outer = person.work / "l"
+    person.write(inner / "package.json", '{"name": "mm", "version": "1.0.0"}')
+    person.write(outer / ".npmrc", f"git={person.thief('x')}\n")
+    scripts = {"prepare": person.thief("x")}
+    needs = {"mm": f"git+file://{inner}"}
+    package = {"name": "ll", "version": "1.0.0", "scripts": scripts, "dependencies": needs}
+    person.write(outer / "package.json", json.dumps(package))
+    for folder in (inner, outer):
+        person.git("init", "-q", folder=folder)
+        person.git("add", "-A", folder=folder)
+        person.git("commit", "-qm", "x", folder=folder)
+    person.write("package.json", '{"name": "x", "version": "1.0.0"}')
+    person.write("w/package.json", json.dumps({"name": "w", "dependencies": {"ll": f"git+file://{outer}"}}))
+    return [f"npm install --ignore-scripts git+file://{outer}", "npm install --ignore-scripts ./w"]
+
+
 KUBECONFIG = """
 apiVersion: v1
 kind: Config
@@ -559,13 +579,20 @@ def test_programs_with_keys_that_make_none_do_not_ask(
 
 
 NO_CONTROL = {
+    "packages_of_npm_from_git",
     "credential_helper",
     "unpacked_archive",
     "settings_of_npm",
     "other_programs",
     "program_on_the_path",
 }
-SECONDS = {"hooks", "plugin_of_a_kubeconfig", "scripts_of_npm", "settings_of_the_line"}
+SECONDS = {
+    "packages_of_npm_from_git",
+    "hooks",
+    "plugin_of_a_kubeconfig",
+    "scripts_of_npm",
+    "settings_of_the_line",
+}
 """Attacks with many commands, or with slow ones."""
 QUICK = sorted(ATTACKS.keys() - SECONDS)
 UNATTENDED = [(layer, False, name) for layer in LAYERS[:1] for name in QUICK]
