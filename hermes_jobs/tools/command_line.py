@@ -55,6 +55,9 @@ OFFERED = frozenset(
 )
 """Questions for which a pattern is offered; for others the exact command."""
 
+_RUNS = re.compile(r"foreach$|run$|-\w*x|--exec|--upload-pack")
+"""Arguments by which git runs another program, or may: `rebase -x`, `bisect run`, `submodule foreach`."""
+
 _TO_NOWHERE = re.compile(r"/dev/null|\d|-")
 
 
@@ -75,6 +78,14 @@ class CommandPart:
             and not invocation.input
             and all(map(_is_harmless, invocation.redirects))
         )
+
+    def plain_verb(self) -> str:
+        """The verb of git, if neither a setting nor an argument names a program to run; else empty."""
+        if self.invocation.name != "git" or self.invocation.program != "git":
+            return ""
+        verb, settings, _ = git.split_verb(self.invocation)
+        runs = settings or not all(map(_is_harmless, self.invocation.redirects))
+        return "" if runs or any(map(_RUNS.match, verb.arguments)) else verb.name
 
     def only_reads(self) -> bool:
         """Whether it changes nothing, by the table of such commands."""
@@ -138,6 +149,15 @@ class CommandLine:
     def only_reads(self) -> bool:
         """Whether it changes nothing."""
         return self._is_known(self.parts) and all(part.only_reads() for part in self.parts)
+
+    def brings_what_repositories_have(self) -> bool:
+        """Whether it is git, checking files out of what a repository has, beside programs that only read."""
+        verbs = [part.plain_verb() for part in self.parts]
+        brings = [verb in words("reading", "bringing") for verb in verbs]
+        return any(brings) and all(
+            brought or verb in words("reading", "beside_bringing") or part.only_reads()
+            for brought, verb, part in zip(brings, verbs, self.parts, strict=True)
+        )
 
     def is_named_by(self, calls: CallPattern) -> bool:
         """Whether the pattern matches one of its parts."""

@@ -29,7 +29,7 @@ from hermes_jobs.tools.docker import (
     run_arguments,
 )
 from hermes_jobs.tools.environment import filtered_environment
-from hermes_jobs.tools.folder_guard import Guard, checks_out
+from hermes_jobs.tools.folder_guard import Guard
 from hermes_jobs.tools.guarded_files import Found
 from hermes_jobs.tools.key_environment import applied
 from hermes_jobs.tools.process import start_result
@@ -224,7 +224,8 @@ class Terminal:
             background=background,
             locked=locked,
             path=self._environment.get("PATH", ""),
-            instructions=bool(context.outside) and not checks_out(command),
+            instructions=bool(context.outside)
+            and not self._options.policy.line(command, context).brings_what_repositories_have(),
         )
         return runs, msgspec.structs.replace(guard, afterwards=afterwards)
 

@@ -40,6 +40,13 @@ BY_STATE = (
     "bash s.sh",
     "tar cf x.tar -C t . && tar xf x.tar",
     "patch -p0 < n.diff",
+    "git apply -p0 n.diff",
+    "git apply -p0 n.diff; git pull -q",
+    "git apply -p0 --cached n.diff && git checkout-index -qa",
+    "git apply -p0 n.diff && git add . && git stash -q && git stash pop -q",
+    "bash s.sh; git checkout -q main",
+    "git -c core.pager='bash s.sh' -p status; git checkout -q main",
+    "git rebase -q --exec 'bash s.sh' --root",
 )
 
 EVERYDAY = (
@@ -134,5 +141,6 @@ def test_what_git_checks_out_is_the_repositorys(person: Person) -> None:
     person.git("add", "AGENTS.md")
     person.git("commit", "-qm", "b")
     person.git("checkout", "-q", "main")
-    person.tools.run(_call("git checkout -q other"), _context(person), None, Switch())
+    line = "cd . && git status -s | head -3; git fetch -q; git checkout -q other && git log -1"
+    person.tools.run(_call(line), _context(person), None, Switch())
     assert (person.work / "AGENTS.md").read_text() == "theirs\n"
