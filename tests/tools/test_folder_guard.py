@@ -691,7 +691,19 @@ def test_a_new_submodule_counts_in_a_large_folder(large: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "name",
-    [".claude/settings.json", ".mcp.json", ".husky/pre-commit", ".devcontainer/devcontainer.json", ".exrc"],
+    [
+        ".claude/settings.json",
+        ".mcp.json",
+        ".husky/pre-commit",
+        ".devcontainer/devcontainer.json",
+        ".exrc",
+        ".vimrc",
+        ".hg/hgrc",
+        ".helix/languages.toml",
+        ".helix/config.toml",
+        ".qwen/settings.json",
+        "opencode.json",
+    ],
 )
 def test_files_that_other_tools_run_are_undone(project: Project, name: str) -> None:
     (project.work / "build.sh").write_text(f"mkdir -p $(dirname {name}); echo evil > {name}")
