@@ -52,6 +52,12 @@ class Finding:
     guards: Mapping[str, str] = field(default_factory=dict)
 
 
+def ways(path: str) -> list[str]:
+    """Where a path leads: `..` behind a link leads elsewhere for programs, and for a shell with `set -P`."""
+    plain, real = os.path.normpath(path), os.path.realpath(path)
+    return [plain] if real == os.path.realpath(plain) else [plain, real]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """A command line: its programs, the folders in which they may run, and their variables."""
@@ -114,7 +120,7 @@ class Line:
         """The folders in which git may run, with those of `-C`."""
         chains = [git.split_verb(one)[2] for one in self.invocations if one.name == "git"] or [[]]
         joined = (os.path.join(folder, *chain) for folder in self.folders for chain in chains)
-        return tuple(dict.fromkeys(map(os.path.normpath, joined)))
+        return tuple(dict.fromkeys(way for path in joined for way in ways(path)))
 
     def finding(self, places: Sequence[str], hooks: str | None, code: Sequence[str] = ()) -> Finding:
         """A finding on git's settings and hooks in its folders."""

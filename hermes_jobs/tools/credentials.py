@@ -23,7 +23,7 @@ import msgspec
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
-from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line
+from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line, ways
 from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
@@ -154,6 +154,8 @@ class Keys:
         )
 
 
+_CHANGES_FOLDER = re.compile(r"-\w*C|--c")
+"""Options of `env`, whose program may have the like: it is not known where that runs."""
 SHOWING = "showing"
 NO_KEYS = Keys()
 
@@ -253,6 +255,8 @@ class Credentials:
         environ = applied({"HOME": self.paths.user_home, "PATH": os.defpath, **self.environ}, changes)
         folders, obstacle = [os.path.normpath(workdir)], ""
         for invocation in invocations:
+            if invocation.name == "env" and any(map(_CHANGES_FOLDER.match, invocation.arguments)):
+                obstacle = "`env -C` leads to another folder"
             if invocation.name != "cd":
                 continue
             target = next(iter(invocation.operands), self.paths.user_home)
@@ -262,7 +266,7 @@ class Credentials:
                 or not os.path.isdir(os.path.join(invocation.folder, target))
             ):
                 obstacle = f"`cd {target}` may lead anywhere".replace(UNKNOWN, "…")
-            reached = (os.path.normpath(os.path.join(folder, target)) for folder in folders)
+            reached = (path for folder in folders for path in ways(os.path.join(folder, target)))
             folders = list(dict.fromkeys((*folders, *filter(os.path.isdir, reached))))[: MAX_FOLDERS + 1]
         if len(folders) > MAX_FOLDERS:
             obstacle = "it goes through too many folders"

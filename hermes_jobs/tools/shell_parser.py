@@ -24,6 +24,8 @@ REDIRECTION = 10  # words that one counts for: every rule about paths looks at i
 _LOGIC = frozenset(("&&", "||", "(", ")"))
 _BEFORE_TESTS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
+_OBEYED = re.compile(r"HOME|PATH|ENV|CDPATH|BASH\w*|(?:GIT|XDG|LD|SSH)_\w+")
+"""Variables of loops that programs obey: they are assigned like any others."""
 _COMPARES = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
 _RESERVED = frozenset(
     ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "coproc", "esac")
@@ -190,7 +192,9 @@ class _Reader(WordReader):
         words = words[first:]
         if words and words[0] in ("for", "select", "case"):
             self._begin_compound(words)
-            words = []
+            words = [
+                f"{name}={UNKNOWN}" for name in words[1:2] if words[0] != "case" and _OBEYED.fullmatch(name)
+            ]
         if words[:1] == ["set"]:
             self._set_parameters(words[1:])
         if words[:1] == ["[["]:

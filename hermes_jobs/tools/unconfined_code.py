@@ -94,7 +94,28 @@ def _variable(invocation: Invocation, line: Line) -> str:
         obeyed = is_exported or pattern("unconfined", "shell_variables").fullmatch(name)
         if obeyed and not pattern("unconfined", "plain_variables").fullmatch(name):
             return name.replace(UNKNOWN, "…")
+    for name in _taken(invocation):
+        if (
+            UNKNOWN in name
+            or name in line.environ
+            or pattern("unconfined", "shell_variables").fullmatch(name)
+        ):
+            return name.replace(UNKNOWN, "…")
     return ""
+
+
+def _taken(invocation: Invocation) -> list[str]:
+    """The variables to which it gives values that are not known."""
+    arguments = invocation.arguments
+    if invocation.name == "printf":
+        return (
+            [arguments[0][2:] or "".join(arguments[1:2])]
+            if arguments[:1] and arguments[0][:2] == "-v"
+            else []
+        )
+    if invocation.name not in ("read", "mapfile", "readarray", "getopts"):
+        return []
+    return [re.sub(r"^-\w*a|\[.*", "", word) for word in arguments]
 
 
 def runs_nothing_of_folder(invocation: Invocation) -> bool:

@@ -224,6 +224,9 @@ def test_the_attacks_work_where_a_person_approves_them_and_no_sandbox_hides_the_
         "mkdir -p d && cp a.txt d/ && tar czf d.tgz d && rm d.tgz",
         "grep -rl a . | xargs wc -l",
         "bash -c 'ls | wc -l'",
+        "ls | while read -r LINE; do echo $LINE; done",
+        "printf -v X %s a; for FILE in *.txt; do wc -l ./$FILE; done",
+        "cd .git && cd .. && git status",
         "VERSION=1; echo $VERSION > v.txt",
         "git config user.name Ann && git fetch",
         "find . -name '*.txt' -exec wc -l {} +",
@@ -252,6 +255,47 @@ def test_a_repository_in_the_index_is_looked_at_where_no_sandbox_confines_it(
     assert recorder.keys == []
     person.git("config", "core.fsmonitor", "true", folder=person.work / "sub")
     assert person.verdict(command, attended=False).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C ln/.. status",
+        "cd -P ln/.. && git status",
+        "set -P; cd ln/..; git status",
+        "set -o physical; cd ln/..; git status",
+        "cd ln; git -C .. status",
+        "env -C o git status",
+        "env --chdir=ln/.. git status",
+        "nice time env -C o git status",
+        "read HOME < pf; git fetch",
+        "read -r -a PATH < pf; git fetch",
+        "read -raPATH < pf; git fetch",
+        "IFS=: read HOME x < pf; git fetch",
+        "while read HOME; do git fetch; done < pf",
+        "printf -v HOME %s o; git fetch",
+        "mapfile HOME < pf; git fetch",
+        "getopts a HOME; git fetch",
+        "for HOME in o; do git fetch; done",
+        "for PATH in o; do git fetch; done",
+    ],
+)
+def test_another_folder_or_home_is_not_reached_unseen_where_no_sandbox_confines(
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, command: str
+) -> None:
+    """Given a folder with settings that run a program, when a line leads git there, then no key arrives."""
+    person = people(tmp_path.resolve(), recorder.port, mode="off")
+    person.repository()
+    watch = person.thief("x")
+    (person.work / "o/deep").mkdir(parents=True)
+    person.git("init", "-q", folder=person.work / "o")
+    person.git("config", "core.fsmonitor", watch, folder=person.work / "o")
+    person.write("o/.gitconfig", f"[core]\nsshCommand = {watch}\n")
+    person.thief("o/git")
+    person.write("pf", f"{person.work}/o\n")
+    (person.work / "ln").symlink_to("o/deep")
+    assert person.run(command, attended=False).refused
+    assert recorder.keys == []
 
 
 def test_the_refusal_names_the_program_and_says_what_to_do(
