@@ -23,7 +23,9 @@ import msgspec
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
-from hermes_jobs.tools.credential_checks import CHECKS, SSH_PLACES, Finding, Line, ways
+from hermes_jobs.tools.credential_checks import CHECKS
+from hermes_jobs.tools.credential_checks_git import SSH_PLACES
+from hermes_jobs.tools.credential_line import Finding, Line, ways
 from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.invocations import Invocation
@@ -196,7 +198,7 @@ class Credentials:
         if obstacle:
             return Keys(hidden=_united(findings), withheld=obstacle)
         # What git runs beside another program would see that one's keys.
-        beside = [line.finding((), line.hooks) if line.verbs else Finding(places=(), code=line.linked)]
+        beside = [line.finding((), line.hooks)] if line.verbs else []
         return self._shown([*findings, *beside], changes)
 
     def _shown(self, findings: Sequence[Finding], changes: Mapping[str, str | None]) -> Keys:

@@ -110,8 +110,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     `afterwards`: the command line that ends what is left of a command whose worker or keeper was killed.
     `instructions`: the files that later prompts have are guarded, too: after text of others.
     `absent`: protected places that were not there, of which nothing may come to be. `named`: what settings of
-    git name. `modes`: those of hidden
-    files, where the kernel cannot keep them.
+    git name. `modes`: those of hidden files, where the kernel cannot keep them.
     """
 
     roots: tuple[bytes, ...]

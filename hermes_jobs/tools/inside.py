@@ -1,7 +1,5 @@
 """Whether a path is in a folder."""
 
-# Paths are compared as text, which pathlib hides.
-
 from __future__ import annotations
 
 import os

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hermes_jobs.tools.command_rules.git import split_verb
-from hermes_jobs.tools.credential_checks import Line
+from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.glob_matches import GLOB
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.sensitive_paths import SECRETS

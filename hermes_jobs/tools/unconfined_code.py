@@ -15,7 +15,9 @@ from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
-from hermes_jobs.tools.credential_checks import CHECKS, Line, embedded, reaches_folder
+from hermes_jobs.tools.credential_checks import CHECKS
+from hermes_jobs.tools.credential_checks_git import embedded, reaches_folder
+from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
 from hermes_jobs.tools.glob_matches import link_to_keys

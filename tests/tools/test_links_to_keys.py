@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_jobs.tools.glob_matches import link_to_keys
 from hermes_jobs.tools.sandbox import Mode
 
 from .keys_support import Person
@@ -57,10 +58,31 @@ def test_a_link_to_a_folder_with_keys_counts(person: Person, to: str) -> None:
     assert "objects/aa" in person.verdict("git fetch").rule
 
 
-def test_other_programs_with_keys_read_no_file_of_the_folder_through_a_link(person: Person) -> None:
-    _link(person, "templates/x.yaml", ".kube/config")
-    assert "templates/x.yaml" in person.verdict("helm template .").rule
+@pytest.mark.parametrize(
+    ("line", "name", "to"),
+    [
+        ("helm template .", "templates/x.yaml", ".kube/config"),
+        ("helm lint ./c", "c/templates/x.yaml", ".kube/config"),
+        ("npm view left-pad", "package.json", ".npmrc"),
+        ("docker build .", "Dockerfile", ".docker/config.json"),
+    ],
+)
+def test_programs_with_keys_read_no_file_of_the_folder_through_a_link(
+    person: Person, line: str, name: str, to: str
+) -> None:
+    _link(person, name, to)
+    assert name.removeprefix("c/") in person.verdict(line).rule
     assert person.verdict("git fetch").decision == "allow"  # it does not read through it
+
+
+def test_programs_that_read_nothing_of_the_folder_see_keys_however_large_it_is(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_to_keys, "__defaults__", (10,))
+    for number in range(20):
+        person.write(f"node_modules/p{number}", "")
+    for line in ("kubectl get pods", "aws s3 ls", "npm view left-pad"):
+        assert person.verdict(line, attended=False).decision == "allow", line
 
 
 @pytest.mark.parametrize("line", ["git log -1", "git status", "git commit --allow-empty -m x"])

@@ -100,8 +100,10 @@ class Reader:
                 continue
             found = known.get(word.text)
             if found is None:
-                _make_room(known)
-                found = known[word.text] = self._of_word(word.text)
+                found = self._of_word(word.text)
+                if len(word.text) <= LONGEST_WORD:
+                    _make_room(known)
+                    known[word.text] = found
             if found > ENGLISH:
                 present |= self._in_place(found, words, at, 1)
             if word.text in self._lexicon.phrases:

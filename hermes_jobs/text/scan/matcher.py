@@ -25,9 +25,9 @@ STEP = 4_096  # characters that one call of a pattern may go through
 BEFORE = 80  # characters before a match among which an excuse is looked for
 BEYOND = 200  # characters after the part, for what a pattern looks ahead to
 MOST_TRIES, TRIES_PER_CHARACTER, TRIES_OF_A_COPY = 500_000, 8, 8
-COST_OF_START = 20  # of a try where a word is with which matches begin, besides the gaps that it goes through
-"""What a search may cost, in characters that one pattern goes through: ten per character of documentation.
+"""What a search may cost, in characters that one pattern goes through; documentation costs up to 18 for each.
 A character of a further normalization costs as much as some of these."""
+COST_OF_START = 20  # of a try where a word is with which matches begin, besides the gaps that it goes through
 
 
 class Match(NamedTuple):

@@ -7,14 +7,13 @@ import re
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.written_paths import written_paths
+from hermes_jobs.tools.glob_matches import GLOB
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.sensitive_paths import instructs
 from hermes_jobs.tools.tables import words
 
-_GLOB = re.compile(r"[*?\[{]")
 _PART = re.compile(r"[\w.~/+@-]+")
 _WRITING_VERBS = frozenset(("checkout", "restore", "mv", "apply", "show", "cat-file", "worktree", "archive"))
-
 _WITHOUT_TEXT = frozenset(("mkdir", "rmdir", "touch", "rm", "chmod", "chown"))
 
 
@@ -44,7 +43,7 @@ def _instructs(invocation: Invocation, context: CommandContext, word: str) -> bo
     path = invocation.path(word)
     if path is None:
         return _is_named(word)
-    matches = (context.folders.matching(path) or ()) if _GLOB.search(word) else ()
+    matches = (context.folders.matching(path) or ()) if GLOB.search(word) else ()
     return any(_is_named(context.real(each)) for each in (path, *matches))
 
 

@@ -1,0 +1,116 @@
+"""What the checks of keys look at and say: a command line, and a finding on one of its programs."""
+
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from hermes_jobs.text.clip import clip
+from hermes_jobs.tools import git_changes
+from hermes_jobs.tools.command_rules import git
+from hermes_jobs.tools.git_places import git_folder
+from hermes_jobs.tools.git_program import Git, Unreadable
+from hermes_jobs.tools.glob_matches import Folders, link_to_keys
+from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.judging_budget import Budget
+from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.repositories import Repository, examine
+from hermes_jobs.tools.tables import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The places that a program needs, what of the folder would see them, and why it must not see them."""
+
+    places: Sequence[str]
+    code: tuple[str, ...] = ()
+    withheld: str = ""
+    guards: Mapping[str, str] = field(default_factory=dict)
+
+
+def ways(path: str) -> list[str]:
+    """Where a path leads: `..` behind a link leads elsewhere for programs, and for a shell with `set -P`."""
+    plain, real = os.path.normpath(path), os.path.realpath(path)
+    return [plain] if real == os.path.realpath(plain) else [plain, real]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A command line: its programs, the folders in which they may run, and their variables."""
+
+    invocations: Sequence[Invocation]
+    folders: Sequence[str]
+    environ: Mapping[str, str]
+    paths: PathPolicy
+    workdir: str
+    git: Git
+    budget: Budget = field(default_factory=Budget, compare=False)
+
+    @cached_property
+    def files(self) -> Folders:
+        """The folders in which its patterns are looked up."""
+        return Folders(self.budget)
+
+    def linked(self, places: Iterable[str]) -> tuple[str, ...]:
+        """The links at and below these places that lead to keys, through which a program may read them."""
+        found = ((place, link_to_keys(place, self.paths)) for place in places)
+        return tuple(f"{os.path.relpath(place, self.workdir)}: {link}" for place, link in found if link)
+
+    @cached_property
+    def _linked_in_git(self) -> tuple[str, ...]:
+        """Those of the repositories: git prints what it cannot read."""
+        tops = (top for folder in self.git_runs_in for top in (Path(folder), *Path(folder).parents))
+        return self.linked(dict.fromkeys(filter(None, (git_folder(str(top)) for top in tops))))
+
+    @cached_property
+    def verbs(self) -> tuple[str, ...]:
+        """The verbs of git in it."""
+        return tuple(
+            git.split_verb(invocation)[0].name for invocation in self.invocations if invocation.name == "git"
+        )
+
+    @cached_property
+    def hooks(self) -> str | None:
+        """The names of hooks that its verbs of git run; None for all."""
+        table: Mapping[str, str] = load("credentials")["git"]["hooks"]
+        return (
+            " ".join(table[verb] for verb in self.verbs)
+            if all(verb in table for verb in self.verbs)
+            else None
+        )
+
+    @cached_property
+    def added_remotes(self) -> Mapping[str, str]:
+        """The addresses that the line itself adds, by the names of their remotes."""
+        verbs = (git.split_verb(one)[0] for one in self.invocations if one.name == "git")
+        return {verb.arguments[1]: verb.arguments[2] for verb in verbs if git_changes.adds_plain_remote(verb)}
+
+    @cached_property
+    def repositories(self) -> Sequence[Repository]:
+        """What git would find, in each folder in which it may run. Raises `Unreadable`."""
+        return [examine(folder, self.git, self.paths, self.workdir) for folder in self.git_runs_in]
+
+    @cached_property
+    def git_runs_in(self) -> Sequence[str]:
+        """The folders in which git may run, with those of `-C`."""
+        chains = [git.split_verb(one)[2] for one in self.invocations if one.name == "git"] or [[]]
+        joined = (os.path.join(folder, *chain) for folder in self.folders for chain in chains)
+        return tuple(dict.fromkeys(way for path in joined for way in ways(path)))
+
+    def finding(self, places: Sequence[str], hooks: str | None, code: Sequence[str] = ()) -> Finding:
+        """A finding on git's settings and hooks in its folders."""
+        try:
+            found = [one for repository in self.repositories for one in repository.code(hooks)]
+            guards = self.repositories[0].guards(self.environ)
+        except Unreadable as error:
+            return Finding(
+                places=places, code=(f"a repository that cannot be checked ({clip(str(error), 80)})",)
+            )
+        code = tuple(dict.fromkeys((*code, *found, *self._linked_in_git)))
+        return Finding(places=places, code=code, guards=guards)
