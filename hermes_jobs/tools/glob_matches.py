@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
 
@@ -84,9 +84,15 @@ def _names(folder: str) -> Sequence[str]:
         return []
 
 
-def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED) -> str:
-    """A link at or below a folder that leads to what is protected, or why that is not known; else empty."""
-    protected = (os.path.realpath(paths.home), *secret_places(paths.user_home))
+class TooManyEntries(Exception):
+    """A folder has more entries below it than are looked through."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it has more than {MOST_SEARCHED:,} files, in which links are not looked for")
+
+
+def entries_below(folder: str, most: int = MOST_SEARCHED) -> Iterator[os.DirEntry[str]]:
+    """The entries of a folder and of those below it that can be read. Raises `TooManyEntries`."""
     open_folders = deque([folder])
     while open_folders:
         try:
@@ -94,15 +100,25 @@ def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED) -> s
                 for entry in entries:
                     most -= 1
                     if most < 0:
-                        return f"it has more than {MOST_SEARCHED:,} files, in which links are not looked for"
-                    if entry.is_symlink():
-                        real = os.path.realpath(entry.path)
-                        if _is_protected(real, protected, paths):
-                            return f"the link {os.path.relpath(entry.path, folder)} leads to {real}"
-                    elif entry.is_dir(follow_symlinks=False):
+                        raise TooManyEntries
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
                         open_folders.append(entry.path)
         except OSError:
             continue
+
+
+def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED) -> str:
+    """A link at or below a folder that leads to what is protected, or why that is not known; else empty."""
+    protected = (os.path.realpath(paths.home), *secret_places(paths.user_home))
+    try:
+        for entry in entries_below(folder, most):
+            if entry.is_symlink():
+                real = os.path.realpath(entry.path)
+                if _is_protected(real, protected, paths):
+                    return f"the link {os.path.relpath(entry.path, folder)} leads to {real}"
+    except TooManyEntries as error:
+        return str(error)
     return ""
 
 

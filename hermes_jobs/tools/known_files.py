@@ -18,6 +18,7 @@ from hermes_jobs.tools.command_rules.git import split_verb
 from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.glob_matches import GLOB
 from hermes_jobs.tools.invocations import Invocation
+from hermes_jobs.tools.listed_names import takes_names
 from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -46,22 +47,11 @@ def unknown_file(invocation: Invocation, line: Line, *, uses: bool) -> str:
         return ""
     named = list(_read_words(invocation, line))
     is_open = any(_is_open(word, line) for word in named)
-    if is_open or _takes_names(invocation) or _reads_folder(invocation, named):
+    if is_open or takes_names(invocation) or _reads_folder(invocation, named):
         return f"{shown} reads files that are not known by name"
     if _changes_files(invocation, line) and any(word not in ("-", "") for word in named):
         return f"{shown} {MAY_CHANGE}"
     return ""
-
-
-def _takes_names(invocation: Invocation) -> bool:
-    """Whether its words say that names of the files which it reads stand in a file."""
-    table = load("credentials")["names_from"].items()
-    return any(
-        re.fullmatch(option, word, re.DOTALL)
-        for programs, option in table
-        if invocation.name in programs.split()
-        for word in invocation.arguments
-    )
 
 
 def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:

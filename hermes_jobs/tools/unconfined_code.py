@@ -25,6 +25,7 @@ from hermes_jobs.tools.invocations import SHELLS, Invocation
 from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
 from hermes_jobs.tools.known_files import MAY_CHANGE, unknown_file
+from hermes_jobs.tools.listed_names import takes_any_name
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -48,8 +49,10 @@ def code_of_folder(
 
 def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: Credentials) -> str:
     """What of the line reads files that are not known by name, where a link in the folder leads to keys, or
-    that the line may make a link."""
+    that the line may make a link, or whose names a text tells."""
     line, _ = credentials.line([part.invocation for part in parts], workdir, {})
+    if named := takes_any_name(line.invocations, workdir):
+        return named
     try:
         found = [unknown_file(part.invocation, line, uses=False) for part in parts]
     except Unparsable as error:

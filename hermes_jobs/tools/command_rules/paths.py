@@ -221,7 +221,8 @@ def reads_whole_home(invocation: Invocation, context: CommandContext) -> bool:
     if invocation.name in ("grep", "egrep", "fgrep") and not invocation.has("-r", "-R", "--recursive"):
         return False
     named_words = context.path_words(invocation)
-    if invocation.name in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
+    recursive = invocation.name == "git" and invocation.has("--no-index")
+    if recursive or invocation.name in words("secrets", "recursive_readers") | {"grep", "egrep", "fgrep"}:
         above = with_keys
     else:
         if invocation.name in words("secrets", "home_lookers"):

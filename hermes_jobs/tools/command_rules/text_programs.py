@@ -1,7 +1,11 @@
 """What the programs of `awk` and `sed` do: whether they run programs, or write files elsewhere."""
 
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118, PTH120
+
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 
@@ -135,6 +139,16 @@ def files_in_program(invocation: Invocation) -> Iterator[str]:
     elif invocation.name in words("interpreters", "seds"):
         for script in sed_scripts(invocation):
             yield from (text.strip() for name, text in sed_commands(script) or () if name in ("r", "R"))
+
+
+def files_written_by_program(invocation: Invocation) -> Iterator[str]:
+    """The files to which the programs of an `awk` print; of a computed name its folder, with any file."""
+    for program in awk_programs(invocation):
+        for match in _AWK_LITERAL_WRITE.finditer(program) if _AWK_PRINTS.search(program) else ():
+            yield os.path.join(os.path.dirname(match["file"]), "x") if match["computed"] else match["file"]
+
+
+_AWK_LITERAL_WRITE = re.compile(r'>>?\s*+\(?\s*+"(?P<file>[^"\\\n]{1,300})"(?P<computed>\s*+[$\w("])?')
 
 
 def reads_named_files(invocation: Invocation) -> bool:

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
 
+from hermes_jobs.tools.command_rules.text_programs import files_written_by_program
 from hermes_jobs.tools.invocations import Invocation, without_version
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load
@@ -145,10 +146,10 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     return [*beside, *values(invocation, "C", "--directory", "--one-top-level")]
 
 
-def _printed_programs(invocation: Invocation) -> Sequence[str]:
-    """The files to which an `awk` prints its program, its profile or its variables."""
+def _printed(invocation: Invocation) -> Sequence[str]:
+    """The files to which an `awk` prints: those in its programs, its program, its profile, its variables."""
     matches = map(_AWK_PRINTS.fullmatch, invocation.arguments)
-    return [match["file"] for match in matches if match]
+    return [*files_written_by_program(invocation), *(match["file"] for match in matches if match)]
 
 
 def _compressed(invocation: Invocation) -> Sequence[str]:
@@ -206,7 +207,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "moved": _moved,
     "edited": _edited,
     "compressed": _compressed,
-    "printed_programs": _printed_programs,
+    "printed": _printed,
     "packed": _packed,
     "modules": _modules,
     "key_files": _key_files,
