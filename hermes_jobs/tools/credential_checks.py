@@ -85,7 +85,7 @@ def reads_chart(invocation: Invocation, places: Sequence[str], line: Line) -> Fi
     named = (invocation.path(word) for word in invocation.operands)
     charts = [path for path in named if path and os.path.isdir(path)]
     charts += [folder for folder in line.folders if os.path.lexists(os.path.join(folder, "Chart.yaml"))]
-    return Finding(places=places, code=line.linked(dict.fromkeys(charts)))
+    return Finding(places=places, code=line.linked(dict.fromkeys(charts), through=True))
 
 
 def sends_folder(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:

@@ -57,9 +57,11 @@ class Line:
         """The folders in which its patterns are looked up."""
         return Folders(self.budget)
 
-    def linked(self, places: Iterable[str]) -> tuple[str, ...]:
-        """The links at and below these places that lead to keys, through which a program may read them."""
-        found = ((place, link_to_keys(place, self.paths)) for place in places)
+    def linked(self, places: Iterable[str], *, through: bool = False) -> tuple[str, ...]:
+        """The links at and below these places that lead to keys, through which a program may read them.
+
+        `through`: it goes through links to folders, too."""
+        found = ((place, link_to_keys(place, self.paths, linked=through)) for place in places)
         return tuple(f"{os.path.relpath(place, self.workdir)}: {link}" for place, link in found if link)
 
     @cached_property

@@ -91,9 +91,13 @@ class TooManyEntries(Exception):
         super().__init__(f"it has more than {MOST_SEARCHED:,} files, in which links are not looked for")
 
 
-def entries_below(folder: str, most: int = MOST_SEARCHED) -> Iterator[os.DirEntry[str]]:
-    """The entries of a folder and of those below it that can be read. Raises `TooManyEntries`."""
-    open_folders = deque([folder])
+def entries_below(
+    folder: str, most: int = MOST_SEARCHED, *, linked: bool = False
+) -> Iterator[os.DirEntry[str]]:
+    """The entries of a folder and of those below it that can be read; `linked`: also behind links.
+
+    Raises `TooManyEntries`."""
+    open_folders, reached = deque([folder]), {os.path.realpath(folder)}
     while open_folders:
         try:
             with os.scandir(open_folders.popleft()) as entries:
@@ -104,15 +108,20 @@ def entries_below(folder: str, most: int = MOST_SEARCHED) -> Iterator[os.DirEntr
                     yield entry
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append(entry.path)
+                    elif linked and entry.is_dir() and (real := os.path.realpath(entry.path)) not in reached:
+                        reached.add(real)
+                        open_folders.append(entry.path)
         except OSError:
             continue
 
 
-def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED) -> str:
-    """A link at or below a folder that leads to what is protected, or why that is not known; else empty."""
+def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED, *, linked: bool = False) -> str:
+    """A link at or below a folder that leads to what is protected, or why that is not known; else empty.
+
+    `linked`: what reads the folder goes through links to other folders."""
     protected = (os.path.realpath(paths.home), *secret_places(paths.user_home))
     try:
-        for entry in entries_below(folder, most):
+        for entry in entries_below(folder, most, linked=linked):
             if entry.is_symlink():
                 real = os.path.realpath(entry.path)
                 if _is_protected(real, protected, paths):

@@ -35,27 +35,41 @@ def takes_names(invocation: Invocation) -> bool:
 
 def takes_any_name(invocations: Sequence[Invocation], workdir: str) -> str:
     """What of a line takes names of files from anything but a list of the working folder; else empty."""
+    if told := told_by_text(invocations, workdir):
+        return told
+    feeding = next((one for one in invocations if one.name == "xargs"), None)
+    if feeding is None or not any(map(_takes_given, invocations)):
+        return ""
+    before = invocations[: invocations.index(feeding)]
+    if feeding.has("-0", "--null") and not any(map(_picks, before)):
+        return ""
+    if any(one.name == "git" for one in before):
+        return "`xargs` splits names that git prints (with `-z` and `xargs -0` it does not)"
+    return _name_that_splits(workdir)
+
+
+def told_by_text(invocations: Sequence[Invocation], workdir: str) -> str:
+    """What of a line takes names of files from a text, or from a list of another folder; else empty."""
     if named := next(filter(takes_names, invocations), None):
         return f"`{named.name}` takes names of files from a file"
-    given = [one for one in invocations if one.given and one.name not in words("credentials", "no_readers")]
-    if not given:
+    given = next(filter(_takes_given, invocations), None)
+    if given is None:
         return ""
     feeding = [at for at, one in enumerate(invocations) if one.name in ("xargs", "parallel")]
-    last = invocations[feeding[-1]]
-    before = invocations[: feeding[-1]]
-    options = last.arguments[: len(last.arguments) - len(given[0].words)]
+    last, before = invocations[feeding[-1]], invocations[: feeding[-1]]
+    options = last.arguments[: len(last.arguments) - len(given.words)]
     is_plain = all(re.fullmatch(load("unconfined")["names"]["xargs"], word) for word in options)
     if len(feeding) > 1 or last.name != "xargs" or not (is_plain and last.piped) or last.redirects:
         return f"`{last.name}` takes names of files from a text"
     for one in before:
         if not (_lists(one, workdir) or _picks(one) or (one.name == "cd" and len(one.operands) == 1)):
             return f"`xargs` takes names of files from what `{one.name}` prints"
-    has_nul = any(re.fullmatch(r"-\w*0\w*|--null", word) for word in options)
-    if has_nul and not any(map(_picks, before)):
-        return ""
-    if any(one.name == "git" for one in before):
-        return "`xargs` splits names that git prints (with `-z` and `xargs -0` it does not)"
-    return _name_that_splits(workdir)
+    return ""
+
+
+def _takes_given(invocation: Invocation) -> bool:
+    """Whether it is given names, as by `xargs`, and may do more with them than to show them."""
+    return invocation.given and invocation.name not in words("credentials", "no_readers")
 
 
 def _lists(invocation: Invocation, workdir: str) -> bool:

@@ -34,6 +34,7 @@ from hermes_jobs.tools.tool import ALLOW
 from hermes_jobs.tools.unconfined_code import (
     WITHOUT_SANDBOX,
     code_of_folder,
+    question_of_line,
     reads_through_link,
     runs_nothing_of_folder,
 )
@@ -85,7 +86,7 @@ class CommandPolicy:
             if not (invocation.inner or self._is_allowed(invocation)):
                 return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
         asked = _met("ask", invocations, where)
-        dangers = [*asked, *filter(None, [_of_line(invocations, where)])]
+        dangers = [*asked, *filter(None, [self._asks_of_line(invocations, where)])]
         if self.allow:  # each command matches one of its patterns
             dangers = [danger for danger in dangers if danger != PUSHING]
         if len(command) > LONG_CHARS:
@@ -125,10 +126,19 @@ class CommandPolicy:
                 parts[-1] = replace(parts[-1], asks=(*parts[-1].asks, *questions))
             else:
                 parts.append(CommandPart(invocation, questions))
-        asks = _of_line(invocations, where) or ""
+        asks = self._asks_of_line(invocations, where)
         asked = bool(asks) or any(part.asks for part in parts)
         keys = self._keys(invocations, where, approved=asked)
         return CommandLine(tuple(parts), where, asks=asks, shows_keys=keys.question)
+
+    def _asks_of_line(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
+        """The rule that the whole line meets; empty if there is none."""
+        if asks := _of_line(invocations, where):
+            return asks
+        if self.is_confined():
+            return ""
+        credentials = self.credentials or Credentials(paths=self.paths)
+        return question_of_line(invocations, where.workdir, credentials)
 
     def _where(
         self, command: str, invocations: Sequence[Invocation], context: ToolContext, budget: Budget
@@ -203,7 +213,7 @@ class CommandPolicy:
         if not context.approved:
             return SandboxReach(visible=keys.places), keys
         names = {invocation.name for invocation in invocations if invocation.name}
-        asks = {*_met("ask", invocations, where), _of_line(invocations, where)}
+        asks = {*_met("ask", invocations, where), self._asks_of_line(invocations, where)}
         reach = SandboxReach(
             everything=not (self.in_container or words("secrets", "outside_sandbox").isdisjoint(names)),
             visible=None if "reading keys or passwords" in asks else keys.places,

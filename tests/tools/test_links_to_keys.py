@@ -75,6 +75,19 @@ def test_programs_with_keys_read_no_file_of_the_folder_through_a_link(
     assert person.verdict("git fetch").decision == "allow"  # it does not read through it
 
 
+@pytest.mark.parametrize("line", ["helm template c", "helm lint ./c", "cd c && helm template ."])
+@pytest.mark.parametrize("name", ["c/templates", "c/charts/sub"])
+def test_helm_goes_through_links_to_folders(person: Person, line: str, name: str) -> None:
+    """Helm reads a chart by a walk that follows links (`internal/sympath` of its source)."""
+    _link(person, "real/x.yaml", ".kube/config")
+    person.write("c/Chart.yaml", "name: c\n")
+    (person.work / name).parent.mkdir(parents=True, exist_ok=True)
+    (person.work / name).symlink_to(person.work / "real")
+    (person.work / "real/round").symlink_to(person.work)
+    assert "x.yaml" in person.verdict(line).rule
+    assert person.verdict(line, attended=False).decision == "deny"
+
+
 def test_programs_that_read_nothing_of_the_folder_see_keys_however_large_it_is(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

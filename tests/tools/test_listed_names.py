@@ -44,6 +44,23 @@ NAMED = [
     "git ls-files | xargs cat",
     "git grep --no-index NEEDLE ..",
     "git grep --no-index NEEDLE ~",
+    "xargs -a list cp -t .; cat id_ed25519",
+    "find -files0-from list -exec head {} +",
+    "strings @list",
+    "xargs -a list cp evil",
+    "xargs cp evil < list",
+    "xargs -a list sort evil -o",
+    "jq -n -L ~/.docker 'import \"config\" as $d; $d'",
+    'jq -n \'import "config" as $d {search: "../.docker"}; $d\'',
+    "jq -nf p.jq",
+    "jq -n --from-file p.jq",
+    "tar cf - -C .. .npmrc | cat",
+    "tar -cf - -C / -C ..//../ .ssh | cat",
+    "tar c --directory=.. .npmrc | cat",
+    "tar -C../project/.. -cf - .npmrc | cat",
+    "git config -f inc --includes -l",
+    "git config --file=inc --inc --get-regexp .",
+    "git config --blob HEAD:inc --includes -l",
 ]
 
 
@@ -54,9 +71,47 @@ def test_a_text_names_no_key_to_an_unattended_turn(
     person = people(tmp_path.resolve(), mode="off")
     person.repository()
     person.write("list", f"{person.folder}/.ssh/id_ed25519\n../.ssh/id_ed25519\n")
+    person.write("evil", "touch pwned\n")
+    person.write("p.jq", 'import "config" as $d {search: "../.docker"}; $d')
+    person.write("inc", f"[include]\npath={person.folder}/.pypirc\n")
+    person.write(person.folder / ".pypirc", "[pypi]\npassword = NEEDLE\n")
+    person.git("add", "-A")
     done = person.run(command, attended=False)
     assert done.refused
     assert "NEEDLE" not in done.content
+    assert (person.folder / ".ssh/id_ed25519").read_text() == "NEEDLE-ssh"
+
+
+LISTED_BY_GIT = {"git ls-files | xargs cat"}
+"""In attended turns these run: git lists names of the folder, if one does not think of its spaces."""
+
+
+@pytest.mark.parametrize("command", [each for each in NAMED if each not in LISTED_BY_GIT])
+def test_an_attended_turn_asks_before_a_text_names_files(
+    tmp_path: Path, people: Callable[..., Person], command: str
+) -> None:
+    person = people(tmp_path.resolve(), mode="off")
+    assert person.verdict(command).decision == "ask"
+
+
+def test_git_works_in_no_other_folder_unseen(tmp_path: Path, people: Callable[..., Person]) -> None:
+    person = people(tmp_path.resolve(), mode="off")
+    person.repository()
+    person.git("config", "core.worktree", "../..")
+    for command in ("git add .npmrc; git show :.npmrc", "git checkout HEAD -- .bashrc"):
+        assert "writing outside the working folder" in person.verdict(command).rule
+        assert person.run(command, attended=False).refused
+    person.git("config", "core.worktree", "..")
+    assert person.verdict("git status").decision == "allow"
+
+
+def test_git_lists_no_key_that_settings_include(tmp_path: Path, people: Callable[..., Person]) -> None:
+    person = people(tmp_path.resolve(), mode="off")
+    person.repository()
+    person.write(person.folder / ".pypirc", "[pypi]\npassword = NEEDLE\n")
+    person.git("config", "include.path", "~/.pypirc")
+    assert person.verdict("git config -l").rule == "reading keys or passwords"
+    assert person.run("git config -l", attended=False).refused
 
 
 @pytest.mark.parametrize("name", ["docs ", "docs\n", "docs ..", "docs '"])

@@ -1,10 +1,13 @@
 """The folder of a command, and the files in its words."""
 
+# Paths are compared as text, which pathlib hides.
+# ruff: noqa: PTH118
+
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote
@@ -15,7 +18,7 @@ from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.sensitive_paths import Kind, kind_of
-from hermes_jobs.tools.tables import words
+from hermes_jobs.tools.tables import load, words
 
 MAX_PATH = 4096  # no longer one can be opened
 
@@ -140,7 +143,27 @@ def path_words(invocation: Invocation) -> list[str]:
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
         if "file" in word and (url := _FILE_URL.search(word)):
             results += [url[1], re.sub(r"\{[^{}]*\}", "*", unquote(url[1]))]
+    results += _elsewhere(invocation)
     return list(dict.fromkeys((*results, *files_in_program(invocation))))
+
+
+_MOST_FOLDERS = 10
+
+
+def _elsewhere(invocation: Invocation) -> Iterator[str]:
+    """The operands in the folders to which the program goes, one after another: `tar cf x -C .. a -C b c`."""
+    changes = load("secrets")["changes_folder"].get(invocation.name)
+    if changes is None:
+        return
+    folders, follows = [""], False
+    for word in invocation.arguments:
+        match = re.fullmatch(changes, word, re.DOTALL)
+        if follows or (match and match["folder"]):
+            folder = word if follows or match is None else match["folder"]
+            folders = [os.path.join(folders[0], folder), folder, *folders][:_MOST_FOLDERS]
+        elif match is None and not word.startswith("-"):
+            yield from (os.path.join(folder, word) for folder in folders if folder)
+        follows = match is not None and not match["folder"]
 
 
 _FILE_URL = re.compile(r"(?is)fileb?://(?:localhost(?=/))?([^,]+)")
