@@ -12,8 +12,6 @@ from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.written_paths import values
 from hermes_jobs.tools.credential_line import Finding, Line
-from hermes_jobs.tools.git_places import repository_above
-from hermes_jobs.tools.git_places import submodules as indexed
 from hermes_jobs.tools.git_program import Unreadable
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.repositories import (
@@ -25,7 +23,6 @@ from hermes_jobs.tools.repositories import (
 )
 from hermes_jobs.tools.tables import load
 
-MAX_EMBEDDED = 64  # repositories in the index of another one
 SSH_PLACES = frozenset({".ssh"})
 
 
@@ -143,23 +140,6 @@ def submodules(_invocation: Invocation, places: Sequence[str], line: Line) -> Fi
         code.append(f"submodules that cannot be checked ({clip(str(error), 80)})")
     allowed = {"GIT_ALLOW_PROTOCOL": "http:https:ssh"}
     return Finding(places=places, code=tuple(dict.fromkeys(code)), guards={**finding.guards, **allowed})
-
-
-def embedded(line: Line) -> tuple[str, ...]:
-    """What git would run of repositories in the index of another one, also without `.gitmodules`."""
-    tops = [(top, git) for folder in line.git_runs_in for top, git in [repository_above(folder)] if git]
-    folders = dict.fromkeys(folder for folder, _ in indexed(tops))
-    if len(folders) > MAX_EMBEDDED:
-        return ("too many submodules",)
-    code: list[str] = []
-    for folder in folders:
-        named = os.path.relpath(folder, line.workdir)
-        try:
-            found = examine(folder, line.git, line.paths, line.workdir).code(line.hooks)
-        except Unreadable:
-            found = ("a repository that cannot be checked",)
-        code += [f"{one} ({named})" for one in found]
-    return tuple(code)
 
 
 def signs(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:

@@ -6,22 +6,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, islice
 from pathlib import Path
 
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
-from hermes_jobs.tools.git_places import git_folder
+from hermes_jobs.tools.git_places import (
+    alternates,
+    common_folder,
+    git_folder,
+    repository_above,
+    submodules,
+)
 from hermes_jobs.tools.git_program import Git, Unreadable
 from hermes_jobs.tools.glob_matches import Folders, link_to_keys
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.repositories import Repository, examine
-from hermes_jobs.tools.tables import load
+from hermes_jobs.tools.tables import load, words
+
+MAX_EMBEDDED = 64  # repositories in the index of another one
+MAX_ALTERNATES = 64  # repositories from which another one takes objects
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +76,45 @@ class Line:
 
     @cached_property
     def _linked_in_git(self) -> tuple[str, ...]:
-        """Those of the repositories: git prints what it cannot read."""
+        """Those of the repositories, and of others from which they take objects: git prints what it cannot
+        read."""
         tops = (top for folder in self.git_runs_in for top in (Path(folder), *Path(folder).parents))
-        return self.linked(dict.fromkeys(filter(None, (git_folder(str(top)) for top in tops))))
+        found = [git for folder in (*map(str, tops), *self._embedded) if (git := git_folder(folder))]
+        repositories = dict.fromkeys((*found, *map(common_folder, found)))
+        stores = list(islice(chain.from_iterable(map(alternates, repositories)), MAX_ALTERNATES + 1))
+        if len(stores) > MAX_ALTERNATES:
+            return ("objects of too many other repositories",)
+        return self.linked(dict.fromkeys((*repositories, *stores)), through=True)
+
+    @cached_property
+    def _embedded(self) -> Sequence[str]:
+        """The repositories in others that its verbs look at: those in an index, also without `.gitmodules`,
+        and those that it adds. Raises `Unreadable`."""
+        if self.verbs and set(self.verbs) <= words("credentials", "keep_out"):
+            return ()
+        tops = [(top, git) for folder in self.git_runs_in for top, git in [repository_above(folder)] if git]
+        added = [path for top, _ in tops for path in self._untracked(top)] if "add" in self.verbs else []
+        found = submodules([*tops, *((path, git_folder(path)) for path in added)])
+        return tuple(dict.fromkeys((*added, *(folder for folder, _ in found))))
+
+    def _untracked(self, top: str) -> Iterator[str]:
+        """The repositories in the folder of another one that are not in its index. Raises `Unreadable`."""
+        listing = ("-c", "core.fsmonitor=false", "ls-files", "--others", "--exclude-standard", "-z")
+        names = self.git.ask(top, *listing).split("\0")
+        return (os.path.join(top, name[:-1]) for name in names if name.endswith("/"))
+
+    def _code_of_embedded(self) -> Iterator[str]:
+        """What git would run of these."""
+        if len(self._embedded) > MAX_EMBEDDED:
+            yield "too many submodules"
+            return
+        for folder in self._embedded:
+            named = os.path.relpath(folder, self.workdir)
+            try:
+                found = examine(folder, self.git, self.paths, self.workdir).code(self.hooks)
+            except Unreadable:
+                found = ("a repository that cannot be checked",)
+            yield from (f"{one} ({named})" for one in found)
 
     @cached_property
     def verbs(self) -> tuple[str, ...]:
@@ -109,10 +155,10 @@ class Line:
         """A finding on git's settings and hooks in its folders."""
         try:
             found = [one for repository in self.repositories for one in repository.code(hooks)]
+            found += [*self._code_of_embedded(), *self._linked_in_git]
             guards = self.repositories[0].guards(self.environ)
         except Unreadable as error:
             return Finding(
                 places=places, code=(f"a repository that cannot be checked ({clip(str(error), 80)})",)
             )
-        code = tuple(dict.fromkeys((*code, *found, *self._linked_in_git)))
-        return Finding(places=places, code=code, guards=guards)
+        return Finding(places=places, code=tuple(dict.fromkeys((*code, *found))), guards=guards)

@@ -274,13 +274,14 @@ class Credentials:
             obstacle = "it goes through too many folders"
         for variable in names_folder(environ, self.paths, workdir):
             obstacle = obstacle or f"{variable} names a file of this folder"
+        own = applied(environ, key_environment(environ, self.paths, workdir))  # never a git of the folder
         line = Line(
             invocations=invocations,
             folders=folders,
             environ=environ,
             paths=self.paths,
             workdir=workdir,
-            git=Git(shutil.which("git", path=environ["PATH"]) or "git", environ),
+            git=Git(shutil.which("git", path=own.get("PATH")) or "git", own),
         )
         return line, obstacle
 

@@ -109,13 +109,34 @@ def git_folders(workdir: str) -> Iterator[str]:
     if any(is_inside(pointed, os.path.join(owner, "modules")) for owner in owners if os.path.isdir(owner)):
         yield pointed
     elif os.path.realpath(first_line(os.path.join(pointed, "gitdir"))) == own:
-        common = first_line(os.path.join(pointed, "commondir"))
-        yield os.path.realpath(os.path.join(pointed, common)) if common else pointed
+        yield common_folder(pointed)
 
 
 def first_line(path: str) -> str:
     """The first line of a regular file without blanks around it; empty without one."""
     return os.fsdecode(_read(path, 4096).partition(b"\n")[0]).strip()
+
+
+def common_folder(git: str) -> str:
+    """The git folder that a linked worktree shares with its repository; of any other one itself."""
+    common = first_line(f"{git}/commondir")
+    return os.path.realpath(os.path.join(git, common)) if common else git
+
+
+def alternates(git: str) -> Iterator[str]:
+    """The folders from which a repository takes objects (`info/alternates`), and so on."""
+    waiting = [f"{common_folder(git)}/objects"]
+    seen = set(waiting)
+    for objects in waiting:
+        for line in _read(f"{objects}/info/alternates", 1_000_000).splitlines():
+            named = os.fsdecode(line)
+            if named[:1] == '"':  # quoted as in C
+                named = re.sub(r"\\(.)", r"\1", named.strip('"'))
+            path = os.path.normpath(os.path.join(objects, named))
+            if named[:1] not in ("", "#") and path not in seen:
+                seen.add(path)
+                waiting.append(path)
+                yield path
 
 
 def worktrees(git: str) -> Iterator[str]:

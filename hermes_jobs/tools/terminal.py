@@ -127,7 +127,8 @@ class Terminal:
             raise ToolFailed("a name is for commands with background. Nothing was run.")
         seconds = min(timeout or self._options.timeout, MAX_TIMEOUT)
         completed, undone, keys = self.complete(context, cancel, command, seconds)
-        note = keys.note or sandbox_note(completed)
+        hidden = keys.note if self._options.policy.is_confined() else ""
+        note = hidden or sandbox_note(completed)
         ended = outcome(completed, seconds, docker=self._options.docker, note=note)
         return with_undone(ended, undone)
 

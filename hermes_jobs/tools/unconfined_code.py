@@ -21,7 +21,7 @@ from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
 from hermes_jobs.tools.command_rules.written_paths import changes_given
 from hermes_jobs.tools.credential_checks import CHECKS
-from hermes_jobs.tools.credential_checks_git import embedded, reaches_folder
+from hermes_jobs.tools.credential_checks_git import reaches_folder
 from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
@@ -205,7 +205,7 @@ def _of_git(part: CommandPart, line: Line) -> str:
     is_plain = _only_lists(verb) or changes_only_plainly(part.invocation)
     if not is_plain and (obstacle := git_obstacle(part, uses=True)):
         return obstacle
-    code = (*line.finding((), line.hooks).code, *embedded(line))
+    code = line.finding((), line.hooks).code
     if verb.name == "submodule":
         code = (*code, *CHECKS["submodules"](part.invocation, (), line).code)
     elif verb.name in load("credentials")["git"]["transfers"].split():

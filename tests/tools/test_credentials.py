@@ -271,7 +271,49 @@ def program_on_the_path(person: Person) -> list[str]:
     person.repository()
     person.thief(".venv/bin/git")
     person.thief(".venv/bin/ssh")
-    return ["git fetch", "git push"]
+    person.program("gh", "#!/bin/sh\nexit 0\n")
+    return ["gh pr list", "gh pr checkout 1", "git fetch", "git push"]
+
+
+@attack
+def filters_of_an_embedded_repository(person: Person) -> list[str]:
+    """git runs a filter of a submodule where a file has changed but not its size."""
+    person.repository()
+    _embedded(person, "dep")
+    person.git("add", "dep")
+    person.git("commit", "-qm", "dep")
+    person.write("dep/f", "z")
+    lines = [
+        "git fetch; git status",
+        "git diff && git fetch",
+        "git fetch && git diff origin/main",
+        "git pull",
+    ]
+    return [
+        *lines,
+        "git stash; git fetch",
+        "git commit -am y; git push",
+        "git add -A && git commit -qm z && git push",
+    ]
+
+
+@attack
+def filters_of_a_repository_that_the_line_adds(person: Person) -> list[str]:
+    person.repository()
+    _embedded(person, "lib/dep")
+    person.write("lib/dep/f", "z")
+    return ["git add -A; git status; git fetch", "git add lib/dep && git diff; git push"]
+
+
+def _embedded(person: Person, name: str) -> None:
+    """A repository in the project with a filter that an attacker named."""
+    folder = person.work / name
+    person.write(folder / "f", "x")
+    person.git("init", "-q", folder=folder)
+    person.git("add", "f", folder=folder)
+    person.git("commit", "-qm", "x", folder=folder)
+    person.git("config", "filter.x.clean", person.thief("x"), folder=folder)
+    person.write(folder / ".gitattributes", "* filter=x\n")
 
 
 @attack

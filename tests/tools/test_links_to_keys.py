@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,57 @@ def test_git_prints_no_key_through_a_link_in_its_folder(person: Person, name: st
     for line in LINES:
         assert "NEEDLE" not in person.run(line, attended=False).content
         assert name in person.verdict(line).rule
+
+
+ALTERNATES = "objects/info/alternates"
+
+
+def _dep(person: Person) -> None:
+    """Another repository in the project, with a link to a key by which git finds its objects."""
+    person.write("dep/f", "x")
+    person.git("init", "-q", folder=person.work / "dep")
+    person.git("add", "f", folder=person.work / "dep")
+    person.git("commit", "-qm", "x", folder=person.work / "dep")
+    _link(person, f"dep/.git/{ALTERNATES}")
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize(
+    "text", ["../../dep/.git/objects\n", "# a\n\n../../b\n", '"../../dep/.git/objec\\ts"\n']
+)
+def test_the_repositories_that_give_objects_are_looked_at(person: Person, line: str, text: str) -> None:
+    _dep(person)
+    person.write("b/info/alternates", "../dep/.git/objects\n")
+    person.write(f".git/{ALTERNATES}", text)
+    assert "NEEDLE" not in person.run(line, attended=False).content
+    assert ALTERNATES.removeprefix("objects/") in person.verdict(line).rule
+
+
+def test_a_link_to_a_folder_of_the_project_in_a_repository_is_followed(person: Person) -> None:
+    _link(person, "x/alternates")
+    shutil.rmtree(person.work / ".git/objects/info")
+    (person.work / ".git/objects/info").symlink_to("../../x")
+    assert "NEEDLE" not in person.run("git fetch", attended=False).content
+    assert ALTERNATES in person.verdict("git fetch").rule
+
+
+@pytest.mark.parametrize("line", ["git fetch; git status", "git add -A; git status; git fetch", "git pull"])
+def test_the_links_of_a_repository_in_the_index_count(person: Person, line: str) -> None:
+    _dep(person)
+    if "add" not in line:
+        (person.work / f"dep/.git/{ALTERNATES}").unlink()
+        person.git("add", "dep")
+        _link(person, f"dep/.git/{ALTERNATES}")
+    assert "NEEDLE" not in person.run(line, attended=False).content
+    assert ALTERNATES in person.verdict(line).rule
+    assert person.verdict("git fetch").decision == "allow"  # it does not go there
+
+
+def test_a_linked_worktree_has_the_links_of_its_repository(person: Person) -> None:
+    tree = person.work / "tree"
+    person.git("worktree", "add", "-q", str(tree))
+    _link(person, f".git/{ALTERNATES}")
+    assert ALTERNATES in person.verdict("git -C tree fetch").rule
 
 
 @pytest.mark.parametrize("to", [".ssh", ""])
