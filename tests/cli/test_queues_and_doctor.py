@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,32 @@ def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
 
     assert seen.code == 0
     assert f"chmod 700 {home.path}" in seen.out
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "named"),
+    [
+        ("sendemail.smtpPass", "hunter2", "sendemail.smtppass"),
+        ("url.https://ann:tok3n@git.example.org/.insteadOf", "x:", "url.https://…@git.example.org/.insteadof"),
+        ("http.https://git.example.org.extraHeader", "Authorization: Bearer t0k", "extraheader"),
+        ("http.proxy", "http://ann:hunter2@proxy:3128", "http.proxy"),
+        ("user.email", "ann@example.org", ""),
+        ("url.git@github.com:.insteadOf", "https://github.com/", ""),
+        ("credential.https://github.com.helper", "!gh auth git-credential", ""),
+    ],
+)
+def test_a_password_in_the_settings_of_git_is_a_warning(
+    home: Home, tmp_path: Path, setting: str, value: str, named: str
+) -> None:
+    file = tmp_path / "gitconfig"
+    subprocess.run(["git", "config", "--file", str(file), setting, value], check=True)
+
+    seen = home.run("doctor", "--json", GIT_CONFIG_GLOBAL=str(file))
+    found = [check["message"] for check in seen.json["checks"] if check["check"] == "git"]
+
+    assert len(found) == bool(named)
+    assert all(named in message for message in found)
+    assert not re.search("hunter2|tok3n|t0k", seen.out)
 
 
 def test_an_unreachable_broker_and_log_fail_with_code_5_and_without_their_passwords(home: Home) -> None:

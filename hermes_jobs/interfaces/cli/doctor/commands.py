@@ -67,7 +67,7 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     Without a readable configuration that is the only one; without a log, checks that need it are left out.
     """
     from hermes_jobs.errors import Misconfigured
-    from hermes_jobs.interfaces.cli.doctor import checks
+    from hermes_jobs.interfaces.cli.doctor import checks, confinement
     from hermes_jobs.interfaces.cli.doctor import models as model_checks
     from hermes_jobs.interfaces.cli.doctor import processes as process_checks
     from hermes_jobs.interfaces.cli.doctor.finding import fail
@@ -94,8 +94,9 @@ def examine(context: CliContext, *, live: bool) -> Iterator[DoctorFinding]:
     for checks_of in parts("checks"):
         yield from checks_of(application, live=live)
     yield process_checks.flower(settings)
-    yield checks.commands(context.environ)
-    yield checks.sandbox(settings, context.environ)
+    yield confinement.commands(context.environ)
+    yield confinement.sandbox(settings, context.environ)
+    yield from confinement.settings_of_git(context.environ)
     yield checks.disk(settings)
 
 
