@@ -27,6 +27,7 @@ from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
+from hermes_jobs.tools.raw_text import raw_denial
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import words
@@ -42,14 +43,6 @@ from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
 LONG_CHARS = 400  # of a command whose question names the part that asks
-
-_FORK_BOMB = re.compile(
-    r"(?P<name>[\w:.]{1,40})\(\)\{[^}]{0,200}(?<![\w.])(?P=name)(?:\||&(?!&))(?P=name)[&;}][^}]{0,200}"
-    r"|(?:while(?::|true|\[1\]|\(\(1\)\))|until(?:false|!true)|for\(\(;;\)\));{0,2}do(?:[^;&|]|>&){1,200}&done"
-    r"|\$0(?:\||&(?!&))\$0|\bfork(?:\(\))?(?:while|until)"
-    r"|(?:while\(?(?:1|[Tt]rue)\)?|loop|for\(;;\))[:{;]{0,2}(?:os\.|Process\.)?fork\b"
-)
-_DELETES_ROOT = re.compile(r"\brm-[rRf-][\w-]{0,80}/(?:\*|[;&|]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +72,7 @@ class CommandPolicy:
         budget = Budget()
         invocations = self._invocations(command, context, budget)
         where = self._where(command, invocations, context, budget)
-        never = _raw_denial(command, parsed=True) or next(iter(_met("deny", invocations, where)), None)
+        never = raw_denial(command, parsed=True) or next(iter(_met("deny", invocations, where)), None)
         if never:
             return Verdict("deny", never)
         for invocation in invocations if self.allow else ():
@@ -188,8 +181,8 @@ class CommandPolicy:
 
     def typing(self, text: str, context: ToolContext) -> Verdict:
         """Decide on a text typed into a running program, which may be a shell."""
-        if _raw_denial(text, parsed=False):
-            return Verdict("deny", _raw_denial(text, parsed=False) or "")
+        if raw_denial(text, parsed=False):
+            return Verdict("deny", raw_denial(text, parsed=False) or "")
         return self._dangerous("typing into a running program", context)
 
     def reach(self, command: str, context: ToolContext) -> tuple[SandboxReach, Keys]:
@@ -234,7 +227,7 @@ class CommandPolicy:
         return invocations(command, context.workdir, variables, budget)
 
     def _unreadable(self, command: str, reason: str, context: ToolContext) -> Verdict:
-        never = _raw_denial(command, parsed=False)
+        never = raw_denial(command, parsed=False)
         if never:
             return Verdict("deny", never)
         if self.allow:
@@ -316,16 +309,6 @@ def _met(
         for name in rules.met(invocation, context):
             found.setdefault(name, invocation)
     return found
-
-
-def _raw_denial(text: str, *, parsed: bool) -> str | None:
-    """The deny rule that a text without blanks matches; an unparsable text may match more of them."""
-    squeezed = re.sub(r"\s+", "", text)
-    if _FORK_BOMB.search(squeezed):
-        return "fork bomb"
-    if not parsed and _DELETES_ROOT.search(squeezed):
-        return "deleting a whole system or home folder"
-    return None
 
 
 def _shown(invocation: Invocation) -> str:

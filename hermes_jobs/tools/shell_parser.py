@@ -182,6 +182,14 @@ class _Reader(WordReader):
 
     def _flush(self, *, keep_pipe: bool = False) -> None:
         """End the current command, if any."""
+        if self._words or self._redirects:
+            keep_pipe = self._end_command() and keep_pipe
+        self._words, self._redirects, self._input = [], [], ""
+        self._only_keywords, self._in_test = True, False
+        self._piped = self._piped and keep_pipe
+
+    def _end_command(self) -> bool:
+        """Append the current command; whether its words were nothing but what begins others, such as `if`."""
         words = self._words
         first = 0
         while first < len(words) and words[first] in _RESERVED:
@@ -200,16 +208,14 @@ class _Reader(WordReader):
         if words[:1] == ["[["]:
             self._check_comparisons(words)
         self._assign(words)
-        if words or self._redirects:
-            self.budget.command()
-            command = SimpleCommand(
-                tuple(words), tuple(self._redirects), self._piped, self._input, self._subshell
-            )
-            self.commands.append(command)
-            keep_pipe = False
-        self._words, self._redirects, self._input = [], [], ""
-        self._only_keywords, self._in_test = True, False
-        self._piped = self._piped and keep_pipe
+        if not words and not self._redirects:
+            return True
+        self.budget.command()
+        command = SimpleCommand(
+            tuple(words), tuple(self._redirects), self._piped, self._input, self._subshell
+        )
+        self.commands.append(command)
+        return False
 
     def _check_comparisons(self, words: list[str]) -> None:
         """Note if `[[ … -eq … ]]` evaluates an unknown text."""
