@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from getopt import GetoptError
+from itertools import islice
 
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
@@ -18,7 +20,7 @@ from hermes_jobs.tools.credential_checks_git import asks_git, signs, submodules,
 from hermes_jobs.tools.credential_line import Finding, Line
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.tables import pattern
+from hermes_jobs.tools.tables import load, pattern
 
 MAX_SETTINGS_BYTES = 64_000
 
@@ -99,6 +101,28 @@ def sends_folder(invocation: Invocation, places: Sequence[str], line: Line) -> F
     if within and "build" in invocation.operands[:1]:
         return Finding(places=places, withheld="the folder that is built holds them")
     return Finding(places=places, code=tuple(_named_links(line)))
+
+
+MAX_KEY_FILES = 200
+"""The most files of a folder with keys that are looked through for servers of this machine."""
+
+
+def for_this_machine(places: Sequence[str], user_home: str) -> tuple[str, ...]:
+    """Those of the places that have a key for a server of this machine."""
+    table: Mapping[str, str] = load("credentials")["local_servers"]
+    return tuple(
+        place
+        for place in places
+        if place in table
+        and any(re.search(table[place], text) for text in _texts(os.path.join(user_home, place)))
+    )
+
+
+def _texts(path: str) -> Iterator[str]:
+    folders = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    for file in (path, *islice(folders, MAX_KEY_FILES)):
+        with suppress(OSError, ValueError):
+            yield beginning(file, MAX_SETTINGS_BYTES)
 
 
 _SQL_THAT_RUNS = re.compile(

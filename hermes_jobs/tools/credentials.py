@@ -23,7 +23,7 @@ import msgspec
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
-from hermes_jobs.tools.credential_checks import CHECKS
+from hermes_jobs.tools.credential_checks import CHECKS, for_this_machine
 from hermes_jobs.tools.credential_checks_git import SSH_PLACES
 from hermes_jobs.tools.credential_line import Finding, Line, ways
 from hermes_jobs.tools.git_changes import changes_only_plainly, writes_plain_files, written_files
@@ -245,8 +245,10 @@ class Credentials:
         if other and not row.asks:
             return Finding(places=places, withheld=f"`{other}` may name other settings or a program")
         finding = CHECKS[row.check](invocation, places, line) if row.check else Finding(places=places)
-        named = (*([row.code] if row.code else ()), *([f"what `{other}` names"] if other else ()))
-        return finding if not named else Finding(places=places, code=(*named, *finding.code))
+        named = [*([row.code] if row.code else ()), *([f"what `{other}` names"] if other else ())]
+        if invocation.name != "git" and (local := for_this_machine(finding.places, self.paths.user_home)):
+            named.append(f"a server of this machine ({_listed(local)})")
+        return finding if not named else replace(finding, code=(*named, *finding.code))
 
     def line(
         self, invocations: Sequence[Invocation], workdir: str, changes: Mapping[str, str | None]

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import dropwhile
 
 from hermes_jobs.tools.carried import carried, carried_texts
@@ -60,8 +61,27 @@ class Invocation:
         """The absolute path of a word; None if only the shell knows it."""
         if UNKNOWN in word:
             return None
-        path = os.path.normpath(os.path.join(self.folder, word))
+        path = os.path.join(self.folder, word)
+        if _PARENT.search(word):  # behind a link `..` leads elsewhere
+            path = _without_parents(path)
+        path = os.path.normpath(path)
         return path[1:] if path.startswith("//") else path  # POSIX has `normpath` keep exactly two
+
+
+_PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")
+_MOST_PARENTS = 40
+
+
+@lru_cache(maxsize=4096)
+def _without_parents(path: str) -> str:
+    """The path with the parts up to its last `..` resolved as the system does it."""
+    before, parent, rest = path.rpartition("/..")
+    if not parent or path.count("/..") > _MOST_PARENTS or len(path) > _MOST_CHARACTERS:
+        return path
+    return f"{os.path.realpath(f'{before}/..')}{rest}"
+
+
+_MOST_CHARACTERS = 4096
 
 
 def without_version(name: str) -> str:
@@ -80,6 +100,7 @@ def invocations(
 ) -> list[Invocation]:
     """All programs that the text may run, outer before inner, `cd` followed. Raises `Unparsable`."""
     programs: list[Invocation] = []
+    _without_parents.cache_clear()  # links may have changed
     _Programs(variables, budget or Budget(), programs).add(text, folder)
     return programs
 
@@ -95,6 +116,7 @@ class _Programs:
         before: SimpleCommand | None = None
         commands = parse(text, self.variables, self.budget)
         folders: dict[tuple[int, ...], str] = {(): folder}
+        left = folder
         for command in commands:
             around = (command.subshell[:length] for length in range(len(command.subshell), -1, -1))
             folder = next(folders[subshell] for subshell in around if subshell in folders)
@@ -106,10 +128,8 @@ class _Programs:
                     with self.budget.deeper():
                         later.add(script, folder)
                 if invocation.name in ("cd", "pushd"):
-                    target = invocation.path(
-                        next(iter(invocation.operands), self.variables.get("HOME", folder))
-                    )
-                    folder = target or folder
+                    target = next(iter(invocation.operands), self.variables.get("HOME", folder))
+                    left, folder = folder, left if target == "-" else _entered(folder, target)
             folders[command.subshell] = folder
             before = command
 
@@ -130,6 +150,11 @@ class _Programs:
 
 
 _MAX_CONSTANTS = 20
+
+
+def _entered(folder: str, target: str) -> str:
+    """The folder to which `cd` goes, by the names in it; the same where that is not known."""
+    return folder if UNKNOWN in target else os.path.normpath(os.path.join(folder, target))
 
 
 def _echoed(command: SimpleCommand) -> str:

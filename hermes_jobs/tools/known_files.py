@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from hermes_jobs.tools.command_rules.git import split_verb
 from hermes_jobs.tools.credential_line import Line
-from hermes_jobs.tools.glob_matches import GLOB
+from hermes_jobs.tools.glob_matches import GLOB, TooManyEntries, entries_below
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.listed_names import takes_names
 from hermes_jobs.tools.sensitive_paths import SECRETS
@@ -137,7 +137,26 @@ def _changes_files(invocation: Invocation, line: Line) -> bool:
     return any(_may_link(other) for other in line.invocations if other is not invocation)
 
 
+def writes_what_may_change(invocation: Invocation, line: Line) -> bool:
+    """Whether its output goes to a file in whose place the line may put a link."""
+    targets = (one.target for one in invocation.redirects if ">" in one.operator)
+    writes = any(not (target.isdigit() or target in ("-", "/dev/null")) for target in targets)
+    return writes and _changes_files(invocation, line)
+
+
+def _holds_link(path: str | None) -> bool:
+    """Whether what is copied or moved is a link, or may hold one."""
+    if path is None or os.path.islink(path):
+        return True
+    try:
+        return os.path.isdir(path) and any(entry.is_symlink() for entry in entries_below(path))
+    except TooManyEntries:
+        return True
+
+
 def _may_link(invocation: Invocation) -> bool:
+    if invocation.name in ("cp", "mv"):
+        return any(map(_holds_link, (invocation.path(word) for word in invocation.operands)))
     if invocation.name in words("credentials", "unpackers"):
         first = next(iter(invocation.arguments), "").lstrip("-")
         return "tar" not in invocation.name or "x" in first or invocation.has("-x", "--extract", "--get")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.glob_matches import TooManyEntries, entries_below
@@ -25,11 +26,10 @@ _SPLIT_FILE = re.compile(r"['\"\\]|(?:^|\s)\.\.(?:\s|$)")
 def takes_names(invocation: Invocation) -> bool:
     """Whether its words say that names of the files which it reads stand in a file."""
     table = load("credentials")["names_from"].items()
-    return any(
-        re.fullmatch(option, word, re.DOTALL)
-        for programs, option in table
-        if invocation.name in programs.split()
-        for word in invocation.arguments
+    option = next((option for programs, option in table if invocation.name in programs.split()), None)
+    pairs = map(" ".join, pairwise(invocation.arguments))
+    return option is not None and any(
+        re.fullmatch(option, words, re.DOTALL) for words in (*invocation.arguments, *pairs)
     )
 
 

@@ -25,6 +25,7 @@ from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
+from hermes_jobs.tools.known_files import unknown_file
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.raw_text import raw_denial
@@ -35,13 +36,16 @@ from hermes_jobs.tools.tool import ALLOW
 from hermes_jobs.tools.unconfined_code import (
     WITHOUT_SANDBOX,
     code_of_folder,
-    question_of_line,
     reads_through_link,
     runs_nothing_of_folder,
 )
+from hermes_jobs.tools.unconfined_questions import question_of_line
 from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
+_CHANGE_SYSTEM = frozenset(
+    ("installing or removing software", "acting as another user", "services and timers")
+) | {"devices, network and accounts of the system"}
 LONG_CHARS = 400  # of a command whose question names the part that asks
 
 
@@ -84,22 +88,33 @@ class CommandPolicy:
             dangers = [danger for danger in dangers if danger != PUSHING]
         if len(command) > LONG_CHARS:
             dangers = [f"{each}: {_shown(asked[each])}" if each in asked else each for each in dangers]
-        if dangers and (beside := self._beside_unconfined(invocations)):
+        if dangers and (beside := self._beside_unconfined(invocations, where)):
             dangers.append(f"without the sandbox, which hides your keys: {beside}")
         if question := self._keys(invocations, where, approved=bool(dangers)).question:
             dangers.append(question)
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
-    def _beside_unconfined(self, invocations: Sequence[Invocation]) -> str:
-        """The first program that may run code of the folder beside one that cannot work in the sandbox: once
-        approved, all of the line runs without it. Empty if there is none."""
+    def _beside_unconfined(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
+        """The first program that may run code of the folder, or read through its links, beside one that cannot
+        work in the sandbox: once approved, all of the line runs without it. Empty if there is none."""
         own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
         outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
         if self.in_container or not outside or not self.is_confined():
             return ""
         run_by_them = {one.words[start:] for one in outside for start in range(len(one.words))}
         others = (each for each in own if each.words not in run_by_them)
-        return next((f"`{_shown(each)}`" for each in others if not runs_nothing_of_folder(each)), "")
+        line, _ = self._own_credentials().line(own, where.workdir, {})
+        return next(
+            (
+                f"`{_shown(each)}`"
+                for each in others
+                if not runs_nothing_of_folder(each) or unknown_file(each, line, uses=False)
+            ),
+            "",
+        )
+
+    def _own_credentials(self) -> Credentials:
+        return self.credentials or Credentials(paths=self.paths)
 
     def line(self, command: str, context: ToolContext) -> CommandLine:
         """The parsed line, with the questions of its parts."""
@@ -130,7 +145,7 @@ class CommandPolicy:
             return asks
         if self.is_confined():
             return ""
-        credentials = self.credentials or Credentials(paths=self.paths)
+        credentials = self._own_credentials()
         return question_of_line(invocations, where.workdir, credentials)
 
     def _where(
@@ -162,7 +177,7 @@ class CommandPolicy:
         except Unparsable:
             return ""  # that is a question already
         parts = [CommandPart(invocation, ()) for invocation in found]
-        credentials = self.credentials or Credentials(paths=self.paths)
+        credentials = self._own_credentials()
         code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
         if not code and not self.allow and (link := reads_through_link(parts, context.workdir, credentials)):
             return f"without a sandbox keys may be read: {link}"
@@ -211,11 +226,18 @@ class CommandPolicy:
             everything=not (self.in_container or words("secrets", "outside_sandbox").isdisjoint(names)),
             visible=None if "reading keys or passwords" in asks else keys.places,
             approved=True,
+            system=self._changes_system(invocations, where),
         )
         return reach, keys
 
+    def _changes_system(self, invocations: Sequence[Invocation], where: CommandContext) -> bool:
+        """Whether programs of the line change the system, beside none that may run code of the folder."""
+        own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
+        others = [each for each in own if _CHANGE_SYSTEM.isdisjoint(rule_set("ask").met(each, where))]
+        return len(others) < len(own) and all(map(runs_nothing_of_folder, others))
+
     def _keys(self, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool) -> Keys:
-        credentials = self.credentials or Credentials(paths=self.paths)
+        credentials = self._own_credentials()
         parts = [CommandPart(invocation, ()) for invocation in invocations]
         return credentials.of(parts, where.workdir, approved=approved)
 

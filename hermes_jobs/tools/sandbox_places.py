@@ -30,7 +30,8 @@ MAX_CHILDREN = 400  # of a home folder that is the working folder: a command lin
 class SandboxReach:
     """The access of a command beyond the default: `everything`, for approved commands that cannot work in
     a sandbox; else the places in `visible`, where `None` means all but the home. `approved`: a person has
-    approved it, and it may write all but the home and the installation.
+    approved it, and it may write all but the home and the installation. `system`: what was approved changes
+    the system, such as software: it sees its keys.
 
     A place that begins with `$` is the service which that variable of the session names: `$SSH_AUTH_SOCK`.
     """
@@ -38,6 +39,7 @@ class SandboxReach:
     everything: bool = False
     visible: tuple[str, ...] | None = ()
     approved: bool = False
+    system: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +60,11 @@ class Places:
         return [place for place in (*self.visible, *(reach.visible or ())) if place.startswith("$")]
 
     def hidden(self, reach: SandboxReach, environ: Mapping[str, str], seen: Sequence[str]) -> list[str]:
-        """The real paths of keys and of services of the session, but for those within `seen` places; those of
-        the system and of other people only if nobody has approved the command, which may install software."""
+        """The real paths of keys and of services of the session, but for those within `seen` places."""
         if reach.visible is None:
             return []
         user_home = self.paths.user_home
-        system = () if reach.approved else system_places(user_home)
+        system = system_places(user_home, others_only=reach.system)
         places = (*secret_places(user_home), *sockets(user_home, environ), *system)
         return [place for place in places if not any(is_inside(place, one) for one in seen)]
 

@@ -171,17 +171,24 @@ def startup_places(user_home: str) -> Iterator[str]:
     yield from _existing(user_home, paths_in("startup"))
 
 
-def system_places(user_home: str) -> Iterator[str]:
+def system_places(user_home: str, *, others_only: bool = False) -> Iterator[str]:
     """The real paths of what this process can read of the system's keys, other people's, and raw disks."""
     homes = (home for home in ("/root", *glob.iglob("/home/*")) if os.access(home, os.X_OK))
     others = (home for home in homes if _real_home(home) != _real_home(user_home))
     theirs = (path for home in others for path in _existing(home, (*paths_in("secrets"), ".hermes-jobs")))
-    keys = (path for place in paths_in("system_secrets") for path in glob.iglob(place))
-    with os.scandir("/dev") as entries:
-        disks = [entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)]
-    for path in (*theirs, *keys, *disks):
+    for path in (*theirs, *(() if others_only else _of_system())):
         if os.access(path, os.R_OK):
             yield os.path.realpath(path)
+
+
+def _of_system() -> Iterator[str]:
+    """The keys of the system, and raw disks."""
+    for place in paths_in("system_secrets"):
+        yield from glob.iglob(place)
+    with os.scandir("/dev") as entries:
+        yield from (
+            entry.path for entry in entries if stat.S_ISBLK(entry.stat(follow_symlinks=False).st_mode)
+        )
 
 
 def devices() -> list[str]:

@@ -14,12 +14,18 @@ from itertools import dropwhile, takewhile
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.shell_words import NUMBER, UNKNOWN, ShellRedirect, SimpleCommand, WordReader
 
-ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\[(?P<subscript>[^\]]*)\])?\+?=(?P<value>.*)", re.DOTALL)
+ASSIGNMENT = re.compile(
+    r"(?P<name>[A-Za-z_]\w*)(?:\[(?P<subscript>[^\]]*)\])?(?P<adds>\+?)=(?P<value>.*)", re.DOTALL
+)
 _OPERATORS = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
-_REDIRECT = re.compile(r"(?:\d+|\{\w+\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())")
+_REDIRECT = re.compile(
+    r"(?:\d+|\{(?P<variable>\w+)\})?(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|>&|>>|>\||<(?!\()|>(?!\())"
+)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
+_FINDS_PROGRAMS = re.compile(r"PATH|BASH_(?:CMDS|ALIASES|ENV|LOADABLES_PATH)")
+_REFERS = re.compile(r"-\w*n")
 REDIRECTION = 10  # words that one counts for: every rule about paths looks at its file
 _LOGIC = frozenset(("&&", "||", "(", ")"))
 _BEFORE_TESTS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
@@ -90,6 +96,7 @@ class _Reader(WordReader):
                 self._flush(keep_pipe=True)
                 self._read_documents()
             elif match := _REDIRECT.match(self.text, self.at):
+                self._check_given(match["variable"] or "")
                 self._read_redirect(match)
             elif self.text.startswith("((", self.at) and self.is_arithmetic(self.at):
                 self.skip_arithmetic()
@@ -230,20 +237,40 @@ class _Reader(WordReader):
     def _assign(self, words: list[str]) -> None:
         """Store what the command assigns: `x=…`, `declare x=…`, and unknown values of `read` and the like."""
         plain = list(dropwhile(ASSIGNMENT.fullmatch, words))
-        if plain and plain[0] in _TAKERS:
-            for word in plain[1:]:
-                if _VARIABLE.fullmatch(word):
-                    self.variables[word] = UNKNOWN
+        if plain and plain[0] in (*_TAKERS, "wait", "unset"):
+            self._take(plain[0], plain[1:])
+            return
+        if plain[:1] == ["printf"] and "-v" in plain:
+            self._take("printf", plain[plain.index("-v") + 1 :][:1])
             return
         if words[:1] and words[0] in _DECLARERS and "-A" in words:
             names = (word.partition("=")[0] for word in words[1:] if word[:1] != "-")
             self.variables |= {f"{name}[]": "associative" for name in names}
         declares = words[:1] and words[0] in _DECLARERS
+        if declares and words[0] != "export" and any(map(_REFERS.match, words[1:])):
+            self.evaluates()  # a name that stands for another one
         self._check_subscripts(words[1:] if declares else words)
         values = [word for word in words[1:] if word[:1] != "-"] if declares else words
         if declares or all(map(ASSIGNMENT.fullmatch, values)):
             for match in filter(None, map(ASSIGNMENT.fullmatch, values)):
-                self.variables[match["name"]] = match["value"] if match["subscript"] is None else UNKNOWN
+                name, value = match["name"], match["value"]
+                before = self.variables.get(name, UNKNOWN) if match["adds"] else ""
+                self.budget.characters(len(before))
+                self.variables[name] = before + value if match["subscript"] is None else UNKNOWN
+                if name.startswith("BASH_"):
+                    self._check_given(name)
+
+    def _take(self, program: str, words: list[str]) -> None:
+        """Store that a program gives variables values that are not known, or that `unset` removes them."""
+        for name in (word.partition("[")[0] for word in words if word[:1] != "-"):
+            if UNKNOWN in name or program == "unset" or name in self.variables or _VARIABLE.fullmatch(name):
+                self.variables[name] = "" if program == "unset" and name != "HOME" else UNKNOWN
+                self._check_given(name)
+
+    def _check_given(self, name: str) -> None:
+        """Note if it decides where the shell finds programs."""
+        if _FINDS_PROGRAMS.fullmatch(name) or UNKNOWN in name:
+            self.evaluates()
 
     def _check_subscripts(self, words: list[str]) -> None:
         """Note if an assignment to an element of an array evaluates an unknown text."""

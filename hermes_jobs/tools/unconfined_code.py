@@ -6,11 +6,9 @@ repository.
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH118, PTH120
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -19,20 +17,17 @@ from hermes_jobs.text.clip import clip
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
-from hermes_jobs.tools.command_rules.written_paths import changes_given
 from hermes_jobs.tools.credential_checks import CHECKS
 from hermes_jobs.tools.credential_checks_git import reaches_folder
 from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
 from hermes_jobs.tools.git_changes import changes_only_plainly
-from hermes_jobs.tools.git_program import Unreadable
 from hermes_jobs.tools.glob_matches import link_to_keys
-from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import SHELLS, Invocation
 from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
-from hermes_jobs.tools.known_files import MAY_CHANGE, unknown_file
-from hermes_jobs.tools.listed_names import takes_any_name, takes_names, told_by_text
+from hermes_jobs.tools.known_files import MAY_CHANGE, unknown_file, writes_what_may_change
+from hermes_jobs.tools.listed_names import takes_any_name
 from hermes_jobs.tools.shell_parser import ASSIGNMENT
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -54,49 +49,15 @@ def code_of_folder(
     return next(filter(None, reasons), "")
 
 
-READS_UNSEEN = "reading files that are known only when it runs"
-
-
-def question_of_line(invocations: Sequence[Invocation], workdir: str, credentials: Credentials) -> str:
-    """The rule by which a line asks, whoever is there: files are named by a text, or settings of a repository
-    have git read keys or write elsewhere; else empty."""
-    readers = next(
-        rule["programs"].split() for rule in load("unconfined")["rule"] if rule["name"] == READS_UNSEEN
-    )
-    opens = any(
-        takes_names(one) or (one.given and (one.name in readers or changes_given(one))) for one in invocations
-    )
-    if opens and told_by_text(invocations, workdir):
-        return READS_UNSEEN
-    if not any(one.name == "git" for one in invocations):
-        return ""
-    line, _ = credentials.line(invocations, workdir, {})
-    try:
-        settings = [setting for repository in line.repositories for setting in repository.settings]
-    except Unreadable:
-        return ""  # then git does nothing
-    if any(
-        setting.file and line.paths.kind(os.path.realpath(setting.file)) == "secret" for setting in settings
-    ):
-        return "reading keys or passwords"
-    worktrees = (
-        os.path.join(os.path.dirname(setting.file), setting.value)
-        for setting in settings
-        if setting.key == "core.worktree" and not setting.own
-    )
-    return (
-        ""
-        if all(real_path_inside(each, workdir) for each in worktrees)
-        else "writing outside the working folder"
-    )
-
-
 def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: Credentials) -> str:
     """What of the line reads files that are not known by name, where a link in the folder leads to keys, or
     that the line may make a link, or whose names a text tells."""
     line, _ = credentials.line([part.invocation for part in parts], workdir, {})
     if named := takes_any_name(line.invocations, workdir):
         return named
+    for invocation in line.invocations:
+        if writes_what_may_change(invocation, line):
+            return f"`{invocation.name}` writes a file that the line may change, to a link too"
     try:
         found = [unknown_file(part.invocation, line, uses=False) for part in parts]
     except Unparsable as error:

@@ -127,7 +127,11 @@ def test_a_home_that_others_can_read_is_a_warning(home: Home) -> None:
     ("setting", "value", "named"),
     [
         ("sendemail.smtpPass", "hunter2", "sendemail.smtppass"),
-        ("url.https://ann:tok3n@git.example.org/.insteadOf", "x:", "url.https://…@git.example.org/.insteadof"),
+        (
+            "url.https://ann:tok3n@git.example.org/.insteadOf",
+            "x:",
+            "url.https://…@git.example.org/.insteadof",
+        ),
         ("http.https://git.example.org.extraHeader", "Authorization: Bearer t0k", "extraheader"),
         ("http.proxy", "http://ann:hunter2@proxy:3128", "http.proxy"),
         ("user.email", "ann@example.org", ""),

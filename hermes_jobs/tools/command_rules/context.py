@@ -141,7 +141,7 @@ def path_words(invocation: Invocation) -> list[str]:
     for word in (*invocation.arguments, *(redirect.target for redirect in invocation.redirects), *listed):
         results.append(word)
         results.extend(part for part in re.split(r"[=@:]|^-\w", word)[1:] if part)
-        if "file" in word and (url := _FILE_URL.search(word)):
+        if "file" in word.lower() and (url := _FILE_URL.search(word)):
             results += [url[1], re.sub(r"\{[^{}]*\}", "*", unquote(url[1]))]
     results += _elsewhere(invocation)
     return list(dict.fromkeys((*results, *files_in_program(invocation))))

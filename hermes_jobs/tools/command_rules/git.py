@@ -100,6 +100,8 @@ def written_folders(invocation: Invocation) -> list[str]:
         folders_named += values(verb, "", "--separate-git-dir")
     if verb.name == "worktree" and verb.operands[:1] == ("add",):
         folders_named += verb.operands[1:2]
+    if verb.name == "mv":
+        folders_named += verb.operands[-1:]
     if verb.name in ("bundle", "archive", "format-patch"):
         folders_named += values(verb, "o", "--output", "--output-directory")
     return folders_named

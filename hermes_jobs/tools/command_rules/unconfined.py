@@ -77,7 +77,16 @@ def reads_unknown(invocation: Invocation, _context: CommandContext) -> bool:
 
 def writes_unknown(invocation: Invocation, _context: CommandContext) -> bool:
     """Whether the name of a file that it writes is known only when it runs."""
-    targets = (one.target for one in invocation.redirects if ">" in one.operator)
+    return _redirects_unknown(invocation, ">")
+
+
+def takes_unknown(invocation: Invocation, _context: CommandContext) -> bool:
+    """Whether the name of a file that is its input is known only when it runs."""
+    return _redirects_unknown(invocation, "<")
+
+
+def _redirects_unknown(invocation: Invocation, mark: str) -> bool:
+    targets = (one.target for one in invocation.redirects if mark in one.operator)
     return any(UNKNOWN in word.replace(NUMBER, "").replace(SUBSTITUTED, "") for word in targets)
 
 
@@ -147,6 +156,7 @@ CHECKS = tuple(
             records_outside,
             reads_unknown,
             writes_unknown,
+            takes_unknown,
             npm_goes_elsewhere,
             sends_netrc,
         ),

@@ -19,6 +19,7 @@ _Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
 _IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
 _CHANGES = re.compile(r"\b(?:create|insert|update|alter|replace|drop|delete)\b", re.IGNORECASE)
 _AWK_PRINTS = re.compile(r"(?:-[dop]|--(?:dump-variables|pretty-print|profile)=)(?P<file>.+)", re.DOTALL)
+_COUNTED = re.compile(r"^(?!\w+://)[^#]{0,500}#\d")
 _OUTPUT = re.compile(
     r"--(?:out(?:put)?(?:-?(?:dir|file|path|document))?|outDir|target-directory)(?:=(.*))?", re.S
 )
@@ -146,6 +147,20 @@ def _packed(invocation: Invocation) -> Sequence[str]:
     return [*beside, *values(invocation, "C", "--directory", "--one-top-level")]
 
 
+def _downloaded(invocation: Invocation) -> Sequence[str]:
+    """The files that `curl -O` and `wget` name by the address; either may go through a link that is there."""
+    if invocation.name == "wget" and invocation.has("-O", "--output-document", "--spider"):
+        return ()
+    if invocation.name == "curl" and any(map(_COUNTED.search, invocation.arguments)):
+        return ["/"]  # it puts parts of the address into a name
+    if invocation.name == "curl" and not invocation.has("-O", "-J", "--remote-name", "--remote-name-all"):
+        return ()
+    folder = next(iter(values(invocation, "P", "--directory-prefix", "--output-dir")), "")
+    addresses = (word for word in invocation.operands if re.search(r"[/.:]", word))
+    names = (re.sub(r"^\w+://|#.*", "", word).partition("/")[2].rpartition("/")[2] for word in addresses)
+    return [f"{folder}/{name or 'index.html'}" if folder else name or "index.html" for name in names]
+
+
 def _printed(invocation: Invocation) -> Sequence[str]:
     """The files to which an `awk` prints: those in its programs, its program, its profile, its variables."""
     matches = map(_AWK_PRINTS.fullmatch, invocation.arguments)
@@ -208,6 +223,7 @@ _FINDERS: Mapping[str, _Finder] = {
     "edited": _edited,
     "compressed": _compressed,
     "printed": _printed,
+    "downloaded": _downloaded,
     "packed": _packed,
     "modules": _modules,
     "key_files": _key_files,

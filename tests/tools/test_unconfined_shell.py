@@ -1,0 +1,159 @@
+"""Shell and programs by which an unattended turn without a sandbox came to keys, or left files that last.
+
+Each line of `READS` has printed a key, each of `WRITES` has written outside of the folder.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .keys_support import Person
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Iterator[Person]:
+    one = Person(tmp_path.resolve(), mode="off")
+    _prepare(one)
+    yield one
+    one.close()
+
+
+def _prepare(one: Person) -> None:
+    """A project with a program that steals, links to harmless folders, archives, and a file with a name."""
+    key = one.folder / ".netrc"
+    for name in ("ls", "wc", "evil", "1/ls"):
+        one.write(name, f"#!/bin/bash\n/bin/cat {key}\n", executable=True)
+    one.write("a.txt", "hello\n")
+    one.write("names", f"{key}\n")
+    (one.folder / "pub").mkdir()
+    (one.work / "l").symlink_to(one.folder / "pub")
+    autostart = one.folder / ".config/autostart"
+    autostart.mkdir(parents=True)
+    (one.work / "auto").symlink_to(autostart)
+    one.write("d/autos/x.desktop", "evil\n")
+    with tarfile.open(one.work / "a.tar", "w") as tar:
+        tar.add(one.work / "d/autos", "auto")
+    one.write("d/plain", "x")
+
+
+READS = [
+    "declare -n p=PATH; p=.; ls",
+    "typeset -n p=PATH; p=.; ls",
+    "for i in 1; do declare -n p=PATH; p=.; done; ls",
+    "unset PATH; ls",
+    "unset -v P{ATH,X}; ls",
+    "wait -n -p PATH; ls",
+    "exec {PATH}>f; ls",
+    "((PATH=1)); ls",
+    "echo $((PATH=1)); ls",
+    "p=PATH; p+==.; export $p; ls",
+    "BASH_CMDS[wc]=./evil; wc a.txt",
+    "BASH_CMDS[wc]+=./evil; wc a.txt",
+    "printf -v 'BASH_CMDS[wc]' %s \"$PWD/evil\"; wc a.txt",
+    "declare -n n=a; a=.netrc; cat $HOME/$n",
+    "f=.n; f+=etrc; cat ~/$f",
+    "f=a; unset f; cat ~/${f}.netrc",
+    "cd ..; cd project; cd -; cat .netrc",
+    "cat l/../.netrc",
+    "cd l; cat ../.netrc",
+    "curl -s FILE://$HOME/%2enetrc",
+    "curl -sL --proto-redir =file,http http://127.0.0.1:9/r",
+    "xz -cdf --files=names",
+    "xzcat -f --files=names",
+    "zstd -dcf --filelist names",
+    'read f < names; tr a a < "$f"',
+    'read f < names; echo "$(<$f)"',
+    "exec 4<names; read -u4 f; exec 5<$f; cat <&5",
+    'read f < names; while read -u 5 g; do echo $g; done 5<"$f"',
+    "read f < names; { cat; } < $f",
+    "read f < names; cat <(<$f)",
+]
+WRITES = [
+    "cp a.txt l/../.bash_login",
+    "uniq -c a.txt l/../.bash_login",
+    "xxd -r a.txt l/../.bash_login",
+    "echo x > l/../.bash_login",
+    "sort a.txt -o l/../.bash_login",
+    "ln -sf a.txt l/../.bash_login",
+    "git diff --no-index --output=l/../.bash_login a.txt names",
+    "o=~/.bash; o+=_profile; echo hi > $o",
+    "tar xf a.tar",
+    "tar -x < a.tar",
+    "git mv a.txt auto/x.desktop",
+    "curl -s 'http://127.0.0.1:9/{..,x}' -o '#1/.bash_q'",
+    "mv d/link q; echo evil > q",
+    "cp -P d/link q; echo evil > q",
+    "cp -r d e; echo evil > e/link",
+    "wget -q http://127.0.0.1:9/down",
+    "curl -sO http://127.0.0.1:9/down",
+]
+
+
+@pytest.mark.parametrize("command", READS)
+def test_an_unattended_turn_reads_no_key(person: Person, command: str) -> None:
+    done = person.run(command, attended=False)
+    assert done.refused, done.content
+    assert "NEEDLE" not in done.content
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_an_unattended_turn_writes_nothing_outside(person: Person, command: str) -> None:
+    (person.work / "d/link").symlink_to("../../.bash_login")
+    (person.work / "down").symlink_to(person.folder / ".bash_login")
+    before = sorted(person.folder.rglob("*"))
+    assert person.run(command, attended=False).refused
+    assert sorted(person.folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "X=a; X+=b; test $X = ab",
+        "x=1; unset x; echo done",
+        "set -euo pipefail; ls -la | head -3",
+        "cat d/../a.txt && cd d && cat ../a.txt",
+        "for f in *.txt; do wc -l < $f; done",
+        "while read -r line; do echo $line; done < a.txt",
+        "cp a.txt b.txt && cat b.txt > c.txt && mv c.txt d/ && cat d/c.txt",
+        "mkdir out && tar czf out/d.tgz d/plain && tar tf out/d.tgz",
+        "((i++)); echo $((i+1))",
+    ],
+)
+def test_everyday_lines_run(person: Person, command: str) -> None:
+    for name in ("l", "auto", "ls", "wc"):
+        (person.work / name).unlink()
+    done = person.run(command, attended=False)
+    assert done.ok, done.content
+
+
+SERVERS = {
+    ".npmrc": ("npm view x version", "//localhost:4873/:_authToken=NEEDLE-npm"),
+    ".subversion/auth/svn.simple/1": ("svn info http://localhost:9/x", "<http://localhost:9> realm"),
+    ".my.cnf": ("mysql -e 'select 1'", "[client]\nhost = 127.0.0.1\n"),
+    ".kube/config": ("kubectl get pods", "server: http://127.0.0.1:8001\n"),
+    ".config/helm/repositories.yaml": ("helm show chart l/x", "url: http://localhost:8879\n"),
+    ".config/gh/hosts.yml": ("gh pr list", "localhost:\n  oauth_token: NEEDLE\n"),
+}
+
+
+@pytest.mark.parametrize("place", SERVERS)
+def test_a_key_for_a_server_of_this_machine_is_not_shown_unasked(tmp_path: Path, place: str) -> None:
+    """A program of the folder may listen where that server does."""
+    command, text = SERVERS[place]
+    one = Person(tmp_path.resolve())
+    assert one.verdict(command).decision == "allow"
+    one.write(one.folder / place, text)
+    assert "a server of this machine" in one.verdict(command).rule
+    assert one.verdict(command, attended=False).decision == "deny"
+    one.close()
+
+
+def test_a_cluster_of_this_machine_that_proves_itself_is_everyday(tmp_path: Path) -> None:
+    one = Person(tmp_path.resolve())
+    one.write(one.folder / ".kube/config", "server: https://127.0.0.1:6443\ncertificate-authority-data: x\n")
+    assert one.verdict("kubectl get pods").decision == "allow"
+    one.close()
