@@ -123,7 +123,7 @@ class ModelChooser(msgspec.Struct, frozen=True):
         if at.api == "openai":
             own_keys = self._with_main_key(at, url, own_keys)
         candidates = [*keys, *own_keys]
-        unset = own_keys[0] if own_keys else keys[0]
+        unset = next(iter((*own_keys, *keys)), MAIN_KEY)
         key = next((candidate for candidate in candidates if self.secrets.get(candidate)), unset)
         return Choice(name or _usual_model(at), url, key, at.name)
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
 from hermes_jobs.text.clip import one_line
+from hermes_jobs.tools.certain_values import uncertain_value
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.downloads import runs_fetched
@@ -95,8 +96,8 @@ class CommandPolicy:
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
     def _beside_unconfined(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
-        """The first program that may run code of the folder, or read through its links, beside one that cannot
-        work in the sandbox: once approved, all of the line runs without it. Empty if there is none."""
+        """The first program that may run code of the folder, or read through its links, beside one that
+        cannot work in the sandbox: once approved, all of the line runs without it. Empty if there is none."""
         own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
         outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
         if self.in_container or not outside or not self.is_confined():
@@ -177,6 +178,8 @@ class CommandPolicy:
         except Unparsable:
             return ""  # that is a question already
         parts = [CommandPart(invocation, ()) for invocation in found]
+        if not self.allow and (name := uncertain_value(command, found)):
+            return f"without a sandbox keys may be read: the value of {name} is not certain"
         credentials = self._own_credentials()
         code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
         if not code and not self.allow and (link := reads_through_link(parts, context.workdir, credentials)):

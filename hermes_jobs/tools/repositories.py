@@ -47,6 +47,8 @@ OVERRIDES: Mapping[str, str] = {
 """Settings with which git runs nothing of a repository; the person's own values go before them."""
 
 
+NO_FORWARDING = " -a -x -o ClearAllForwardings=yes"
+"""Options of ssh with which no server uses the person's agent or ports, whatever their settings say."""
 _PLAIN_SSH = re.compile(
     r"""(?x) ssh (?: \ -i\ ?[\w~/.@+-]+ | \ -p\ ?\d+ | \ -l\ ?\w+ | \ -[46CTqv]+
     | \ -o\ ?(?:IdentitiesOnly|BatchMode|Port|User|LogLevel|ConnectTimeout|StrictHostKeyChecking
@@ -106,6 +108,7 @@ class Repository:
     def guards(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Variables with which git runs no hook, and nothing of the folder."""
         chosen = {key: [value, *self.values(key, trusted=True)][-1] for key, value in OVERRIDES.items()}
+        chosen["core.sshCommand"] += NO_FORWARDING
         if self.bare:
             del chosen["safe.bareRepository"]
         settings = [*chosen.items(), ("core.hooksPath", os.devnull)]

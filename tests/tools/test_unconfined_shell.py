@@ -71,6 +71,34 @@ READS = [
     'read f < names; while read -u 5 g; do echo $g; done 5<"$f"',
     "read f < names; { cat; } < $f",
     "read f < names; cat <(<$f)",
+    *(
+        f"f=.netrc; {never}; cat ~/$f"
+        for never in (
+            "false && f=a",
+            "true || f=a",
+            "(f=a)",
+            "f=a | cat",
+            "f=a & wait",
+            "x=$(f=a)",
+            "if false; then f=a; fi",
+            "while false; do f=a; done",
+            "case x in y) f=a;; esac",
+            "{ f=a; } | cat",
+            "coproc f=a",
+            "cat <(f=a)",
+            "function g { f=a; }",
+            "g() { f=a; }",
+            "x=1 y=2 true; (f=a)",
+            "(export f=a)",
+            "local f=a",
+        )
+    ),
+    "false && f=a; cat ~/${f}.netrc",
+    "false && for f in a; do :; done; cat ~/${f}.netrc",
+    "set -- x; shift; cat ~/$1.netrc",
+    "c=./evil; (c=wc); $c a.txt",
+    "o=-Kevil; (o=-s); curl $o",
+    "v=LD_PRELOAD=./e.so; false && v=x=1; env $v ls",
 ]
 WRITES = [
     "cp a.txt l/../.bash_login",
@@ -113,6 +141,7 @@ def test_an_unattended_turn_writes_nothing_outside(person: Person, command: str)
     "command",
     [
         "X=a; X+=b; test $X = ab",
+        "D=d && ls $D && N=$(ls $D | wc -l); echo $N",
         "x=1; unset x; echo done",
         "set -euo pipefail; ls -la | head -3",
         "cat d/../a.txt && cd d && cat ../a.txt",

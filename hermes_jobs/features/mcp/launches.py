@@ -77,12 +77,14 @@ class Launches:
         home = self._environ.get("HOME", "/")
         folder = os.path.expanduser(filled(config.cwd or workdir or home, values))  # noqa: PTH111
         folder = folder if Path(folder).is_dir() else home
+        # Programs such as npx and python run code of the folder that they are started in.
+        sees_key = config.cwd is None and bool(timing["secrets"] or config.readable)
         return _plain(
             name,
             command=filled(config.command or "", values),
             args=tuple(filled(arg, values) for arg in config.args),
             env={**inherited, **{key: filled(text, values) for key, text in config.env.items()}},
-            cwd=folder,
+            cwd=home if sees_key else folder,
             sandbox=None if config.sandbox == "off" else self._confinement(name, config, folder, values),
             **timing,
         )

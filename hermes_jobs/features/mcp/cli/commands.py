@@ -79,7 +79,10 @@ for _each in (log_in, log_out, list_resources, read_resource, serve_mcp):
     help="Set for mcp login: client_id, client_secret, redirect_uri or scope.",
 )
 @click.option(
-    "--cwd", metavar="DIR", type=NonEmpty(), help="Folder to start the command in.  [default: the session's]"
+    "--cwd",
+    metavar="DIR",
+    type=NonEmpty(),
+    help="Folder to start the command in.  [default: the session's; with secrets your home]",
 )
 @click.option(
     "--write", metavar="DIR", multiple=True, type=NonEmpty(), help="Folder that it may write. Repeatable."
