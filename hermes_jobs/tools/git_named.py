@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from hermes_jobs.tools import guarded_files
-from hermes_jobs.tools.git_places import worktrees
+from hermes_jobs.tools.git_places import git_folder, worktrees
 from hermes_jobs.tools.inside import is_inside
+from hermes_jobs.tools.sensitive_paths import guarded_names
 from hermes_jobs.tools.tables import words
 
 OWN = (".gitconfig", ".config/git/config", "/etc/gitconfig")
@@ -42,6 +44,21 @@ def named_in(roots: Iterable[str], repositories: Iterable[str], user_home: str) 
     paths = dict.fromkeys(map(os.path.normpath, named))
     paths |= dict.fromkeys(map(os.path.realpath, paths))
     return [path for path in paths if any(is_inside(path, root) for root in roots)]
+
+
+def is_led_to(real: str) -> bool:
+    """Whether a guarded name in one of the folders above, or a hook of a repository there, is a link to a
+    file."""
+    for folder in map(str, Path(real).parents):
+        git = git_folder(folder)
+        try:
+            hooks = [entry.path for entry in os.scandir(f"{git}/hooks")] if git else []
+        except OSError:
+            hooks = []
+        named = (f"{folder}/{name}" for name in guarded_names())
+        if any(os.path.lexists(path) and os.path.realpath(path) == real for path in (*named, *hooks)):
+            return True
+    return False
 
 
 def _main(git: str) -> str:

@@ -1,6 +1,6 @@
-"""Undoes what a background process must not leave, when it has ended.
+"""Undoes what a background process must not leave, when it has ended, and while it runs.
 
-Run by its keeper as `python -I guard_at_end.py FOLDER`, outside of the sandbox.
+Run by its keeper as `python -I guard_at_end.py FOLDER [meanwhile]`, outside of the sandbox.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from hermes_jobs.tools.guard_store import FOLDER, GuardStore
 from hermes_jobs.tools.process_files import ProcessFiles
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *, has_ended: bool) -> None:
     """Do it, and record the paths."""
     processes = folder.parent
-    undone = GuardStore(processes.parent / FOLDER).release(folder.name)
+    guards = GuardStore(processes.parent / FOLDER)
+    undone = guards.release(folder.name) if has_ended else guards.look_at(folder.name)
     ProcessFiles(processes).write_undone(folder.name, undone)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), has_ended=len(sys.argv) == 2)

@@ -50,6 +50,11 @@ class GuardStore:
         """Undo what a background process has left, which has ended; returns the paths concerned."""
         return self._restore_and_remove(self._folder / f"p-{process}")
 
+    def look_at(self, process: str) -> tuple[str, ...]:
+        """Undo what a background process that still runs has made; returns the paths concerned."""
+        guard = _read(self._folder / f"p-{process}")
+        return _restored(guard) if guard is not None else ()
+
     def check(self, roots: Sequence[str], is_over: Callable[[str], bool]) -> tuple[str, ...]:
         """Undo what processes have left that have ended, anywhere, and what those that still run have made
         in these folders; returns the paths concerned. `is_over` is for ids of background processes."""
@@ -61,8 +66,7 @@ class GuardStore:
                 if is_over(rest):
                     undone += self._restore_and_remove(file)
                 elif (guard := _read(file)) and guard.overlaps(roots):
-                    # what stays is reported once, when it has ended
-                    undone += [path for path in guard.restore() if not path.startswith(STAYS)]
+                    undone += _restored(guard)
             elif not process_identity.is_alive(int(pid), since.rpartition("-")[0]):
                 undone += self._restore_and_remove(file)
         return tuple(dict.fromkeys(undone))
@@ -96,6 +100,11 @@ class GuardStore:
             taken.unlink(missing_ok=True)
             return undone
         return ()
+
+
+def _restored(guard: Guard) -> tuple[str, ...]:
+    """The paths that are undone while the process runs. What stays is reported once, when it has ended."""
+    return tuple(path for path in guard.restore() if not path.startswith(STAYS))
 
 
 def _end(words: Sequence[str]) -> None:

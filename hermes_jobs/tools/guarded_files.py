@@ -75,11 +75,13 @@ class Found:
     """What there is in folders: the folders searched, paths that are guarded, and repositories of git with
     the names that matter in them. `instructions`: paths that prompts have later. `submodules`: folders that
     an index names, each with its git folder. `named`: paths that settings of git name (`git_named`).
-    `whole`: no folder was left out. `at`: since when, in ns since 1970. `opened`: as in `find`."""
+    `roots`: the folders searched; links lead to guarded files within them, too. `whole`: no folder was left
+    out. `at`: since when, in ns since 1970. `opened`: as in `find`."""
 
     folders: Sequence[str]
     paths: Sequence[str]
     repositories: Mapping[str, frozenset[str]]
+    roots: Sequence[str] = ()
     instructions: Sequence[str] = ()
     submodules: Mapping[str, str] = field(default_factory=dict[str, str])
     named: Sequence[str] = ()
@@ -93,7 +95,12 @@ class Found:
         for repository, names in self.repositories.items():
             guarded += [f"{repository}/{name}" for name in git_names() if name in names]
         when = When(time.time_ns(), self.opened)
-        return {path: file for each in guarded for path, file in _files(each, when)}
+        found = {path: file for each in guarded for path, file in _files(each, when)}
+        links = [path for path, file in found.items() if stat.S_ISLNK(file.mode)]
+        for target in filter(os.path.isfile, map(os.path.realpath, links)):
+            if any(is_inside(target, root) for root in self.roots):
+                found |= _files(target, when)
+        return found
 
 
 def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None = None) -> Found:
@@ -130,6 +137,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
         folders=tuple(names),
         paths=tuple(paths),
         repositories=repositories,
+        roots=roots,
         instructions=tuple(instructions),
         submodules=submodules,
         whole=whole,

@@ -28,6 +28,7 @@ sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from hermes_jobs.system import process_identity
 from hermes_jobs.tools import supervisor
+from hermes_jobs.tools.guard_ticks import GuardTicks
 
 GUARD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guard_at_end.py")
 PART = 1 << 20  # bytes of one file of output
@@ -72,15 +73,13 @@ def main() -> None:
         last.kill()
     os.unlink(os.path.join(folder, "control"))
     keeper.end()
-    _ask_guard(folder)
+    if os.path.exists(keeper.ticks.file):
+        _ask_guard(folder)
 
 
-def _ask_guard(folder: str) -> None:
+def _ask_guard(folder: str, *words: str) -> None:
     """Have undone what the command must not leave: see `guard_at_end`, which needs more modules."""
-    home, name = os.path.split(folder)
-    if os.path.exists(os.path.join(os.path.dirname(home), "guards", f"p-{name}")):
-        words = [sys.executable, "-I", GUARD, folder]
-        os.waitpid(os.posix_spawn(sys.executable, words, os.environ), 0)
+    os.waitpid(os.posix_spawn(sys.executable, [sys.executable, "-I", GUARD, folder, *words], os.environ), 0)
 
 
 class Keeper:
@@ -94,6 +93,7 @@ class Keeper:
         self._output, self._typed, self._control = ends
         for descriptor in ends:
             os.set_blocking(descriptor, False)
+        self.ticks = GuardTicks(folder)
         self._store = OutputParts(folder)
         self._reading = True
         self._pending = b""
@@ -114,6 +114,8 @@ class Keeper:
                 self._num_left = self._watch.kill()
                 break
             self._serve()
+            if self.ticks.are_due():
+                _ask_guard(self._folder, "meanwhile")
         self._read()
 
     def end(self) -> None:

@@ -113,13 +113,14 @@ class PathPolicy:
         return "startup" if runs else kind
 
     def _is_named(self, real: str) -> bool:
-        """Whether it is a hook or a file with settings by settings of the person or a repository."""
-        from hermes_jobs.tools.git_named import named_in  # which needs this module
+        """Whether it is a hook or a file with settings by settings of the person or a repository, or by a
+        link of a guarded name."""
+        from hermes_jobs.tools.git_named import is_led_to, named_in  # which need this module
         from hermes_jobs.tools.git_places import git_folder
 
         above = map(str, Path(real).parents)
         repositories = [git for folder in above if (git := git_folder(folder))]
-        return real in named_in((os.path.dirname(real),), repositories, self.user_home)
+        return is_led_to(real) or real in named_in((os.path.dirname(real),), repositories, self.user_home)
 
     def _linked(self, real: str) -> str | None:
         """The protection of a file by another of its names; None for a file with one name."""

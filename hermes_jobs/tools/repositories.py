@@ -47,6 +47,9 @@ OVERRIDES: Mapping[str, str] = {
 """Settings with which git runs nothing of a repository; the person's own values go before them."""
 
 
+_KNOWN_EDITOR = re.compile(
+    r"(?:vim?|nvim|nano|micro|hx|emacs|emacsclient|code|codium|zed|subl|true|cat)(?: --?[a-z]+(?:-[a-z]+)*)*"
+)
 NO_FORWARDING = " -a -x -o ClearAllForwardings=yes"
 """Options of ssh with which no server uses the person's agent or ports, whatever their settings say."""
 _PLAIN_SSH = re.compile(
@@ -76,6 +79,8 @@ class Setting:
             return _PLAIN_SSH.fullmatch(self.value) is not None
         if pattern("credentials", "file_settings").fullmatch(self.key):
             return pattern("credentials", "harmless_files").fullmatch(self.value) is not None
+        if self.key in ("core.editor", "sequence.editor"):
+            return _KNOWN_EDITOR.fullmatch(self.value) is not None
         if self.key.endswith("pager") and self.value in ("cat", "less", "true", "false", ""):
             return True
         return pattern("credentials", "harmless_settings").fullmatch(self.key) is not None

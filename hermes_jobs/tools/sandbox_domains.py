@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the module itself costs milliseconds
 
 LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+MAKE_CHAR = 1 << 6
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 BY_VERSION = ((1, (1 << 13) - 1), (2, REFER), (3, TRUNCATE), (5, IOCTL_DEV))
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
@@ -42,8 +43,10 @@ def enter(plan: SandboxPlan) -> None:
     handled = sum(rights for since, rights in BY_VERSION if version >= since)
     ruleset = _ruleset(libc, handled, 0 if plan.open or version < SCOPES_SINCE else SCOPES)
     closed = dict.fromkeys((plan.home, *plan.hidden), 0) | dict.fromkeys((*plan.shown, *plan.seen), READING)
-    closed |= {path: handled for path in plan.writable if path.startswith(f"{plan.home}/")}
-    closed |= {plan.tmp: handled} if plan.tmp else {}
+    # Without a right that the working folder has, nothing is moved there from these: copies are new.
+    apart = handled & ~MAKE_CHAR
+    closed |= {path: apart for path in plan.writable if path.startswith(f"{plan.home}/")}
+    closed |= {plan.tmp: apart} if plan.tmp else {}
     kept = [path for path in plan.kept if path not in plan.writable and not plan.open]
     closed |= {} if plan.open else {"/dev": 0} | dict.fromkeys((*SHARED[:1], *plan.devices), handled)
     locked = dict.fromkeys((*kept, *plan.locked), READING if plan.open else 0)
@@ -52,7 +55,9 @@ def enter(plan: SandboxPlan) -> None:
         _allow_but(libc, ruleset, "/", handled, locked | closed)
     else:
         _allow_but(libc, ruleset, "/", READING, closed)
-        for path in (*SHARED, *plan.devices, *([plan.tmp] if plan.tmp else []), *plan.writable):
+        for path in (*SHARED, *plan.devices, *([plan.tmp] if plan.tmp else [])):
+            _allow_but(libc, ruleset, path, apart, locked | closed)
+        for path in plan.writable:
             _allow_but(libc, ruleset, path, handled, locked | closed)
         if os.geteuid() != 0:  # root could change the system there
             _allow(libc, ruleset, "/proc", READING | WRITE_FILE)

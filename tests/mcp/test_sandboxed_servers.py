@@ -109,3 +109,25 @@ def test_a_server_may_run_without_a_sandbox(person: Person) -> None:
 def test_only_servers_that_are_started_here_have_a_sandbox() -> None:
     with pytest.raises(ValueError, match="are of servers with a `command`"):
         McpServer(url="https://mcp.example.com", writable=("~/notes",))
+
+
+def test_a_server_with_a_secret_is_not_started_in_the_folder(person: Person) -> None:
+    """`npx` and `python -m` run code of the folder that they are started in."""
+
+    def folder_of(**entry: Any) -> str:
+        launches = Launches(
+            {"test": McpServer(command="npx", args=("-y", "x"), **entry)},
+            secret={"TOKEN": "a-long-secret"}.get,
+            variables={},
+            environ={"PATH": os.environ["PATH"], "HOME": str(person.folder)},
+            logins=Logins(person.folder / ".hermes-jobs" / "mcp" / "logins"),
+            home=person.folder / ".hermes-jobs",
+        )
+        return launches.launch("test", str(person.folder / "project")).cwd
+
+    home, project = str(person.folder), str(person.folder / "project")
+    assert folder_of() == project
+    assert folder_of(env={"MODE": "x"}) == project
+    assert folder_of(env={"TOKEN": "${TOKEN}"}) == home
+    assert folder_of(readable=("~/.aws",)) == home
+    assert folder_of(env={"TOKEN": "${TOKEN}"}, cwd=project) == project
