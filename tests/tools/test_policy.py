@@ -713,7 +713,7 @@ WITHOUT_SANDBOX = (
     ("writing outside the working folder", "ls ~ | xargs ln -s -t ."),
     ("writing outside the working folder", "cd ..; tar xf project/t.tar"),
     ("writing outside the working folder", "cd ~ && unzip -o work/a.zip"),
-    ("writing outside the working folder", "cd ..; patch -t -p1 < project/p; wget -t 3 http://e.com/x"),
+    ("writing outside the working folder", "cd ..; patch -t -p1 < project/p"),
     ("writing outside the working folder", "GIT_TRACE=/home/ann/.x git fetch"),
     ("writing outside the working folder", "export GIT_TRACE2_EVENT=~/.x; git status"),
     ("reading files that are known only when it runs", "cat ~user/.npmrc"),

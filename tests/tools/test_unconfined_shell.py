@@ -163,7 +163,7 @@ SERVERS = {
     ".npmrc": ("npm view x version", "//localhost:4873/:_authToken=NEEDLE-npm"),
     ".subversion/auth/svn.simple/1": ("svn info http://localhost:9/x", "<http://localhost:9> realm"),
     ".my.cnf": ("mysql -e 'select 1'", "[client]\nhost = 127.0.0.1\n"),
-    ".kube/config": ("kubectl get pods", "server: http://127.0.0.1:8001\n"),
+    ".kube/config": ("kubectl get pods", "server: https://127.0.0.1:6443\ninsecure-skip-tls-verify: true\n"),
     ".config/helm/repositories.yaml": ("helm show chart l/x", "url: http://localhost:8879\n"),
     ".config/gh/hosts.yml": ("gh pr list", "localhost:\n  oauth_token: NEEDLE\n"),
 }
