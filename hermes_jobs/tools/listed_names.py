@@ -33,6 +33,11 @@ def takes_names(invocation: Invocation) -> bool:
     )
 
 
+def opens_named(invocation: Invocation) -> bool:
+    """The same, for those that may show or keep what is in these files: `sha256sum -c` does not."""
+    return takes_names(invocation) and not invocation.name.endswith("sum")
+
+
 def takes_any_name(invocations: Sequence[Invocation], workdir: str) -> str:
     """What of a line takes names of files from anything but a list of the working folder; else empty."""
     if told := told_by_text(invocations, workdir):
@@ -50,7 +55,7 @@ def takes_any_name(invocations: Sequence[Invocation], workdir: str) -> str:
 
 def told_by_text(invocations: Sequence[Invocation], workdir: str) -> str:
     """What of a line takes names of files from a text, or from a list of another folder; else empty."""
-    if named := next(filter(takes_names, invocations), None):
+    if named := next(filter(opens_named, invocations), None):
         return f"`{named.name}` takes names of files from a file"
     given = next(filter(_takes_given, invocations), None)
     if given is None:

@@ -20,12 +20,13 @@ from hermes_jobs.tools.command_rules.text_programs import is_partly_unknown
 from hermes_jobs.tools.credential_checks import CHECKS
 from hermes_jobs.tools.credential_checks_git import reaches_folder
 from hermes_jobs.tools.credential_line import Line
-from hermes_jobs.tools.credentials import Credentials, git_obstacle, rows_of, writing
+from hermes_jobs.tools.credentials import Credentials, rows_of
 from hermes_jobs.tools.git_changes import changes_only_plainly
 from hermes_jobs.tools.glob_matches import link_to_keys
 from hermes_jobs.tools.invocations import SHELLS, Invocation
 from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
+from hermes_jobs.tools.key_obstacles import git_obstacle, writing
 from hermes_jobs.tools.known_files import MAY_CHANGE, unknown_file, writes_what_may_change
 from hermes_jobs.tools.listed_names import takes_any_name
 from hermes_jobs.tools.shell_parser import ASSIGNMENT

@@ -15,7 +15,7 @@ from hermes_jobs.tools.git_program import Unreadable
 from hermes_jobs.tools.glob_matches import TooManyEntries, entries_below
 from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.listed_names import takes_names, told_by_text
+from hermes_jobs.tools.listed_names import opens_named, told_by_text
 from hermes_jobs.tools.tables import load
 
 READS_KEYS = "reading keys or passwords"
@@ -40,7 +40,7 @@ def _opens_given(invocation: Invocation) -> bool:
         rule["programs"].split() for rule in load("unconfined")["rule"] if rule["name"] == READS_UNSEEN
     )
     opens = invocation.given and (invocation.name in readers or changes_given(invocation))
-    return opens or takes_names(invocation)
+    return opens or opens_named(invocation)
 
 
 def _unpacks(invocation: Invocation) -> bool:

@@ -139,6 +139,7 @@ EVERYDAY = [
     "git diff --name-only -z | xargs -0 cat",
     "cd docs && find . -name '*.md' | xargs cat | wc -l",
     "seq 3 | xargs -n1 echo",
+    "sha256sum a.txt > sums; sha256sum -c sums",
 ]
 
 
