@@ -31,7 +31,8 @@ def home(home: Home, model_server: ModelServer, mark: str) -> Iterator[Home]:
         if seen.rounds:
             return Answer(text="It runs.")
         name = {"name": "dev"} if "named" in seen.last_user_text else {}
-        command = f"MARK={mark} sh -c 'echo serving; sleep 1000'"
+        script = "script" if "script" in seen.last_user_text else "-c 'echo serving; sleep 1000'"
+        command = f"MARK={mark} sh {script}"
         return Answer(tool_calls=(AskedCall("terminal", {"command": command, "background": True, **name}),))
 
     model_server.follow(serves)
@@ -59,6 +60,18 @@ def test_it_outlives_send_is_found_read_and_killed(home: Home, mark: str) -> Non
     wait_until(lambda: not processes_with(mark), "the end of its keeper")
     assert listed(home) == []
     assert [each["state"] for each in home.run("processes", "list", "--all", "--json").json] == ["ended"]
+
+
+def test_what_it_leaves_for_others_to_run_is_moved_away_while_it_runs_and_named(home: Home) -> None:
+    envrc = home.work / ".envrc"
+    waits = "until [ -e after-the-turn ]; do sleep 0.1; done"
+    (home.work / "script").write_text(f"{waits}; echo evil > .envrc; sleep 1000")
+    home.send("serve named, with the script")
+    (home.work / "after-the-turn").touch()
+    wait_until(envrc.exists, "the harm")
+    wait_until(lambda: str(envrc) in home.run("processes", "list").err, "the note")
+    (found,) = listed(home)
+    assert f"{home.path / 'quarantine'}: {envrc}" in home.run("processes", "read", found["process"]).err
 
 
 def test_it_ends_with_its_session_unless_it_has_a_name(home: Home, mark: str) -> None:

@@ -50,6 +50,8 @@ def list_processes(context: CliContext, everything: bool, limit: int | None, as_
     ]
     chosen_processes = chosen_processes if limit is None else chosen_processes[-limit:]
     PROCESSES.print_list(chosen_processes, as_json=as_json)
+    for process in () if as_json else chosen_processes:
+        _note_undone(context.application, process)
 
 
 @processes.command("read", epilog=example("hermes-jobs processes read p3k9 --follow"))
@@ -78,6 +80,7 @@ def read_process(context: CliContext, process_id: str, follow: bool, limit: int,
             position = more.end
     if not as_json:
         note(f"{process.record.id}: {process.describe_state()}.")
+        _note_undone(context.application, process)
 
 
 @processes.command(
@@ -128,6 +131,18 @@ def ended_line(ended: Sequence[BackgroundProcess]) -> str:
     from hermes_jobs.text.figures import pluralize
 
     return f"Ended {pluralize(len(ended), 'background process', 'background processes')}." if ended else ""
+
+
+def _note_undone(application: Application, process: BackgroundProcess) -> None:
+    """Name the files that came to be while it ran, and were moved away."""
+    from hermes_jobs.tools.made_folders import STAYS
+
+    undone = dict.fromkeys(application.processes.files.undone(process.record.id))
+    if moved := [path for path in undone if not path.startswith(STAYS)]:
+        where = application.settings.paths.home / "quarantine"
+        note(
+            f"{process.record.id}: files that run by themselves were moved to {where}: {', '.join(moved[:5])}"
+        )
 
 
 def _since(process: BackgroundProcess) -> str:
