@@ -129,7 +129,11 @@ class Sandbox:
             locked += guarded_places(found or guarded_files.find(roots), command, background=background)
             locked += guarded_places(guarded_files.find(declared), command) if declared else []
         seen = self._places.seen(reach, environ)
-        hidden = self._places.hidden(reach, environ, seen)
+        hidden = [
+            path
+            for path in self._places.hidden(reach, environ, seen)
+            if not self._is_projects_socket(path, real)
+        ]
         within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
         covered = [home, *([] if reach.approved else hidden)]
         plan = SandboxPlan(
@@ -149,6 +153,11 @@ class Sandbox:
             network=network,
         )
         return Enclosure(plan=plan.encode(), environment=variables)
+
+    def _is_projects_socket(self, path: str, workdir: str) -> bool:
+        """Whether it is a socket that the project's own programs have made."""
+        is_own = is_inside(path, workdir) and not is_inside(os.path.realpath(self.paths.user_home), workdir)
+        return is_own and Path(path).is_socket()
 
     def _variables(
         self, reach: SandboxReach, environ: Mapping[str, str], cache_folder: str, declared: Sequence[str]

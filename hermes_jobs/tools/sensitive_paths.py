@@ -4,7 +4,7 @@ The lists are in `data/sensitive_paths.toml`. File tools, rules for commands and
 """
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH113, PTH118, PTH207
+# ruff: noqa: PTH113, PTH118, PTH123, PTH207
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
@@ -212,7 +213,23 @@ def sockets(user_home: str, environ: Mapping[str, str]) -> Iterator[str]:
     places += [os.path.join(user_home, place) for place in table["below_home"]]
     named = {name: socket_path(environ.get(name, "")) for name in session_variables()}
     places += [path for name, path in named.items() if path and (name in _FILES or not os.path.isfile(path))]
-    yield from (os.path.realpath(place) for place in places if os.path.lexists(place))
+    places += _agents(user_home)
+    yield from dict.fromkeys(os.path.realpath(place) for place in places if os.path.lexists(place))
+
+
+def _agents(user_home: str) -> Iterator[str]:
+    """The sockets of agents wherever they are: by their names, and those that the settings of ssh name."""
+    with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
+        bound = (line.rstrip("\n").partition(" /")[2] for line in table)
+        yield from (f"/{path}" for path in bound if path and _AGENT.search(path))
+    with suppress(OSError), open(os.path.join(user_home, ".ssh/config"), errors="replace") as settings:
+        for named in _IDENTITY_AGENT.findall(settings.read(MAX_SETTINGS)):
+            yield os.path.join(user_home, named.removeprefix("~/"))
+
+
+MAX_SETTINGS = 100_000  # characters
+_AGENT = re.compile(r"(?i)(?:agent|keyring|bitwarden|1password)[^/]*(?:/[^/]*)?$")
+_IDENTITY_AGENT = re.compile(r"(?im)^\s*IdentityAgent[\s=]+\"?([^\s\"$]+)")
 
 
 @cache

@@ -5,11 +5,16 @@ Each line of `READS` has printed a key, each of `WRITES` has written outside of 
 
 from __future__ import annotations
 
+import socket
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from hermes_jobs.tools.sandbox import Mode
+from hermes_jobs.tools.sandbox import layer as sandbox_layer
+from hermes_jobs.tools.sandbox_plan import LANDLOCK
 
 from .keys_support import Person
 
@@ -157,6 +162,60 @@ def test_everyday_lines_run(person: Person, command: str) -> None:
         (person.work / name).unlink()
     done = person.run(command, attended=False)
     assert done.ok, done.content
+
+
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "read v < FILE; echo $v",
+        "IFS= read -r v < FILE && printf '%s' $v",
+        "exec < FILE; cat",
+        "exec 3< FILE; cat <&3",
+        "grep -o 'N.*' < FILE",
+        "grep = FILE",
+        "grep -m1 '' FILE",
+        "tar cf e.tar FILE && tar xOf e.tar",
+        "zip e.zip FILE",
+        "rsync FILE e.txt",
+        ". FILE; echo $KEY",
+    ],
+)
+@pytest.mark.parametrize("file", ["~/.env", "~/other/.env", "~/other/secrets.yaml", ".env"])
+def test_files_with_keys_are_told_by_their_names(
+    tmp_path: Path, command: str, file: str, sandbox: Mode
+) -> None:
+    one = Person(tmp_path.resolve(), mode=sandbox)
+    for name in (".env", "other/.env", "other/secrets.yaml", "project/.env"):
+        one.write(one.folder / name, "KEY=NEEDLE\n")
+    if file != ".env" or not command.startswith("."):  # those beside the code are for its programs
+        assert one.verdict(command.replace("FILE", file)).decision == "ask"
+        assert one.run(command.replace("FILE", file), attended=False).refused
+    one.write("Makefile", "a:\n\t@cat $(HOME)/.env\n")
+    if sandbox == "on" and file == "~/.env":
+        assert "NEEDLE" not in one.run("make", attended=False).content
+    one.close()
+
+
+@pytest.mark.parametrize("name", ["run/agent.sock", ".config/x/ssh-agent.1", "run/named.sock"])
+def test_agents_are_hidden_wherever_they_are(tmp_path: Path, name: str) -> None:
+    """Also those that no variable names: of password managers, and by `IdentityAgent` of ssh's settings."""
+    one = Person(tmp_path.resolve())
+    one.write(one.folder / ".ssh/config", "Host *\n  IdentityAgent ~/run/named.sock\n")
+    (one.folder / name).parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as agent, socket.socket(socket.AF_UNIX) as own:
+        for each, path in ((agent, one.folder / name), (own, one.work / "my-agent.sock")):
+            each.bind(str(path))
+            each.listen()
+        reach = (
+            "import os, socket, sys\nos.chdir(os.path.dirname(sys.argv[1]))\n"
+            "socket.socket(socket.AF_UNIX).connect(os.path.basename(sys.argv[1]))\nprint('rea' + 'ched')"
+        )
+        one.write("reach.py", reach)
+        assert "reached" not in one.run(f"python3 reach.py {one.folder / name}", attended=False).content
+        own_content = one.run(f"python3 reach.py {one.work}/my-agent.sock", attended=False).content
+        assert "reached" in own_content or LANDLOCK in sandbox_layer().name
+    one.close()
 
 
 SERVERS = {

@@ -159,9 +159,16 @@ def uses_secrets(invocation: Invocation, context: CommandContext) -> bool:
         patterns = invocation.operands[:1]
     elif invocation.name in words("secrets", "queriers_of_xml"):
         patterns = tuple(word for word in invocation.arguments if _XPATH.match(word))
-    return "secret" in kinds_of(
-        invocation, context, [word for word in context.path_words(invocation) if word not in patterns]
-    )
+    named = [word for word in context.path_words(invocation) if word not in patterns]
+    if "secret" in kinds_of(invocation, context, named):
+        return True
+    roots = context.paths.real_roots(context.workdir)
+    elsewhere = [
+        word
+        for word in named
+        if (path := invocation.path(word)) and not any(is_inside(path, root) for root in roots)
+    ]
+    return "project secret" in kinds_of(invocation, context, elsewhere)
 
 
 def lists_secrets(invocation: Invocation, context: CommandContext) -> bool:

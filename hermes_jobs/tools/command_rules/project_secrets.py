@@ -27,8 +27,8 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
     name = invocation.name
     if name in ("cp", "mv", "ln", "install"):
         return _hides_name(invocation, context)
-    if name == "":
-        read = [redirect.target for redirect in invocation.redirects if redirect.operator == "<"]
+    if name in ("", "read", "exec", "mapfile", "readarray"):
+        read = [redirect.target for redirect in invocation.redirects if redirect.operator in ("<", "<>")]
         return _has_secret(invocation, context, read)  # as in `$(<.env)`
     if name not in words("secrets", "printers"):
         return False
@@ -37,7 +37,8 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
     searched: tuple[str, ...] = ()
     if name in words("secrets", "finders"):
         searched = invocation.operands[:1]
-        if not any(map(pattern("secrets", "names_of_keys").search, searched)):
+        finds_all = not invocation.has("-v") and any(map(_FINDS_ALL.search, searched))
+        if not (finds_all or any(map(pattern("secrets", "names_of_keys").search, searched))):
             return False  # as in `export $(grep -v '^#' .env)`
     elif name in words("interpreters", "awks") | words("interpreters", "seds"):
         searched = invocation.operands[:1]
@@ -52,6 +53,8 @@ def prints_project_secrets(invocation: Invocation, context: CommandContext) -> b
     return _has_secret(invocation, context, named)
 
 
+_FINDS_ALL = re.compile(r"\.[*+]|^[\W_]*$")
+"""A pattern that fits most lines."""
 _FINDERS = ("find", "fd", "fdfind")
 _EXECS = frozenset({"-exec", "-execdir", "-x", "-X", "--exec", "--exec-batch"})
 
