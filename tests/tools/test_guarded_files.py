@@ -275,7 +275,7 @@ def test_everyday_files_ask_nothing(desk: Desk, name: str):
 
 
 @pytest.mark.parametrize(
-    "name", [".env", "web/.env.local", "config/master.key", "secrets.yaml", "certs/server-key.pem"]
+    "name", ["app/.env", "web/.env.local", "config/master.key", "secrets.yaml", "certs/server-key.pem"]
 )
 def test_keys_beside_the_code_are_read_with_approval_and_written_without(desk: Desk, name: str):
     assert desk.verdict("read_file", path=name) == "ask"
