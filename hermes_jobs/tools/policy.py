@@ -6,7 +6,6 @@ import fnmatch
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
@@ -14,19 +13,13 @@ from hermes_jobs.text.clip import one_line
 from hermes_jobs.tools.certain_values import uncertain_value
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
-from hermes_jobs.tools.command_rules.downloads import runs_fetched
-from hermes_jobs.tools.command_rules.git import pushes_elsewhere
 from hermes_jobs.tools.command_rules.network import reads_from_others
-from hermes_jobs.tools.command_rules.paths import lists_secrets, reads_whole_home
-from hermes_jobs.tools.command_rules.project_secrets import looks_for_keys, prints_environment
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
-from hermes_jobs.tools.command_rules.text_programs import reads_named_files
-from hermes_jobs.tools.command_rules.written_paths import changes_given
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
-from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.known_files import unknown_file
+from hermes_jobs.tools.line_rules import rule_of_line
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.raw_text import raw_denial
@@ -41,7 +34,6 @@ from hermes_jobs.tools.unconfined_code import (
     runs_nothing_of_folder,
 )
 from hermes_jobs.tools.unconfined_questions import question_of_line
-from hermes_jobs.tools.wrappers import find_starts
 
 SHOWN_CHARS = 120
 _CHANGE_SYSTEM = frozenset(
@@ -142,7 +134,7 @@ class CommandPolicy:
 
     def _asks_of_line(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
         """The rule that the whole line meets; empty if there is none."""
-        if asks := _of_line(invocations, where):
+        if asks := rule_of_line(invocations, where):
             return asks
         if self.is_confined():
             return ""
@@ -273,55 +265,6 @@ class CommandPolicy:
             return False
         text = " ".join(invocation.words)
         return any(re.match(fnmatch.translate(pattern), text) for pattern in self.allow)
-
-
-def _of_line(invocations: Sequence[Invocation], context: CommandContext) -> str | None:
-    """The rule that matches the whole line."""
-    if runs_fetched(invocations):
-        return "running downloaded or unseen text"
-    if pushes_elsewhere(invocations):
-        return "another host"
-    if prints_environment(invocations, context) or looks_for_keys(invocations, context):
-        return "reading keys or passwords"
-    home = {"/", "/home", "/root", context.paths.user_home, context.paths.home}
-    finds = any(
-        invocation.name in ("find", "fd", "fdfind", "ls", "locate")
-        and home.intersection(map(invocation.path, _starts(invocation)))
-        for invocation in invocations
-    )
-    reads_names = any(map(_reads_named, invocations))
-    if any(map(_finds_in_place, invocations, repeat(context))) and any(map(changes_given, invocations)):
-        return "writing outside the working folder"
-    if reads_names and (finds or any(lists_secrets(invocation, context) for invocation in invocations)):
-        return "reading keys or passwords"
-    if any(reads_whole_home(invocation, context) for invocation in invocations):
-        return "reading keys or passwords"
-    return None
-
-
-def _starts(finder: Invocation) -> Sequence[str]:
-    """Where `find` and the like look; the first operand of `fd` is a pattern."""
-    return finder.operands[1:] if finder.name in ("fd", "fdfind") else find_starts(finder.arguments)
-
-
-def _reads_named(invocation: Invocation) -> bool:
-    """Whether it reads files whose names are its input, or runs a program with what it finds."""
-    if invocation.name in ("fd", "fdfind"):
-        return invocation.has("-x", "-X", "--exec", "--exec-batch")
-    return (
-        invocation.given
-        or invocation.name in ("read", "mapfile", "readarray")
-        or reads_named_files(invocation)
-    )
-
-
-def _finds_in_place(invocation: Invocation, context: CommandContext) -> bool:
-    """Whether it finds files outside the folders where commands may write."""
-    if invocation.name not in ("find", "fd", "fdfind"):
-        return False
-    paths = map(invocation.path, _starts(invocation))
-    real = [context.real(path) for path in paths if path is not None]
-    return any(not any(is_inside(path, folder) for folder in context.writable) for path in real)
 
 
 def _met(
