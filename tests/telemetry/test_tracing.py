@@ -119,6 +119,12 @@ def test_a_turn_is_a_trace_without_content(home: Home, collector: Collector) -> 
     assert home.files_holding("collectors-own-token") == []
 
 
+def once_begun(names: list[str]) -> list[str]:
+    """The names with one prefetch: where a worker is slow to begin, it is told of the turn once more."""
+    later = [name for name in names if not name.endswith("turn.prefetch")]
+    return [*later, *dict.fromkeys(name for name in names if name not in later)]
+
+
 @pytest.mark.slow
 def test_tasks_and_requests_are_in_the_turns_trace(home: Home, collector: Collector) -> None:
     with home.start("up", "--no-flower", "--no-beat", **ALL_HEADERS) as running:
@@ -128,8 +134,8 @@ def test_tasks_and_requests_are_in_the_turns_trace(home: Home, collector: Collec
         assert running.end().code == 0
     spans = collector.spans
     own = assert_one_trace(spans, done["turn"])
-    ran = [span.name for span in collector.named("run/")]
-    sent = [span.name for span in collector.named("apply_async/")]
+    ran = once_begun([span.name for span in collector.named("run/")])
+    sent = once_begun([span.name for span in collector.named("apply_async/")])
     assert sorted(ran) == [
         "run/turn.call_model",
         "run/turn.call_model",
