@@ -18,6 +18,7 @@ _GIVEN = re.compile(
 )
 _ENDS = re.compile(r"[ \t]*+(?:;(?!;)|\n|&&|$)")
 _LOOP = re.compile(r"\b(?:for|select)\s+(\w+)")
+_USED = re.compile(r"\$\{?[#!]?(\w+)")
 
 
 def uncertain_value(command: str, invocations: Sequence[Invocation]) -> str:
@@ -26,9 +27,8 @@ def uncertain_value(command: str, invocations: Sequence[Invocation]) -> str:
     for name, value in given[_given_at_the_beginning(command) :]:
         if UNKNOWN not in value and not value.replace(NUMBER, "").isdigit():
             return name
-    behind = command.rpartition("done")[2]
-    loops = set(_LOOP.findall(command))
-    return next((name for name in sorted(loops) if re.search(rf"\$\{{?{name}\b", behind)), "")
+    used_behind = _USED.findall(command.rpartition("done")[2])
+    return min(set(_LOOP.findall(command)).intersection(used_behind), default="")
 
 
 def _given(invocations: Sequence[Invocation]) -> Iterator[tuple[str, str]]:

@@ -38,9 +38,12 @@ def _upward(line: Line, name: str) -> Iterator[str]:
             at = os.path.dirname(at)
 
 
-def local_settings(_invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
-    """The settings of `az` in a folder, which may name a source of extensions."""
-    return Finding(places=places, code=tuple(_upward(line, ".azure/config")))
+_LOCAL_SETTINGS = {"az": ".azure/config", "glab": ".git/glab-cli/config.yml"}
+
+
+def local_settings(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
+    """The settings of `az` or `glab` in a folder, which may name a source of extensions or another server."""
+    return Finding(places=places, code=tuple(_upward(line, _LOCAL_SETTINGS[invocation.name])))
 
 
 _OF_PROJECT = frozenset(("install", "ci", "i", "add", "update", "outdated"))
@@ -110,17 +113,20 @@ MAX_KEY_FILES = 200
 def for_this_machine(places: Sequence[str], user_home: str) -> tuple[str, ...]:
     """Those of the places that have a key for a server of this machine."""
     table: Mapping[str, str] = load("credentials")["local_servers"]
+    named = {
+        file: place for place in places for file in table if file == place or file.startswith(f"{place}/")
+    }
     return tuple(
         place
-        for place in places
-        if place in table
-        and any(re.search(table[place], text) for text in _texts(os.path.join(user_home, place)))
+        for file, place in named.items()
+        if any(re.search(table[file], text) for text in _texts(os.path.join(user_home, file)))
     )
 
 
 def _texts(path: str) -> Iterator[str]:
-    folders = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
-    for file in (path, *islice(folders, MAX_KEY_FILES)):
+    """The text of a file, or of the files in a folder."""
+    inner = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+    for file in (path, *islice(inner, MAX_KEY_FILES)):
         with suppress(OSError, ValueError):
             yield beginning(file, MAX_SETTINGS_BYTES)
 

@@ -93,7 +93,7 @@ class Line:
         if self.verbs and set(self.verbs) <= words("credentials", "keep_out"):
             return ()
         tops = [(top, git) for folder in self.git_runs_in for top, git in [repository_above(folder)] if git]
-        # It is named anyway where git may run something, and not asked then.
+        # Where git may run something that is named anyway, and git is not asked to list.
         is_safe = "add" in self.verbs and not any(one.code("") for one in self.repositories)
         added = [path for top, _ in tops for path in self._untracked(top)] if is_safe else []
         found = submodules([*tops, *((path, git_folder(path)) for path in added)])

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
-from pathlib import PurePath
 
 import msgspec
 
@@ -245,9 +244,7 @@ class Credentials:
         if other and not row.asks:
             return Finding(places=places, withheld=f"`{other}` may name other settings or a program")
         finding = CHECKS[row.check](invocation, places, line) if row.check else Finding(places=places)
-        is_file = row.code.startswith(".") and " " not in row.code
-        code = row.code if not is_file or _is_in_one(row.code, line.folders) else ""
-        named = [*([code] if code else ()), *([f"what `{other}` names"] if other else ())]
+        named = [*([row.code] if row.code else ()), *([f"what `{other}` names"] if other else ())]
         if invocation.name != "git" and (local := for_this_machine(finding.places, self.paths.user_home)):
             named.append(f"a server of this machine ({_listed(local)})")
         return finding if not named else replace(finding, code=(*named, *finding.code))
@@ -288,12 +285,6 @@ class Credentials:
             git=Git(shutil.which("git", path=own.get("PATH")) or "git", own),
         )
         return line, obstacle
-
-
-def _is_in_one(name: str, folders: Sequence[str]) -> bool:
-    """Whether there is such a file in one of the folders, or in one above."""
-    above = {top for folder in folders for top in (folder, *map(str, PurePath(folder).parents))}
-    return any(os.path.lexists(os.path.join(top, name)) for top in above)
 
 
 def _united(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -90,6 +90,12 @@ def _reads_folder(invocation: Invocation, named: Sequence[str]) -> bool:
 
 def _is_open(word: str, line: Line) -> bool:
     """Whether a word may stand for any file: it is not known, names a folder, or leads to a key."""
+    if NUMBER in word and any(
+        _leads_to_key(path, line)
+        for folder in line.folders
+        for path in line.files.matching(os.path.join(folder, word.replace(NUMBER, "*"))) or ()
+    ):
+        return True
     word = word.replace(NUMBER, "1").replace(SUBSTITUTED, "-")
     if UNKNOWN in word or GLOB.search(word) or word.startswith("~"):
         return True

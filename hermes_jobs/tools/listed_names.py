@@ -15,7 +15,7 @@ from hermes_jobs.tools.glob_matches import TooManyEntries, entries_below
 from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import load, words
+from hermes_jobs.tools.tables import load, pattern, words
 from hermes_jobs.tools.wrappers import find_starts
 
 _SPLIT_FOLDER = re.compile(r"[\s'\"\\]")
@@ -63,7 +63,7 @@ def told_by_text(invocations: Sequence[Invocation], workdir: str) -> str:
     feeding = [at for at, one in enumerate(invocations) if one.name in ("xargs", "parallel")]
     last, before = invocations[feeding[-1]], invocations[: feeding[-1]]
     options = last.arguments[: len(last.arguments) - len(given.words)]
-    is_plain = all(re.fullmatch(load("unconfined")["names"]["xargs"], word) for word in options)
+    is_plain = all(map(pattern("unconfined", "plain_xargs").fullmatch, options))
     if len(feeding) > 1 or last.name != "xargs" or not (is_plain and last.piped) or last.redirects:
         return f"`{last.name}` takes names of files from a text"
     for one in before:

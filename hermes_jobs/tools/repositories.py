@@ -48,7 +48,7 @@ OVERRIDES: Mapping[str, str] = {
 
 
 _KNOWN_EDITOR = re.compile(
-    r"(?:vim?|nvim|nano|micro|hx|emacs|emacsclient|code|codium|zed|subl|true|cat)(?: --?[a-z]+(?:-[a-z]+)*)*"
+    r"vim?|nvim|nano|micro|hx|emacs(?: -nw)?|emacsclient|(?:code|codium|zed) --wait|subl(?: -n)? -w|true|cat"
 )
 NO_FORWARDING = " -a -x -o ClearAllForwardings=yes"
 """Options of ssh with which no server uses the person's agent or ports, whatever their settings say."""
@@ -113,7 +113,8 @@ class Repository:
     def guards(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Variables with which git runs no hook, and nothing of the folder."""
         chosen = {key: [value, *self.values(key, trusted=True)][-1] for key, value in OVERRIDES.items()}
-        chosen["core.sshCommand"] += NO_FORWARDING
+        if chosen["core.sshCommand"].split(" ")[0] == "ssh":
+            chosen["core.sshCommand"] += NO_FORWARDING
         if self.bare:
             del chosen["safe.bareRepository"]
         settings = [*chosen.items(), ("core.hooksPath", os.devnull)]

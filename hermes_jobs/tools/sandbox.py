@@ -129,11 +129,8 @@ class Sandbox:
             locked += guarded_places(found or guarded_files.find(roots), command, background=background)
             locked += guarded_places(guarded_files.find(declared), command) if declared else []
         seen = self._places.seen(reach, environ)
-        hidden = [
-            path
-            for path in self._places.hidden(reach, environ, seen)
-            if not self._is_projects_socket(path, real)
-        ]
+        hidden = self._places.hidden(reach, environ, seen)
+        hidden = [path for path in hidden if not self._is_projects_socket(path, real)]
         within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
         covered = [home, *([] if reach.approved else hidden)]
         plan = SandboxPlan(

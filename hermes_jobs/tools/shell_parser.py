@@ -96,7 +96,9 @@ class _Reader(WordReader):
                 self._flush(keep_pipe=True)
                 self._read_documents()
             elif match := _REDIRECT.match(self.text, self.at):
-                self._check_given(match["variable"] or "")
+                if match["variable"]:  # gets the number of the descriptor
+                    self.variables[match["variable"]] = NUMBER
+                    self._check_given(match["variable"])
                 self._read_redirect(match)
             elif self.text.startswith("((", self.at) and self.is_arithmetic(self.at):
                 self.skip_arithmetic()
@@ -261,11 +263,11 @@ class _Reader(WordReader):
                     self._check_given(name)
 
     def _take(self, program: str, words: list[str]) -> None:
-        """Store that a program gives variables values that are not known, or that `unset` removes them."""
+        """Store that a program gives variables values that are not known, or that `unset` may remove them."""
         for name in (word.partition("[")[0] for word in words if word[:1] != "-"):
-            if UNKNOWN in name or program == "unset" or name in self.variables or _VARIABLE.fullmatch(name):
-                self.variables[name] = "" if program == "unset" and name != "HOME" else UNKNOWN
-                self._check_given(name)
+            if not (program == "unset" and name == "HOME"):  # `~` stays what it is
+                self.variables[name] = UNKNOWN
+            self._check_given(name)
 
     def _check_given(self, name: str) -> None:
         """Note if it decides where the shell finds programs."""

@@ -69,7 +69,10 @@ _NUMERIC = re.compile(r"[\s\d+*/%()<>=!&|^~?:.,-]*|0[xX][\da-fA-F]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _EVALUATED = re.compile(r"(?P<indirect>!)?(?P<name>\w+)(?:\[(?P<subscript>.*)\])?(?P<rest>.*)", re.DOTALL)
 _INDICES = re.compile(r"!(\w+)\[[@*]\]")
-_SETS_PATH = re.compile(r"\bPATH\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)|\bPATH\s*(?:\+\+|--)|(?:\+\+|--)\s*PATH\b")
+_GIVEN_NUMBER = re.compile(
+    r"([A-Za-z_]\w*)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)"
+)
+_GIVES = re.compile(r"(\w+)(?:\[.*\])?:?=", re.DOTALL)
 _OFFSETS = re.compile(r":(?![-+=?])")
 _ANSI_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _ANSI_NUMBER = re.compile(r"x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}")
@@ -272,6 +275,8 @@ class WordReader(ABC):
             return NUMBER
         if inside not in self.variables:
             self._check_expansion(inside)
+        if given := _GIVES.match(inside):  # a value, if it has none
+            self.variables[given[1]] = UNKNOWN
         return self._value(inside)
 
     def _is_indices(self, inside: str) -> bool:
@@ -303,8 +308,10 @@ class WordReader(ABC):
         """Note arithmetic that uses a value which the shell would evaluate, such as `a[$(…)]`."""
         for name in set(_VARIABLE.findall(expression)):
             self._check_value(name, _NUMERIC)
-        if _SETS_PATH.search(expression):
-            self.evaluates()  # a number, which may be a folder's name
+        for name in filter(None, (given[1] or given[2] for given in _GIVEN_NUMBER.finditer(expression))):
+            self.variables[name] = NUMBER
+            if name == "PATH":
+                self.evaluates()  # a number, which may be a folder's name
 
     def _check_value(self, name: str, harmless: str | re.Pattern[str]) -> None:
         value = self.variables.get(name)

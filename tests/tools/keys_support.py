@@ -18,6 +18,7 @@ from hermes_jobs.kernel.engine.ports import ToolContext, ToolOutcome, Verdict
 from hermes_jobs.kernel.events import CallPattern
 from hermes_jobs.kernel.streams.approval_rules import ApprovalRule, Permissions
 from hermes_jobs.kernel.turns.messages import ToolCall
+from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.command_line import PUSHING
 from hermes_jobs.tools.credentials import Credentials
 from hermes_jobs.tools.docker import DockerOptions
@@ -26,10 +27,14 @@ from hermes_jobs.tools.files import Files
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.policy import CommandPolicy
 from hermes_jobs.tools.sandbox import Mode, Sandbox
+from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from hermes_jobs.tools.terminal import Terminal, TerminalOptions
 from hermes_jobs.tools.toolbox import Toolbox
 
 from .support import ENGINES, Switch, context_in
+
+LAYERS = {NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, [])
+"""Those of the sandbox that this machine has."""
 
 KEYS = {
     ".ssh/id_ed25519": "ssh",
@@ -147,12 +152,12 @@ class Person:
         credentials = Credentials(
             paths=self.paths, environ=filtered_environment(self.environ), visible=ENGINES
         )
-        sandbox = Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),))
-        is_confined = sandbox.confines if docker is None else lambda: True
+        own_sandbox = Sandbox(paths=self.paths, mode=mode, visible=visible, writable=(str(self.served),))
+        is_confined = own_sandbox.confines if docker is None else lambda: True
         self.policy = CommandPolicy(paths=self.paths, credentials=credentials, is_confined=is_confined)
         self.options = options = TerminalOptions(
             policy=self.policy,
-            sandbox=sandbox,
+            sandbox=own_sandbox,
             environ=self.environ,
             timeout=60,
             docker=docker,

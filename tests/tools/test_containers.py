@@ -19,7 +19,7 @@ import pytest
 from hermes_jobs.tools.docker import DockerOptions
 from tests.tables import slow_sample
 
-from .keys_support import KEYS, Person, Recorder, recording
+from .keys_support import KEYS, Person, Recorder
 from .test_unconfined_code import ALL, attacked
 
 OPTIONS = DockerOptions(image=os.environ.get("TEST_IMAGE", DockerOptions().image))
@@ -41,12 +41,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif("not has_image()", reason="no engine of containers has the image"),
 ]
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with recording() as made:
-        yield made
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ def project_by_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 REPOSITORY = "mkdir -p docs/.git/objects docs/.git/refs; echo 'ref: refs/heads/x' > docs/.git/HEAD; "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [".envrc", ".vscode/tasks.json", "docs/.git/config"])
 def test_what_a_living_process_leaves_is_undone(project: Project, name: str) -> None:
     """It goes on after its turn, and no command runs: its keeper looks, within ten seconds."""

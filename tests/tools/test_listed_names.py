@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from .keys_support import Person
-
-
-@pytest.fixture
-def people() -> Iterator[Callable[..., Person]]:
-    made: list[Person] = []
-
-    def make(folder: Path, *arguments: Any, **options: Any) -> Person:
-        made.append(Person(folder, *arguments, **options))
-        return made[-1]
-
-    yield make
-    for person in made:
-        person.close()
-
 
 NAMED = [
     "xargs -a list cat",

@@ -9,20 +9,12 @@ import pytest
 
 from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.sandbox import Layer
-from hermes_jobs.tools.sandbox_plan import LANDLOCK, NAMESPACE
 from tests.tables import nightly
 
-from .keys_support import Person, Recorder, recording
+from .keys_support import LAYERS, SSH, Person, Recorder
 
-LAYERS = {NAMESPACE: [NAMESPACE, LANDLOCK], LANDLOCK: [LANDLOCK]}.get(sandbox.layer().name, [])
 SIGNED = "[commit]\ngpgsign = true\n[gpg]\nformat = ssh\n[user]\nsigningkey = ~/.ssh/id_ed25519\n"
 HOOKS = ("pre-push", "reference-transaction", "post-index-change", "pre-commit")
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with recording() as made:
-        yield made
 
 
 @pytest.fixture
@@ -191,3 +183,23 @@ def test_a_file_that_settings_name_is_written_with_an_approval(person: Person) -
         assert person.use("write_file", path=name, content="x").refused
     for name in ("build/hooks/more", "build/pre-commit", "b.txt"):
         assert person.use("write_file", path=name, content="x").ok
+
+
+def test_ssh_forwards_neither_the_agent_nor_ports(person: Person) -> None:
+    """With `ForwardAgent yes` in the person's settings a server that is named could use all of their keys."""
+    person.program("ssh", f'#!/bin/sh\necho "$@" >> {person.served}/asked\n{SSH}')
+    assert person.run("git fetch", attended=False).ok
+    asked = (person.served / "asked").read_text()
+    assert asked.startswith("-a -x -o ClearAllForwardings=yes "), asked
+
+
+@pytest.mark.parametrize("editor", ["vim", "nano", "emacs -nw", "code --wait", "subl -n -w"])
+def test_usual_editors_in_the_settings_of_a_repository_ask_nothing(person: Person, editor: str) -> None:
+    person.git("config", "core.editor", editor)
+    assert person.verdict("git fetch", attended=False).decision == "allow"
+
+
+@pytest.mark.parametrize("editor", ["./x", "vim -s", "vim -u", "emacs -l", "nvim -l", "sh"])
+def test_editors_that_would_run_the_message_are_named(person: Person, editor: str) -> None:
+    person.git("config", "core.editor", editor)
+    assert f"core.editor = {editor}" in person.verdict("git fetch").rule

@@ -454,6 +454,7 @@ def test_a_line_is_asked_about_with_all_that_is_dangerous_in_it_each_once():
 BESIDE = {
     "sudo true && sh build.sh": "; without the sandbox, which hides your keys: `sh build.sh`",
     "make; sudo -n id": "; without the sandbox, which hides your keys: `make`",
+    "sudo -n true; grep -R . src": "; without the sandbox, which hides your keys: `grep -R . src`",
     "cd src && sudo -n id | head -3; echo done": "",
     "sudo -u ann make check": "",
 }
@@ -467,6 +468,35 @@ def test_code_that_runs_outside_the_sandbox_beside_sudo_is_named(command: str) -
     in_container = CommandPolicy(paths=PATHS, in_container=True)
     for policy in (nowhere, in_container):
         assert policy.verdict(command, context_in(WORKDIR)).rule == "acting as another user"
+
+
+@pytest.mark.parametrize(
+    ("command", "sees"),
+    [
+        ("apt-get install -y jq", True),
+        ("systemctl restart nginx && echo done", True),
+        ("useradd bob", True),
+        ("apt-get install -y jq; ./x", False),
+        ("rm -r build; ./x", False),
+        ("rm -r build", False),
+    ],
+)
+def test_the_keys_of_the_system_are_for_approved_commands_that_change_it(command: str, sees: bool) -> None:
+    policy = CommandPolicy(paths=PATHS)
+    asked = policy.verdict(command, context_in(WORKDIR))
+    assert asked.decision == "ask"
+    assert policy.reach(command, context_in(WORKDIR, approved=True))[0].system is sees
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("curl -s http://localhost:1/x -d 'Fix #12'", "allow"),
+        ("curl -s 'http://localhost:1/[1-3]' -o 'page_#1.html'", "ask"),
+    ],
+)
+def test_parts_of_an_address_in_the_name_of_a_file_ask(command: str, decision: str) -> None:
+    assert verdict(command).decision == decision
 
 
 @each_row(HARMLESS)

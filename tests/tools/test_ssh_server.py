@@ -16,9 +16,8 @@ import pytest
 from hermes_jobs.tools import sandbox
 from hermes_jobs.tools.sandbox import Layer
 
-from .keys_support import Person, Recorder, recording
+from .keys_support import LAYERS, Person, Recorder
 from .support import wait_until
-from .test_credentials import LAYERS
 
 SSHD = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin")
 SERVER = """
@@ -45,12 +44,6 @@ UserKnownHostsFile {key}.known
 """
 
 pytestmark = pytest.mark.skipif(SSHD is None, reason="sshd is not installed")
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with recording() as made:
-        yield made
 
 
 @pytest.fixture(params=LAYERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,9 @@ from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
 from tests.tables import sampled, slow_sample
 
-from .keys_support import Person, Recorder, recording
+from .attacks_on_keys import ATTACKS as ATTACKS_ON_SHOWN_KEYS
+from .keys_support import LAYERS, Person, Recorder
 from .support import Switch, wait_until
-from .test_credentials import ATTACKS as ATTACKS_ON_SHOWN_KEYS
-from .test_credentials import LAYERS
 
 NONE = "none"
 SUBPROCESS = "import subprocess\nsubprocess.run(['./x'])\n"
@@ -109,25 +108,6 @@ NO_CONTROL = {
     "a compressor",
 }
 """They need programs that not every machine has, or end differently by their versions."""
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    with recording() as made:
-        yield made
-
-
-@pytest.fixture
-def people() -> Iterator[Callable[..., Person]]:
-    made: list[Person] = []
-
-    def make(folder: Path, *arguments: Any, **options: Any) -> Person:
-        made.append(Person(folder, *arguments, **options))
-        return made[-1]
-
-    yield make
-    for person in made:
-        person.close()
 
 
 ALL = [*ATTACKS, *GIT]

@@ -43,6 +43,8 @@ def _prepare(one: Person) -> None:
     with tarfile.open(one.work / "a.tar", "w") as tar:
         tar.add(one.work / "d/autos", "auto")
     one.write("d/plain", "x")
+    (one.work / "0").symlink_to(key)
+    (one.work / "10").symlink_to(key)
 
 
 READS = [
@@ -98,6 +100,11 @@ READS = [
             "local f=a",
         )
     ),
+    "f=.netrc; unset -f f; cat ~/$f",
+    "f=.netrc; false && unset f; cat ~/$f",
+    "f=; : ${f:=.netrc}; cat ~/$f",
+    "cat $((0))",
+    "f=a.txt; exec {f}<names; cat $f",
     "false && f=a; cat ~/${f}.netrc",
     "false && for f in a; do :; done; cat ~/${f}.netrc",
     "set -- x; shift; cat ~/$1.netrc",
@@ -158,7 +165,7 @@ def test_an_unattended_turn_writes_nothing_outside(person: Person, command: str)
     ],
 )
 def test_everyday_lines_run(person: Person, command: str) -> None:
-    for name in ("l", "auto", "ls", "wc"):
+    for name in ("l", "auto", "ls", "wc", "0", "10"):
         (person.work / name).unlink()
     done = person.run(command, attended=False)
     assert done.ok, done.content

@@ -19,7 +19,7 @@ _Finder: TypeAlias = Callable[[Invocation], Sequence[str]]
 _IN_PLACE = re.compile(r"-[nrEsuzlapwFX\d]*i|--in-place")  # alone or in a cluster, as in `perl -pi`
 _CHANGES = re.compile(r"\b(?:create|insert|update|alter|replace|drop|delete)\b", re.IGNORECASE)
 _AWK_PRINTS = re.compile(r"(?:-[dop]|--(?:dump-variables|pretty-print|profile)=)(?P<file>.+)", re.DOTALL)
-_COUNTED = re.compile(r"^(?!\w+://)[^#]{0,500}#\d")
+_COUNTED = re.compile(r"#\d")
 _OUTPUT = re.compile(
     r"--(?:out(?:put)?(?:-?(?:dir|file|path|document))?|outDir|target-directory)(?:=(.*))?", re.S
 )
@@ -151,7 +151,7 @@ def _downloaded(invocation: Invocation) -> Sequence[str]:
     """The files that `curl -O` and `wget` name by the address; either may go through a link that is there."""
     if invocation.name == "wget" and invocation.has("-O", "--output-document", "--spider"):
         return ()
-    if invocation.name == "curl" and any(map(_COUNTED.search, invocation.arguments)):
+    if invocation.name == "curl" and any(map(_COUNTED.search, values(invocation, "o", "--output"))):
         return ["/"]  # it puts parts of the address into a name
     if invocation.name == "curl" and not invocation.has("-O", "-J", "--remote-name", "--remote-name-all"):
         return ()
