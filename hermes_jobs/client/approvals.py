@@ -16,6 +16,7 @@ from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import ApprovalRuleAdded, CallPattern, Mode, Ruling
 from hermes_jobs.kernel.streams import approval_rules
 from hermes_jobs.kernel.streams.approval_rules import (
+    CODE,
     COMMANDS,
     STREAM,
     ApprovalRules,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from hermes_jobs.bootstrap import Application
 
 BY = "user"
-GROUPS = ("edit", "read")
+GROUPS = ("edit", "read", CODE)
 """Subjects of rules other than tools."""
 
 
@@ -155,6 +156,9 @@ class Approvals:
             suggestion = f" Did you mean {nearest[0]}:…?" if nearest else ""
             message = f"There is no tool {calls.tool!r}.{suggestion} For a command: terminal:{text}"
             raise Rejected(message, kind="unknown_tool")
+        elif calls.tool == CODE and calls.pattern != "*":
+            message = f"{CODE}:* is about all code of a folder. For a command: terminal:{calls.pattern}"
+            raise Rejected(message, kind="usage")
         return calls
 
     def _state(self) -> ApprovalRules:

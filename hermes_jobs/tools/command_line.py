@@ -184,6 +184,12 @@ class CommandLine:
         return tuple(dict.fromkeys(used))
 
     @property
+    def asks_nothing(self) -> bool:
+        """Whether it has no question."""
+        asked = self.asks or self.unreadable or self.shows_keys
+        return not asked and not any(part.asks for part in self.parts)
+
+    @property
     def is_always_asked(self) -> bool:
         """Whether it has a question that needs an answer in every mode."""
         return bool(self.shows_keys) or not ALWAYS_ASKED.isdisjoint(

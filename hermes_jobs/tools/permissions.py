@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
 from hermes_jobs.kernel.events import CallPattern, Ruling
-from hermes_jobs.kernel.streams.approval_rules import COMMANDS, ApprovalRule, pattern_text
+from hermes_jobs.kernel.streams.approval_rules import CODE, COMMANDS, ApprovalRule, pattern_text
+from hermes_jobs.tools.code_approvals import code_allowed
 from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.tool import ALLOW, Arguments, Tool
 
@@ -27,8 +28,8 @@ PLAN = Verdict(
 )
 UNCONFINED_ADVICE = (
     "Do not try to get around it. Tell the user: it runs with a sandbox (`hermes-jobs doctor` says why "
-    "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command, or with "
-    "a pattern in `terminal.allow`."
+    "there is none), with `terminal.backend: docker`, with a rule or `--approve` for this command or for "
+    "`code:*`, or with a pattern in `terminal.allow`."
 )
 """What the agent is told when a command is refused that may run code of the folder."""
 EVERY_COMMAND = "every command asks in the mode `edits`"
@@ -58,10 +59,13 @@ class Permit:
             question = f"your rule {ask_rule.number}: {pattern_text(ask_rule.calls)}"
         if not question and self._approvals.mode == "edits" and self._is_command() and not self._only_reads():
             question = EVERY_COMMAND
-        advice = ""
-        if not question and not self._context.attended:
-            question = self._tool.rules.asks_unattended(self._arguments, self._context)
-            advice = UNCONFINED_ADVICE
+        unconfined = self._tool.rules.asks_unconfined(self._arguments, self._context)
+        if unconfined and (source := code_allowed(self._approvals, self._context.workdir)):
+            if not question:
+                return Verdict("allow", unconfined, by=f"{source}: {CODE}:*")
+            unconfined = ""
+        advice = UNCONFINED_ADVICE if unconfined and not question else ""
+        question = "; ".join(filter(None, (unconfined, question)))  # one about keys stays the last
         if not question:
             return ALLOW
         return self._lifted(question, ask_rule) or self._question(question, advice)

@@ -162,7 +162,7 @@ class CommandPolicy:
     def unconfined_code(self, command: str, context: ToolContext) -> str:
         """What of a command may run code of the folder where no sandbox confines it; empty if nothing does.
 
-        For turns in which nobody can be asked. What `allow` names may do so, but for what git runs unseen."""
+        What `allow` names may do so, but for what git runs unseen."""
         if self.policy == "allow" or self.is_confined():
             return ""
         try:

@@ -6,16 +6,23 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hermes_jobs.kernel.engine.ports import ToolContext
 from hermes_jobs.kernel.events import CallPattern
+from hermes_jobs.kernel.streams.approval_rules import CODE
+from hermes_jobs.tools.code_approvals import code_allowed
 from hermes_jobs.tools.tool import Arguments, CallRules
+from hermes_jobs.tools.unconfined_code import WITHOUT_SANDBOX
 
 if TYPE_CHECKING:
     from hermes_jobs.tools.policy import CommandPolicy
 
 
 class CommandRules(CallRules):
-    """Rules for commands: the whole text, or each program of a line by its words."""
+    """Rules for commands: the whole text, each program of a line by its words, or all code of a folder."""
+
+    group = CODE
 
     def __init__(self, policy: CommandPolicy) -> None:
         self._policy = policy
@@ -30,6 +37,8 @@ class CommandRules(CallRules):
 
     def is_named(self, calls: CallPattern, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_named`. An unparsable command matches every pattern."""
+        if calls.tool == CODE:
+            return bool(self.asks_unconfined(arguments, context))
         if _is_exactly(calls, arguments):
             return True
         line = self._policy.line(arguments["command"], context)
@@ -42,6 +51,9 @@ class CommandRules(CallRules):
         line = self._policy.line(arguments["command"], context)
         if line.shows_keys:
             return ()
+        patterns = [pattern for pattern in patterns if pattern.tool != CODE]
+        if self._asks_about_code(arguments, context):
+            patterns = [each for each in patterns if each.answers is None or WITHOUT_SANDBOX in each.answers]
         here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
         exactly = tuple(
             pattern
@@ -52,10 +64,10 @@ class CommandRules(CallRules):
         others = [pattern for pattern in patterns if not pattern.exact]
         if exactly or not others:
             return exactly
-        return line.allowed_by(others, everyday_runs=_everyday_runs(context))
+        return line.allowed_by(others, everyday_runs=self._everyday_runs(arguments, context))
 
-    def asks_unattended(self, arguments: Arguments, context: ToolContext) -> str:
-        """See `CallRules.asks_unattended`."""
+    def asks_unconfined(self, arguments: Arguments, context: ToolContext) -> str:
+        """See `CallRules.asks_unconfined`."""
         return self._policy.unconfined_code(arguments["command"], context)
 
     def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
@@ -66,12 +78,24 @@ class CommandRules(CallRules):
         """See `CallRules.offer`."""
         command: str = arguments["command"]
         line = self._policy.line(command, context)
-        return line.offer(command, context.workdir, everyday_runs=_everyday_runs(context))
+        asks_about_code = self._asks_about_code(arguments, context)
+        if asks_about_code and line.asks_nothing:
+            return CallPattern(tool=CODE, pattern="*", folder=context.workdir)
+        everyday_runs = self._everyday_runs(arguments, context)
+        offer = line.offer(command, context.workdir, everyday_runs=everyday_runs)
+        if offer is None or offer.exact or not asks_about_code:
+            return offer
+        return replace(offer, answers=(*(offer.answers or ()), WITHOUT_SANDBOX))
 
+    def _asks_about_code(self, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether the call asks because no sandbox confines it."""
+        allowed = code_allowed(context.permissions, context.workdir)
+        return not allowed and bool(self.asks_unconfined(arguments, context))
 
-def _everyday_runs(context: ToolContext) -> bool:
-    """Whether commands without a question run by themselves."""
-    return context.attended and context.permissions.mode == "ask"
+    def _everyday_runs(self, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether commands without a question run by themselves."""
+        runs = context.attended and context.permissions.mode == "ask"
+        return runs and not self._asks_about_code(arguments, context)
 
 
 def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:

@@ -121,8 +121,8 @@ class CallRules:
         """The patterns that together allow the call; empty if they do not."""
         return tuple(pattern for pattern in patterns if self.is_named(pattern, arguments, context))[:1]
 
-    def asks_unattended(self, arguments: Arguments, context: ToolContext) -> str:
-        """The question about a call that asks only in turns without a person; empty if there is none."""
+    def asks_unconfined(self, arguments: Arguments, context: ToolContext) -> str:
+        """The question about a call that asks only where no sandbox confines it; empty if there is none."""
         return ""
 
     def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from hermes_jobs.kernel import events as e
 from tests.e2e.invariants import facts_of
+from tests.e2e.screen import Screen
 from tests.home import Home
 from tests.model_script import Answer, AskedCall, Rule, Script
 from tests.model_server import ModelServer
@@ -236,3 +237,27 @@ def test_the_agent_cannot_approve_itself_or_make_rules(
         facts = facts_of(log)
     assert not [fact for fact in facts if isinstance(fact, e.ApprovalRuleAdded | e.ModeChanged)]
     assert home.run("events", "verify").code == 0
+
+
+def test_send_asks_about_code_and_a_makes_the_rule(home: Home, model_server: ModelServer) -> None:
+    home.environ |= {"HERMES_JOBS_TERMINAL__SANDBOX": "off", "HERMES_JOBS_TERMINAL__ALLOW": "[]"}
+    (home.work / "Makefile").write_text("all:\n\t@touch built\n")
+    asked = AskedCall("terminal", {"command": "make"})
+    model_server.follow(Script(rules=(Rule("Build", (Answer(tool_calls=(asked,)), Answer(text="Done."))),)))
+    with Screen(home, "send", "Build.", columns=110) as screen:
+        screen.shows("r no, and why")
+        assert "read your keys" in screen.text
+        assert "s and a allow all code of the folder (code:*), in" in screen.text
+        screen.type("a")
+        screen.shows("Done.")
+        assert screen.end() == 0
+    (home.work / "built").unlink()
+    assert "code:*" in home.run("approvals", "list").out
+    assert home.run("send", "Build.").code == 0
+    assert (home.work / "built").exists()
+
+
+def test_a_pattern_of_code_is_for_all_of_it(home: Home) -> None:
+    refused = home.run("approvals", "add", "allow", "code:src/*")
+    assert refused.code == 2
+    assert "code:* is about all code of a folder" in refused.err

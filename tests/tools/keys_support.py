@@ -118,8 +118,10 @@ class Person:
         visible: tuple[str, ...] = (),
         environ: dict[str, str] | None = None,
         docker: DockerOptions | None = None,
+        permissions: Permissions | None = None,
     ) -> None:
         self.folder = folder
+        self.permissions = permissions
         self.work = folder / "project"
         self.served = folder / "served"
         self.bin = folder / "bin"
@@ -233,9 +235,11 @@ class Person:
         return self.tools.run(call, replace(context, approved_rule=rule), None, Switch())
 
     def _in_work(self, *, attended: bool, approved: bool = False) -> ToolContext:
-        """The context of somebody who has allowed pushes of the project; in unattended turns nothing is
-        allowed."""
+        """The context of somebody who has allowed pushes of the project, but for other `permissions`; in
+        unattended turns nothing is allowed."""
         context = context_in(self.work, attended=attended, approved=approved)
+        if self.permissions is not None:
+            return replace(context, permissions=self.permissions)
         pushes = CallPattern(tool="terminal", pattern="git push *", folder=str(self.work), answers=(PUSHING,))
         rule = ApprovalRule(number=1, ruling="allow", calls=pushes, by="user")
         return replace(context, permissions=Permissions(rules=(rule,))) if attended else context

@@ -95,7 +95,7 @@ def test_git_lists_no_key_that_settings_include(tmp_path: Path, people: Callable
     person.repository()
     person.write(person.folder / ".pypirc", "[pypi]\npassword = NEEDLE\n")
     person.git("config", "include.path", "~/.pypirc")
-    assert person.verdict("git config -l").rule == "reading keys or passwords"
+    assert person.verdict("git config -l").rule.endswith("; reading keys or passwords")
     assert person.run("git config -l", attended=False).refused
 
 

@@ -142,14 +142,15 @@ def attacked(person: Person, recorder: Recorder, name: str) -> str:
     [*sampled(((NONE, name) for name in ALL), 3), *slow_sample(ON_LAYERS, 7)],
     indirect=["mode"],
 )
-def test_no_key_arrives_in_an_unattended_turn(
+def test_no_key_arrives_where_nobody_answers(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder, mode: str, name: str
 ) -> None:
-    """Given a folder of an attacker, when an unattended turn runs what it names, no key arrives."""
+    """Given a folder of an attacker, when a turn runs what it names unasked, no key arrives."""
     person = people(tmp_path.resolve(), recorder.port, mode=mode)
     command = attacked(person, recorder, name)
-    person.run(command, attended=False)
-    assert recorder.keys == []
+    for attended in (False, True):
+        person.run(command, attended=attended)
+        assert recorder.keys == []
 
 
 @pytest.mark.parametrize("name", slow_sample(ATTACKS_ON_SHOWN_KEYS, 3))
@@ -161,8 +162,9 @@ def test_no_key_arrives_without_a_sandbox_by_what_sees_keys_elsewhere(
     environ = {"PATH": path} if name == "program_on_the_path" else {}
     person = people(folder, recorder.port, mode="off", environ=environ)
     for command in ATTACKS_ON_SHOWN_KEYS[name](person):
-        person.run(command, attended=False)
-        assert recorder.keys == [], command
+        for attended in (False, True):
+            person.run(command, attended=attended)
+            assert recorder.keys == [], command
 
 
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
@@ -287,12 +289,6 @@ def test_the_refusal_names_the_program_and_says_what_to_do(
     assert "terminal.backend: docker" in refusal
 
 
-def test_an_attended_turn_without_a_sandbox_runs_the_builds_of_the_folder_unasked(
-    tmp_path: Path, people: Callable[..., Person]
-) -> None:
-    assert people(tmp_path.resolve(), mode="off").verdict("make test").decision == "allow"
-
-
 def test_a_check_of_answers_runs_no_program_that_the_answer_could_be(
     tmp_path: Path, people: Callable[..., Person], recorder: Recorder
 ) -> None:
@@ -309,7 +305,7 @@ def test_send_unattended_without_a_sandbox_refuses_a_build_unless_it_is_allowed(
 ) -> None:
     """Given no sandbox, when nobody can be asked, then `make` runs only with an approval for it."""
     home = Home(tmp_path / "home", endpoint(model_server.base_url))
-    off = {"HERMES_JOBS_TERMINAL__SANDBOX": "off"}
+    off = {"HERMES_JOBS_TERMINAL__SANDBOX": "off", "HERMES_JOBS_TERMINAL__ALLOW": "[]"}
     (home.work / "Makefile").write_text("all:\n\t@touch built\n")
     asked = AskedCall("terminal", {"command": "ls && make"})
     model_server.follow(Script(rules=(Rule("Build", (Answer(tool_calls=(asked,)), Answer(text="Done."))),)))

@@ -17,7 +17,7 @@ from hermes_jobs.features.acp.watch import Seen, Watch
 from hermes_jobs.interfaces.cli.questions.approval import SCOPES, ApprovalQuestion
 from hermes_jobs.interfaces.cli.questions.form_entry import SKIP
 from hermes_jobs.interfaces.cli.questions.input import InputQuestion, how_to_answer
-from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.streams.approval_rules import offer_text
 from hermes_jobs.kernel.turns.questions import Question, question_of
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class Prompted:
 def _options(question: ApprovalQuestion) -> list[s.PermissionOption]:
     """The answers that the question takes; lasting ones say what they allow."""
     offer = question.request.offer
-    what = "" if offer is None else "exactly this" if offer.exact else pattern_text(offer)
+    what = "" if offer is None else offer_text(offer)
     names = {
         "y": "Allow once",
         "s": f"Allow for this session: {what}",

@@ -55,9 +55,7 @@ class ConditionCommand:
         verdict = self._verdict(command, replace(context, attended=True))
         if verdict.decision == "deny":
             raise ToolRefused(verdict.rule)
-        if verdict.decision == "ask" or self._verdict(command, context).decision == "allow":
-            return verdict.rule if verdict.decision == "ask" else ""
-        return Terminal(self._options).tools[0].rules.asks_unattended({"command": command}, context)
+        return verdict.rule if verdict.decision == "ask" else ""
 
     def run(self, condition: Condition, caller: str, seen: str, cancel: Cancel) -> Checked:
         """Run it for that caller, whose last accepted run has `seen` that state of files.

@@ -18,7 +18,7 @@ from hermes_jobs.features.telegram.messages import LIMIT, FilePart, Part, TextPa
 from hermes_jobs.features.telegram.rich_text import MAX_ENTITIES
 from hermes_jobs.features.telegram.splitting import units
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.streams.approval_rules import offer_text
 from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateLoader, StreamEvents, UniqueKey
 from hermes_jobs.kernel.streams.reactions import with_reactions
 from hermes_jobs.kernel.turns import commands as c
@@ -87,7 +87,7 @@ def prompt(offer: e.CallPattern | None, choices: Sequence[str], until: str) -> s
     end = f"Reply to this message to refuse with a reason. Without an answer it is refused at {until}."
     if offer is None or "session" not in choices:
         return escaped(end)
-    what = "exactly this" if offer.exact else one_line(pattern_text(offer), 200)
+    what = one_line(offer_text(offer), 200)
     where = f", in {one_line(offer.folder, 200)}" if offer.folder else ""
     return escaped(f"“This session” and “Always here” allow {what}{where}. {end}")
 

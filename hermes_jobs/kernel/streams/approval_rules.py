@@ -15,7 +15,7 @@ The tools decide which calls a pattern matches: `hermes_jobs.tools.permissions`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import assert_never, get_args
 
 import msgspec
@@ -28,6 +28,8 @@ from hermes_jobs.kernel.streams.decision import Decision, DecisionResult, StateL
 STREAM = "approvals"
 MODES: tuple[e.Mode, ...] = get_args(e.Mode)
 COMMANDS = "terminal"
+CODE = "code"
+"""What rules name for code of a folder that runs without a sandbox."""
 _OF_SHELL = re.compile(r"&&?|\|\|?|\d?>>?|<<?|.*;|[\"'].*|.*(\$\(|`).*", re.DOTALL)
 """An operator or expansion of the shell, which a pattern cannot contain."""
 _OF_TOOL = re.compile(
@@ -63,6 +65,14 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[ApprovalRule, ...] = ()
     session: tuple[e.CallPattern, ...] = ()
     turn: tuple[e.CallPattern, ...] = ()
+
+    def allowing(self) -> Iterator[tuple[str, tuple[e.CallPattern, ...]]]:
+        """The patterns of what is allowed, by where they come from."""
+        yield "for this turn", self.turn
+        yield "for this session", self.session
+        for rule in self.rules:
+            if rule.ruling == "allow":
+                yield f"rule {rule.number}", (rule.calls,)
 
 
 def evolve(state: ApprovalRules, event: e.ApprovalRuleEvent) -> ApprovalRules:
@@ -195,3 +205,10 @@ def parse_call(text: str, folder: str = "") -> e.CallPattern:
 def pattern_text(calls: e.CallPattern) -> str:
     """The pattern as a user would write it."""
     return calls.pattern if calls.tool == COMMANDS else f"{calls.tool}:{calls.pattern}"
+
+
+def offer_text(offer: e.CallPattern) -> str:
+    """What an approval for longer than once allows, as the person who is asked reads it."""
+    if offer.tool == CODE:
+        return f"all code of the folder ({pattern_text(offer)})"
+    return "exactly this" if offer.exact else pattern_text(offer)

@@ -18,7 +18,7 @@ from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.open import OpenQuestions
 from hermes_jobs.kernel.feature import Decidable, parts
 from hermes_jobs.kernel.streams.accounts import NANO
-from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.streams.approval_rules import offer_text
 from hermes_jobs.kernel.streams.budgets import DAY, WARNING_SHARE
 from hermes_jobs.kernel.turns.questions import Question, question_of
 from hermes_jobs.kernel.turns.titles import revealed
@@ -112,9 +112,7 @@ def _open(site: Site, stream: str) -> OpenQuestions:
 def _approval(site: Site, question: ApprovalQuestion) -> Approval:
     call, request = question.tool_call, question.request
     diff = diff_of(call, question.folder)
-    offer = ""
-    if request.offer is not None:
-        offer = "exactly this call" if request.offer.exact else pattern_text(request.offer)
+    offer = "" if request.offer is None else offer_text(request.offer)
     shown = (request.turn, request.call, call.name, call.arguments, request.rule, request.digest, offer)
     return Approval(
         turn=request.turn,

@@ -27,7 +27,7 @@ from hermes_jobs.interfaces.cli.questions.edit_diff import command_of, diff_of
 from hermes_jobs.interfaces.cli.questions.keyboard import can_ask, read_answer, read_key
 from hermes_jobs.interfaces.cli.turns.progress import call_details
 from hermes_jobs.kernel import events as e
-from hermes_jobs.kernel.streams.approval_rules import pattern_text
+from hermes_jobs.kernel.streams.approval_rules import offer_text
 from hermes_jobs.kernel.turns import commands as c
 from hermes_jobs.kernel.turns.messages import ToolCall
 from hermes_jobs.kernel.turns.titles import printable, revealed
@@ -118,8 +118,7 @@ class ApprovalQuestion(msgspec.Struct, frozen=True, kw_only=True):
         offer, end = self.request.offer, f"without an answer it is refused at {until:%H:%M:%S}"
         if offer is None:
             return end
-        what = "exactly this" if offer.exact else one_line(pattern_text(offer))
-        return f"s and a allow {what}, in {short_path(offer.folder)}; {end}"
+        return f"s and a allow {one_line(offer_text(offer))}, in {short_path(offer.folder)}; {end}"
 
     def legend(self) -> str:
         """The keys that answer it, with their meanings, on one line."""
