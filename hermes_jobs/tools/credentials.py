@@ -173,8 +173,9 @@ class Credentials:
     visible: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool) -> Keys:
-        """The keys of a line. `approved`: somebody has approved the call, or will have."""
+    def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool, unusual: str = "") -> Keys:
+        """The keys of a line. `approved`: somebody has approved the call, or will have; `unusual`: what in
+        its text may mean something else to the shell."""
         uses = [
             (part, row, places)
             for part in parts
@@ -186,6 +187,7 @@ class Credentials:
             return NO_KEYS
         changes = key_environment(self.environ, self.paths, workdir)
         line, obstacle = self.line([part.invocation for part in parts], workdir, changes)
+        obstacle = obstacle or (unusual and f"{unusual} in it may mean something else to the shell")
         findings = [self._finding(part.invocation, row, places, line) for part, row, places in uses]
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:

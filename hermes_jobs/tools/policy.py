@@ -21,6 +21,7 @@ from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.known_files import unknown_file
 from hermes_jobs.tools.line_rules import rule_of_line
 from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.plain_line import may_stay, unusual
 from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.raw_text import raw_denial
 from hermes_jobs.tools.sandbox_places import SandboxReach
@@ -83,7 +84,7 @@ class CommandPolicy:
             dangers = [f"{each}: {_shown(asked[each])}" if each in asked else each for each in dangers]
         if dangers and (beside := self._beside_unconfined(invocations, where)):
             dangers.append(f"without the sandbox, which hides your keys: {beside}")
-        if question := self._keys(invocations, where, approved=bool(dangers)).question:
+        if question := self._keys(command, invocations, where, approved=bool(dangers)).question:
             dangers.append(question)
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
@@ -129,7 +130,7 @@ class CommandPolicy:
                 parts.append(CommandPart(invocation, questions))
         asks = self._asks_of_line(invocations, where)
         asked = bool(asks) or any(part.asks for part in parts)
-        keys = self._keys(invocations, where, approved=asked)
+        keys = self._keys(command, invocations, where, approved=asked)
         return CommandLine(tuple(parts), where, asks=asks, shows_keys=keys.question)
 
     def _asks_of_line(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
@@ -172,6 +173,10 @@ class CommandPolicy:
         parts = [CommandPart(invocation, ()) for invocation in found]
         if not self.allow and (name := uncertain_value(command, found)):
             return f"without a sandbox keys may be read: the value of {name} is not certain"
+        if not self.allow and (what := unusual(command)):
+            return f"without a sandbox keys may be read: {what} may mean something else to the shell"
+        if not self.allow and may_stay(command, found):
+            return "without a sandbox keys may be read: it is not certain that `cd` happens"
         credentials = self._own_credentials()
         code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
         if not code and not self.allow and (link := reads_through_link(parts, context.workdir, credentials)):
@@ -210,7 +215,7 @@ class CommandPolicy:
         budget = Budget()
         invocations = self._invocations(command, context, budget)
         where = self._where(command, invocations, context, budget)
-        keys = self._keys(invocations, where, approved=context.approved)
+        keys = self._keys(command, invocations, where, approved=context.approved)
         if not (context.approved and f"; {context.approved_rule}".endswith(f"; {keys.question}")):
             keys = keys.unapproved()
         if not context.approved:
@@ -231,10 +236,12 @@ class CommandPolicy:
         others = [each for each in own if _CHANGE_SYSTEM.isdisjoint(rule_set("ask").met(each, where))]
         return len(others) < len(own) and all(map(runs_nothing_of_folder, others))
 
-    def _keys(self, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool) -> Keys:
+    def _keys(
+        self, command: str, invocations: Sequence[Invocation], where: CommandContext, *, approved: bool
+    ) -> Keys:
         credentials = self._own_credentials()
         parts = [CommandPart(invocation, ()) for invocation in invocations]
-        return credentials.of(parts, where.workdir, approved=approved)
+        return credentials.of(parts, where.workdir, approved=approved, unusual=unusual(command))
 
     def _invocations(self, command: str, context: ToolContext, budget: Budget) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:
