@@ -1,13 +1,14 @@
 """What programs with keys would run, or obey, of the working folder: the checks of `credentials.toml`."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH112, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from getopt import GetoptError
 from itertools import islice
@@ -20,7 +21,8 @@ from hermes_jobs.tools.credential_checks_git import asks_git, signs, submodules,
 from hermes_jobs.tools.credential_line import Finding, Line
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.tables import load, pattern
+from hermes_jobs.tools.process_paths import differs_by_process
+from hermes_jobs.tools.tables import load, pattern, words
 
 MAX_SETTINGS_BYTES = 64_000
 
@@ -57,6 +59,9 @@ def npm_settings(invocation: Invocation, places: Sequence[str], line: Line) -> F
     for folder in {*line.folders, *map(os.path.dirname, _upward(line, "package.json"))}:
         code += npm_packages.from_git(folder, named, project=verb in _OF_PROJECT)
     for path in _upward(line, ".npmrc"):
+        if line.paths.kind(os.path.realpath(path)) == "secret":
+            code.append(".npmrc, a link to a key")
+            continue
         try:
             text = beginning(path, MAX_SETTINGS_BYTES + 1)
         except (OSError, ValueError):
@@ -68,13 +73,15 @@ def npm_settings(invocation: Invocation, places: Sequence[str], line: Line) -> F
             if line_.strip()[:1] not in ("", "#", ";")
         ]
         harmless = pattern("credentials", "harmless_npm")
-        code += [f"{key} in .npmrc" for key in keys if not harmless.fullmatch(key)]
+        other = (key if _NAME.fullmatch(key) else "a line" for key in keys if not harmless.fullmatch(key))
+        code += [f"{key} in .npmrc" for key in other]
         if len(text) > MAX_SETTINGS_BYTES:
             code.append(path)
     named_code = tuple(dict.fromkeys(clip(one, 80) for one in code))
     return Finding(places=places, code=named_code, guards=npm_packages.SWITCHED_OFF)
 
 
+_NAME = re.compile(r"[\w@/:.\[\]-]{1,60}")
 _READ_BY_NAME = ("package.json", "Dockerfile", "Containerfile")
 """Files that npm and docker read without being told to, and print parts of."""
 
@@ -83,6 +90,27 @@ def _named_links(line: Line) -> list[str]:
     """Those that are links to keys."""
     found = ((name, os.path.realpath(path)) for name in _READ_BY_NAME for path in _upward(line, name))
     return [f"{name}, a link to {real}" for name, real in found if line.paths.kind(real) == "secret"]
+
+
+def chosen_version(programs: Iterable[Invocation], line: Line) -> str:
+    """What in the folders chooses the version of a program, and is a key or leads to code; empty if nothing.
+
+    Programs of version managers (pyenv, asdf and the like) read it, and print what they cannot use."""
+    for path in (path for name in words("credentials", "version_files") for path in _upward(line, name)):
+        name = os.path.basename(path)
+        if line.paths.kind(os.path.realpath(path)) == "secret" or differs_by_process(path):
+            return f"{name} is a link to a key"
+        if name != ".tool-versions" or not any(_is_shim(one, line) for one in programs):
+            continue
+        with suppress(OSError, ValueError):
+            if re.search(r"\s(?:path|ref):", beginning(path, MAX_SETTINGS_BYTES)):
+                return f"{name} names programs of a folder"
+    return ""
+
+
+def _is_shim(invocation: Invocation, line: Line) -> bool:
+    found = shutil.which(invocation.program, path=line.environ["PATH"]) or ""
+    return os.path.basename(os.path.dirname(found)) == "shims"
 
 
 def reads_chart(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
@@ -150,7 +178,10 @@ def plain_sql(invocation: Invocation, places: Sequence[str], line: Line) -> Find
         local = may_reach_this_machine(invocation, line.environ)
     except GetoptError as error:
         return Finding(places=places, withheld=f"its options are not known: {clip(str(error), 60)}")
-    return Finding(places=places, code=("a server on this machine",) if local else ())
+    named = ["a server on this machine"] if local else []
+    if any("hostaddr" in word for word in invocation.arguments) or line.environ.get("PGHOSTADDR"):
+        named.append("another address than its host's")
+    return Finding(places=places, code=tuple(named))
 
 
 Check = Callable[[Invocation, Sequence[str], Line], Finding]

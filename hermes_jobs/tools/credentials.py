@@ -23,7 +23,7 @@ import msgspec
 from hermes_jobs.system.struct_types import described
 from hermes_jobs.tools.command_line import CommandPart
 from hermes_jobs.tools.command_rules import git
-from hermes_jobs.tools.credential_checks import CHECKS, for_this_machine
+from hermes_jobs.tools.credential_checks import CHECKS, chosen_version, for_this_machine
 from hermes_jobs.tools.credential_checks_git import SSH_PLACES
 from hermes_jobs.tools.credential_line import Finding, Line, ways
 from hermes_jobs.tools.git_program import Git
@@ -194,6 +194,7 @@ class Credentials:
             return NO_KEYS
         try:
             obstacle = obstacle or next(filter(None, obstacles(parts, using, line)), "")
+            obstacle = obstacle or chosen_version((part.invocation for part in parts), line)
         except Unparsable as error:
             obstacle = str(error)
         if obstacle:

@@ -15,6 +15,7 @@ from itertools import islice
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.process_paths import differs_by_process
 from hermes_jobs.tools.sensitive_paths import secret_places
 
 GLOB = re.compile(r"[*?[]")
@@ -124,11 +125,16 @@ def link_to_keys(folder: str, paths: PathPolicy, most: int = MOST_SEARCHED, *, l
         for entry in entries_below(folder, most, linked=linked):
             if entry.is_symlink():
                 real = os.path.realpath(entry.path)
-                if _is_protected(real, protected, paths):
+                if _is_protected(real, protected, paths) or differs_by_process(entry.path):
                     return f"the link {os.path.relpath(entry.path, folder)} leads to {real}"
     except TooManyEntries as error:
         return str(error)
     return ""
+
+
+def holds_keys(real: str, paths: PathPolicy) -> bool:
+    """Whether a real path is protected, or a folder with something protected below it."""
+    return _is_protected(real, (os.path.realpath(paths.home), *secret_places(paths.user_home)), paths)
 
 
 def _is_protected(real: str, protected: tuple[str, ...], paths: PathPolicy) -> bool:

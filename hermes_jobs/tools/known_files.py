@@ -19,6 +19,7 @@ from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.glob_matches import GLOB, TooManyEntries, entries_below
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.listed_names import takes_names
+from hermes_jobs.tools.process_paths import differs_by_process
 from hermes_jobs.tools.sensitive_paths import SECRETS
 from hermes_jobs.tools.shell_words import NUMBER, SUBSTITUTED, UNKNOWN
 from hermes_jobs.tools.tables import load, pattern, words
@@ -64,6 +65,7 @@ def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
         if word.startswith("-") and word != "-":
             if "=" in word or len(word) > 2 or GLOB.search(word) or UNKNOWN in word:
                 yield re.sub(r"^--?\w[\w-]*=|^-\w", "", word)
+            yield from values_in(word)
         elif expects:
             expects = False
             if UNKNOWN in word or (
@@ -72,6 +74,17 @@ def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
                 yield word  # without quotes it would be several words
         else:
             yield word
+
+
+def values_in(option: str) -> Iterator[str]:
+    """What may be the value of the last of several short options: of `-ufx` that is `fx` or `x`."""
+    cluster = _CLUSTER.match(option)
+    for start in range(2, min(cluster.end(), MOST_WORDS) + 1) if cluster else ():
+        if option[start:]:
+            yield option[start:]
+
+
+_CLUSTER = re.compile(r"-[A-Za-z]{2,}", re.ASCII)
 
 
 def _stands_for(word: str, line: Line) -> bool:
@@ -104,8 +117,24 @@ def _is_open(word: str, line: Line) -> bool:
 
 def _is_folder_or_key(path: str, line: Line) -> bool:
     line.budget.path()
+    return os.path.isdir(path) or _is_key(path, line)
+
+
+def _is_key(path: str, line: Line) -> bool:
+    """Whether it is protected, or is another file for each process."""
     real = os.path.realpath(path)
-    return os.path.isdir(real) or line.paths.kind(real) in SECRETS or line.paths.is_private(real)
+    return line.paths.kind(real) in SECRETS or line.paths.is_private(real) or differs_by_process(path)
+
+
+def _leads_from_folder(word: str, line: Line) -> bool:
+    """Whether a word, or what may be an option's value in it, is a way from the folder to a key."""
+    for value in dict.fromkeys((word, word.rpartition("=")[2], word.rpartition("@")[2], *values_in(word))):
+        for path in (os.path.join(folder, value) for folder in line.folders if value):
+            line.budget.path()
+            plain = os.path.normpath(path)
+            if os.path.lexists(path) and line.paths.kind(plain) not in SECRETS and _is_key(path, line):
+                return True
+    return False
 
 
 def _of_program(invocation: Invocation, line: Line) -> str:
@@ -116,6 +145,8 @@ def _of_program(invocation: Invocation, line: Line) -> str:
             for path in line.files.matching(os.path.join(folder, word)) or ():
                 if os.path.basename(path).startswith("-") or _leads_to_key(path, line):
                     return f"a pattern of {shown} stands for {os.path.basename(path)}"
+    if any(_leads_from_folder(word, line) for word in invocation.arguments if UNKNOWN not in word):
+        return f"{shown} names a link to a key"
     arguments = invocation.arguments
     if invocation.name == "git":
         verb = split_verb(invocation)[0]
@@ -129,7 +160,8 @@ def _of_program(invocation: Invocation, line: Line) -> str:
 
 
 def _leads_to_key(path: str, line: Line) -> bool:
-    return os.path.islink(path) and line.paths.kind(os.path.realpath(path)) in SECRETS
+    leads = line.paths.kind(os.path.realpath(path)) in SECRETS or differs_by_process(path)
+    return leads and os.path.islink(path)
 
 
 def _names_files(verb: Invocation) -> bool:
@@ -150,7 +182,7 @@ def writes_what_may_change(invocation: Invocation, line: Line) -> bool:
     return writes and _changes_files(invocation, line)
 
 
-def _holds_link(path: str | None) -> bool:
+def holds_link(path: str | None) -> bool:
     """Whether what is copied or moved is a link, or may hold one."""
     if path is None or os.path.islink(path):
         return True
@@ -162,7 +194,7 @@ def _holds_link(path: str | None) -> bool:
 
 def _may_link(invocation: Invocation) -> bool:
     if invocation.name in ("cp", "mv"):
-        return any(map(_holds_link, (invocation.path(word) for word in invocation.operands)))
+        return any(map(holds_link, (invocation.path(word) for word in invocation.operands)))
     if invocation.name in words("credentials", "unpackers"):
         first = next(iter(invocation.arguments), "").lstrip("-")
         return "tar" not in invocation.name or "x" in first or invocation.has("-x", "--extract", "--get")

@@ -40,11 +40,11 @@ _VALUE = _pattern(
     | \$\(\([a-z0-9_\ \t+*/%-]*\)\)
     | \$(?=[\ \t\n.,;:/|)"]|\Z)"""
 )
-_FOR = _pattern(r"for[\ \t]+[a-z_][a-z0-9_]*[\ \t]+in(?=[\ \t])")
-_ASSIGNS = _pattern(r"[A-Za-z_]\w*=")
-_EVALUATED = _pattern(
-    r"\w+(?:\[|\+=) | (?:SECONDS|S?RANDOM|HISTCMD|OPTIND|LINENO|EPOCH\w+|IFS|\w*OPTS|BASH\w*)="
-)
+_OWN = r"(?:SECONDS|\w*RANDOM|HISTCMD|OPTIND|LINENO|EPOCH\w+|IFS|\w*OPTS|BASH\w*|HOME|\w*PWD|\w*PATH|ENV)"
+_FOR = _pattern(rf"for[\ \t]+(?!{_OWN}[\ \t])[A-Za-z_]\w*[\ \t]+in(?=[\ \t])")
+_NUMBERS = _pattern(r"\(\([a-z0-9_\ \t+*/%=<>!-]*\)\)(?=[\ \t\n;&|)]|\Z)")
+_ASSIGNS = _pattern(r"[A-Za-z_]\w*\+?=")
+_EVALUATED = _pattern(rf"\w+\[ | {_OWN}\+?=")
 """What the shell evaluates as it assigns it, or by which it reads the rest in another way."""
 _NOT_PLAIN = frozenset(("case", "select", "function", "coproc", "time", "[[", "for"))
 _OPENS = frozenset(("if", "while", "until", "do", "{"))
@@ -90,8 +90,10 @@ class _Scanner:
                 _COMMENT.match(text, self.at) if depth == 0 else None
             ):
                 self.at = blank.end()
-            elif redirect := _REDIRECT.match(text, self.at):
-                self.at, begins = redirect.end(), 0
+            elif behind := _REDIRECT.match(text, self.at) or (
+                _NUMBERS.match(text, self.at) if begins == 2 else None
+            ):
+                self.at, begins = behind.end(), 0
             elif document := _DOCUMENT.match(text, self.at):
                 documents.append(document)
                 self.at, begins = document.end(), 0

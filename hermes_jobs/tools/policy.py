@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.text.clip import one_line
+from hermes_jobs.text.clip import clip, one_line
 from hermes_jobs.tools.certain_values import uncertain_value
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
@@ -26,7 +26,7 @@ from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.raw_text import raw_denial
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import words
+from hermes_jobs.tools.tables import pattern, words
 from hermes_jobs.tools.tool import ALLOW
 from hermes_jobs.tools.unconfined_code import (
     WITHOUT_SANDBOX,
@@ -95,17 +95,19 @@ class CommandPolicy:
         outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
         if self.in_container or not outside or not self.is_confined():
             return ""
+        for one in outside:
+            for word in one.words:
+                if pattern("secrets", "elsewhere").fullmatch(f"{one.name} {word}"):
+                    return f"`{one.name}` with `{clip(word, 80)}`"
         run_by_them = {one.words[start:] for one in outside for start in range(len(one.words))}
         others = (each for each in own if each.words not in run_by_them)
-        line, _ = self._own_credentials().line(own, where.workdir, {})
-        return next(
-            (
-                f"`{_shown(each)}`"
-                for each in others
-                if not runs_nothing_of_folder(each) or unknown_file(each, line, uses=False)
-            ),
-            "",
-        )
+        credentials = self._own_credentials()
+        line, _ = credentials.line(own, where.workdir, {})
+        for each in others:
+            if not runs_nothing_of_folder(each) or unknown_file(each, line, uses=False):
+                return f"`{_shown(each)}`"
+        parts = [CommandPart(invocation, ()) for invocation in own]
+        return code_of_folder(parts, where.workdir, credentials, only_git=True)
 
     def _own_credentials(self) -> Credentials:
         return self.credentials or Credentials(paths=self.paths)

@@ -165,7 +165,10 @@ class Sandbox:
         if not cache_folder:
             return variables
         _link(cache_folder, self.paths.user_home, reach.visible or ())
-        return variables | cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
+        variables |= cache_variables(variables, cache_folder, self.paths.user_home, keep=declared)
+        if reach.visible:  # a program that sees keys takes no package manager out of the agent's cache
+            variables["COREPACK_HOME"] = str(Path(self.paths.user_home, ".cache/node/corepack"))
+        return variables
 
     def _written(
         self,

@@ -26,13 +26,20 @@ _DECLARERS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _TAKERS = frozenset(("read", "mapfile", "readarray", "getopts"))
 _FINDS_PROGRAMS = re.compile(r"PATH|BASH_(?:CMDS|ALIASES|ENV|LOADABLES_PATH)")
 _REFERS = re.compile(r"-\w*n")
+_INDEX = re.compile(r"\$\(|`|\*|\?")  # in a name: a command as an index, or names of files
+_INTEGER = re.compile(r"-\w*i")
+_SPLIT_OPERATOR = re.compile(r"[&|;<>(][&|;<>(-]")
+_EVALUATED = frozenset(("SECONDS", "RANDOM", "SRANDOM", "HISTCMD", "OPTIND", "LINENO", "EPOCHSECONDS"))
+"""Variables whose values bash computes as they are given."""
 REDIRECTION = 10  # words that one counts for: every rule about paths looks at its file
 _LOGIC = frozenset(("&&", "||", "(", ")"))
 _BEFORE_TESTS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "!", "{"))
+_GOES_ON = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _ARRAY = re.compile(r"[A-Za-z_]\w*\+?=")
 _OBEYED = re.compile(r"HOME|PATH|ENV|CDPATH|BASH\w*|(?:GIT|XDG|LD|SSH)_\w+")
 """Variables of loops that programs obey: they are assigned like any others."""
 _COMPARES = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
+_BEGINS_COMPOUND = frozenset(("{", "if", "while", "until", "for", "select", "case", "[["))
 _RESERVED = frozenset(
     ("if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}", "coproc", "esac")
 ) | {"function"}
@@ -96,12 +103,9 @@ class _Reader(WordReader):
                 self._flush(keep_pipe=True)
                 self._read_documents()
             elif match := _REDIRECT.match(self.text, self.at):
-                if match["variable"]:  # gets the number of the descriptor
-                    self.variables[match["variable"]] = NUMBER
-                    self._check_given(match["variable"])
                 self._read_redirect(match)
             elif self.text.startswith("((", self.at) and self.is_arithmetic(self.at):
-                self.skip_arithmetic()
+                self._read_arithmetic()
             elif self.text[self.at] == "(" and self._begins_array():
                 self._read_array()
             elif (
@@ -120,6 +124,11 @@ class _Reader(WordReader):
             raise Unparsable("a parenthesis is not closed")
         self._flush()
         return self._finish()
+
+    def _read_arithmetic(self) -> None:
+        self.skip_arithmetic()
+        if self._words[-1:] == ["for"]:  # `{` or `do` follows, perhaps without a semicolon
+            self._words, self._only_keywords = [], True
 
     def _read_argument(self) -> None:
         """Read one word of the current command, and note whether it begins or ends `[[ … ]]`."""
@@ -181,6 +190,9 @@ class _Reader(WordReader):
         if self.text[self.at] in " \t":
             self.at += 1
         elif self.text.startswith("\\\n", self.at):
+            around = self.text[max(self.at - 1, 0) : self.at] + self.text[self.at + 2 : self.at + 3]
+            if _SPLIT_OPERATOR.fullmatch(around):
+                raise Unparsable("an operator goes on on the next line")
             self.at += 2
         elif self.text[self.at] == "#":
             end = self.text.find("\n", self.at)
@@ -199,19 +211,11 @@ class _Reader(WordReader):
 
     def _end_command(self) -> bool:
         """Append the current command; whether its words were nothing but what begins others, such as `if`."""
-        words = self._words
-        first = 0
-        while first < len(words) and words[first] in _RESERVED:
-            word = words[first]
-            self._piped = self._piped or word == "coproc"  # its input is a pipe
-            is_named = word == "function" or (word == "coproc" and words[first + 2 : first + 3] == ["{"])
-            first += 2 if is_named else 1
-        words = words[first:]
-        if words and words[0] in ("for", "select", "case"):
-            self._begin_compound(words)
-            words = [
-                f"{name}={UNKNOWN}" for name in words[1:2] if words[0] != "case" and _OBEYED.fullmatch(name)
-            ]
+        words = self._behind_reserved(self._words)
+        while words and words[0] in ("for", "select", "case"):
+            loop, words = words, self._behind_reserved(self._begin_compound(words))
+            if loop[0] != "case" and any(map(_OBEYED.fullmatch, loop[1:2])):
+                words = [f"{loop[1]}={UNKNOWN}"]
         if words[:1] == ["set"]:
             self._set_parameters(words[1:])
         if words[:1] == ["[["]:
@@ -225,6 +229,23 @@ class _Reader(WordReader):
         )
         self.commands.append(command)
         return False
+
+    def _behind_reserved(self, words: list[str]) -> list[str]:
+        """The words behind those that begin or end a part of the list, such as `if`."""
+        first = 0
+        while first < len(words):
+            word, behind = words[first], words[first + 1 : first + 3]
+            if word == "time" and not _BEGINS_COMPOUND.isdisjoint(behind[:1]):
+                first += 1
+                continue
+            if word not in _RESERVED:
+                break
+            self._piped = self._piped or word == "coproc"  # its input is a pipe
+            is_named = word == "function" or (
+                word == "coproc" and not _BEGINS_COMPOUND.isdisjoint(behind[1:])
+            )
+            first += 2 if is_named else 1
+        return words[first:]
 
     def _check_comparisons(self, words: list[str]) -> None:
         """Note if `[[ … -eq … ]]` evaluates an unknown text."""
@@ -251,6 +272,9 @@ class _Reader(WordReader):
         declares = words[:1] and words[0] in _DECLARERS
         if declares and words[0] != "export" and any(map(_REFERS.match, words[1:])):
             self.evaluates()  # a name that stands for another one
+        if declares and any(map(_INTEGER.match, words[1:])):
+            names = (word.partition("=")[0] for word in words[1:] if word[:1] != "-")
+            self.variables |= {f"{name} -i": "integer" for name in names}
         self._check_subscripts(words[1:] if declares else words)
         values = [word for word in words[1:] if word[:1] != "-"] if declares else words
         if declares or all(map(ASSIGNMENT.fullmatch, values)):
@@ -261,17 +285,27 @@ class _Reader(WordReader):
                 self.variables[name] = before + value if match["subscript"] is None else UNKNOWN
                 if name.startswith("BASH_"):
                     self._check_given(name)
+                if name in _EVALUATED or f"{name} -i" in self.variables:
+                    self._check_number(value)
+
+    def _check_number(self, value: str) -> None:
+        """Note if a value that is computed has more than numbers in it."""
+        self.check_computed(value)
+        if UNKNOWN in value.replace(NUMBER, ""):
+            self.evaluates()
 
     def _take(self, program: str, words: list[str]) -> None:
         """Store that a program gives variables values that are not known, or that `unset` may remove them."""
+        if any(map(_INDEX.search, words)):
+            self.evaluates()
         for name in (word.partition("[")[0] for word in words if word[:1] != "-"):
             if not (program == "unset" and name == "HOME"):  # `~` stays what it is
                 self.variables[name] = UNKNOWN
             self._check_given(name)
 
     def _check_given(self, name: str) -> None:
-        """Note if it decides where the shell finds programs."""
-        if _FINDS_PROGRAMS.fullmatch(name) or UNKNOWN in name:
+        """Note if it decides where the shell finds programs, or the shell evaluates what it is given."""
+        if _FINDS_PROGRAMS.fullmatch(name) or UNKNOWN in name or name in _EVALUATED:
             self.evaluates()
 
     def _check_subscripts(self, words: list[str]) -> None:
@@ -293,18 +327,27 @@ class _Reader(WordReader):
         self.variables["@"] = self.variables["*"] = " ".join(parameters)
         self.variables |= {str(number): parameter for number, parameter in enumerate(parameters[:9], 1)}
 
-    def _begin_compound(self, words: list[str]) -> None:
+    def _begin_compound(self, words: list[str]) -> list[str]:
+        """Store what a loop gives its variable; returns the first command of a body that begins at once."""
         if words[0] == "case":
             if self._closing:
                 raise Unparsable("it has a `case` within a substitution")
             self._in_case = True
-        elif len(words) > 2 and words[2] == "in":
+            return []
+        self._check_given("".join(words[1:2]))
+        if len(words) > 2 and words[2] == "in":
             self.variables[words[1]] = " ".join(words[3:])
+            return []
+        self.variables[words[1] if len(words) > 1 else ""] = UNKNOWN
+        return words[3:] if words[2:3] in (["do"], ["{"]) else []
 
     # --- redirections ----------------------------------------------------------------------------
 
     def _read_redirect(self, match: re.Match[str]) -> None:
         self.budget.words(REDIRECTION)
+        if match["variable"]:  # gets the number of the descriptor
+            self.variables[match["variable"]] = NUMBER
+            self._check_given(match["variable"])
         self.at = match.end()
         while self.at < len(self.text) and (
             self.text[self.at] in " \t" or self.text.startswith("\\\n", self.at)
@@ -332,12 +375,15 @@ class _Reader(WordReader):
             while True:
                 if self.at >= len(self.text):
                     raise Unparsable("a here-document has no end")
-                stop = self.text.find("\n", self.at)
-                stop = len(self.text) if stop < 0 else stop
-                line = self.text[self.at : stop]
-                self.at = stop + 1
+                parts = [self._document_line()]
+                while not literal and _GOES_ON.search(parts[-1]) and self.at < len(self.text):
+                    parts[-1] = parts[-1][:-1]
+                    parts.append(self._document_line())
+                line, is_whole = "".join(parts), len(parts) == 1
+                if not is_whole and line.replace("\t", "") == end.replace("\t", ""):
+                    raise Unparsable("the end of a here-document is in two lines")
                 line = line.lstrip("\t") if dash == 3 else line
-                if line == end:
+                if line == end and is_whole:
                     break
                 body.append(line)
             document = "\n".join(body)
@@ -347,6 +393,14 @@ class _Reader(WordReader):
                 last = self.commands[-1]
                 self.commands[-1] = replace(last, input=f"{last.input}{document}\n")
         self._documents = []
+
+    def _document_line(self) -> str:
+        """The next line of a here-document."""
+        start = self.at
+        stop = self.text.find("\n", start)
+        stop = len(self.text) if stop < 0 else stop
+        self.at = stop + 1
+        return self.text[start:stop]
 
     def _substitutions(self, text: str) -> None:
         """Read the substitutions within text that is otherwise data."""

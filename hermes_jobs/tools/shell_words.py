@@ -65,7 +65,7 @@ _COMPUTED_NUMBERS = re.compile(
     r"(?:wc|nproc|id -[ug]|expr|stat -c %s|git rev-list --count|grep -\w*c|date \+(?:%[YmdHMSjusNeV])+)"
     r"(?: |$)"
 )
-_NUMERIC = re.compile(r"[\s\d+*/%()<>=!&|^~?:.,-]*|0[xX][\da-fA-F]+")
+_NUMERIC = re.compile(r"[\s\d+/%()<>=!&|^~:.,-]*|0[xX][\da-fA-F]+")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _EVALUATED = re.compile(r"(?P<indirect>!)?(?P<name>\w+)(?:\[(?P<subscript>.*)\])?(?P<rest>.*)", re.DOTALL)
 _INDICES = re.compile(r"!(\w+)\[[@*]\]")
@@ -124,6 +124,14 @@ class WordReader(ABC):
             elif char == "~" and self._begins_home(next(filter(None, reversed(fields[-1])), "")):
                 self.at += 1
                 fields[-1].append(self.variables.get("HOME", "~"))
+            elif self.text.startswith("\\\n", self.at) and self.text[self.at - 1 : self.at] not in (
+                "",
+                " ",
+                "\t",
+            ):
+                if self.text[self.at + 2 : self.at + 3] in ("", *" \t\n;&|)"):
+                    break
+                raise Unparsable("a word goes on on the next line")
             else:
                 quoted = quoted or char in "'\"$"
                 braces = braces or char == "{"
@@ -192,7 +200,7 @@ class WordReader(ABC):
             raise Unparsable("a quote is not closed")
         char = self.text[self.at]
         if char == "$":
-            return self._dollar()
+            return self._dollar(quoted=True)
         if char == "`":
             return self._backticks()
         if char == "\\" and self.text[self.at + 1 : self.at + 2] in ("$", "`", "\\", "\n", closing):
@@ -235,7 +243,10 @@ class WordReader(ABC):
         self.commands.extend(commands)
         return _printed(commands)
 
-    def _dollar(self) -> str:
+    def _dollar(self, *, quoted: bool = False) -> str:
+        """The value of what `$` begins. `quoted`: within double quotes, or a here-document."""
+        if self.text.startswith(("$[", "$\\\n"), self.at):
+            raise Unparsable("it has `$[`, or `$` at the end of a line")
         if self.text.startswith("$((", self.at) and self.is_arithmetic(self.at + 1):
             self.at += 1
             self.skip_arithmetic()
@@ -245,12 +256,14 @@ class WordReader(ABC):
             return self._nested()
         if self.text.startswith("${", self.at):
             with self.budget.deeper():
-                return self._braced()
+                return self._braced(quoted=quoted)
         match = _NAME.match(self.text, self.at + 1)
         self.at += 1
         if match is None:
             return "$"
         self.at = match.end()
+        if self.text.startswith("\\\n", self.at):
+            raise Unparsable("the name of a variable goes on on the next line")
         return self._value(match.group())
 
     def _value(self, name: str) -> str:
@@ -259,12 +272,16 @@ class WordReader(ABC):
         self.budget.characters(len(value))
         return value
 
-    def _braced(self) -> str:
+    def _braced(self, *, quoted: bool) -> str:
         start = self.at
         self.at += 2
         while not self.text.startswith("}", self.at):
             if self.text.startswith("$", self.at):
-                self._dollar()
+                self._dollar(quoted=quoted)
+            elif self.text.startswith("\\\n", self.at):
+                raise Unparsable("a variable goes on on the next line")
+            elif self.text.startswith(("'", '"'), self.at) and quoted:
+                raise Unparsable("it has quotes in the value of a variable within quotes")
             elif self.at < len(self.text):
                 self._piece()
             else:
@@ -306,6 +323,8 @@ class WordReader(ABC):
 
     def check_computed(self, expression: str) -> None:
         """Note arithmetic that uses a value which the shell would evaluate, such as `a[$(…)]`."""
+        if "$(" in expression or "`" in expression:  # also within quotes
+            self.evaluates()
         for name in set(_VARIABLE.findall(expression)):
             self._check_value(name, _NUMERIC)
         for name in filter(None, (given[1] or given[2] for given in _GIVEN_NUMBER.finditer(expression))):
@@ -396,4 +415,5 @@ def _printed(commands: list[SimpleCommand]) -> str:
 
 def _ansi_character(escape: str) -> str:
     number = int(escape[1:], 16) if escape[0] in "xuU" else int(escape, 8)
-    return chr(number) if number < 0x110000 else UNKNOWN
+    is_byte = escape[0] not in "uU" and number > 0x7F  # a part of a character, or of none
+    return UNKNOWN if is_byte or number >= 0x110000 else chr(number)

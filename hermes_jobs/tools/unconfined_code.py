@@ -24,6 +24,7 @@ from hermes_jobs.tools.credentials import Credentials, rows_of
 from hermes_jobs.tools.git_changes import changes_only_plainly
 from hermes_jobs.tools.glob_matches import link_to_keys
 from hermes_jobs.tools.invocations import SHELLS, Invocation
+from hermes_jobs.tools.joined_names import joins_names
 from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import Inside
 from hermes_jobs.tools.key_obstacles import git_obstacle, writing
@@ -54,7 +55,7 @@ def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: 
     """What of the line reads files that are not known by name, where a link in the folder leads to keys, or
     that the line may make a link, or whose names a text tells."""
     line, _ = credentials.line([part.invocation for part in parts], workdir, {})
-    if named := takes_any_name(line.invocations, workdir):
+    if named := takes_any_name(line.invocations, workdir) or joins_names(line.invocations, line.paths):
         return named
     for invocation in line.invocations:
         if writes_what_may_change(invocation, line):

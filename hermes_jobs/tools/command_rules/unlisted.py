@@ -190,7 +190,7 @@ def evaluates_value(invocation: Invocation, _context: CommandContext) -> bool:
     ):
         return True
     named = [following for word, following in pairwise(arguments) if word == "-v"]
-    return any(_is_unseen(word) for word in named)
+    return any(_is_unseen(word) or "*" in word or "?" in word for word in named)
 
 
 def _is_unseen(word: str) -> bool:
