@@ -158,7 +158,8 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         return any(is_inside(one, other) or is_inside(other, one) for one in own for other in roots)
 
     def restore(self) -> tuple[str, ...]:
-        """Undo what came to be; returns the paths concerned, and those that only have to be reported."""
+        """Undo what came to be; returns the paths concerned, each as one line, and those that only have to be
+        reported."""
         undone = [*put_back(self.modes)]
         changes, reported = self._changes()
         for path, was, _there in changes:
@@ -167,7 +168,9 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
             except FileNotFoundError:
                 continue  # another guard was faster
             undone.append(path)
-        return (*undone, *(f"{STAYS}{each}" for each in reported))
+        return tuple(
+            r"\n".join(each.splitlines()) for each in (*undone, *(f"{STAYS}{path}" for path in reported))
+        )
 
     def accept(self) -> None:
         """Keep what came to be, also from guards of other commands: a person has approved it."""

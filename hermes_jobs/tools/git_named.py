@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -55,7 +56,9 @@ def is_led_to(real: str) -> bool:
             hooks = [entry.path for entry in os.scandir(f"{git}/hooks")] if git else []
         except OSError:
             hooks = []
-        named = (f"{folder}/{name}" for name in guarded_names())
+        there = guarded_files.look(folder, guarded_files.When(time.time_ns())).names
+        any_there = {*there, *(name.partition("/")[0] for name in guarded_names())}  # it may be unlistable
+        named = guarded_files.places_of(guarded_names(), folder, any_there)
         if any(os.path.lexists(path) and os.path.realpath(path) == real for path in (*named, *hooks)):
             return True
     return False

@@ -5,15 +5,18 @@ A folder is read again only if its inode has changed since: a command cannot set
 """
 
 # Paths are compared as text, and each call counts: pathlib is not worth its time here.
-# ruff: noqa: PTH101, PTH115, PTH119, PTH123
+# ruff: noqa: PTH101, PTH115, PTH119, PTH123, PTH207
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase, translate
 from functools import cache
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -129,7 +132,7 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
     repositories: dict[str, frozenset[str]] = {}
     for folder in filter(names.get, names):
         for those, known_names in ((paths, guarded_names()), (instructions, instruction_names())):
-            those += [f"{folder}/{name}" for name in known_names if name.partition("/")[0] in names[folder]]
+            those.extend(places_of(known_names, folder, names[folder]))
         pointer, git = _git_of(folder, names[folder], roots, now)
         paths += [pointer] if pointer else []
         repositories.update(_repositories(git, look(git, now).names, now) if git else ())
@@ -144,6 +147,20 @@ def find(roots: Iterable[str], known: Iterable[str] = (), *, opened: int | None 
         at=now.read - TICK_NS,
         opened=opened,
     )
+
+
+def places_of(names: Iterable[str], folder: str, there: Collection[str]) -> Iterator[str]:
+    """The paths of guarded names in a folder, by the names that are `there`; with `*` those that exist."""
+    for name in names:
+        first, slash, _rest = name.partition("/")
+        if "*" in first:
+            yield from (
+                f"{folder}/{each}" for each in sorted(there) if not slash and fnmatchcase(each, first)
+            )
+        elif first in there and "*" in name:
+            yield from sorted(glob.iglob(f"{glob.escape(folder)}/{name}"))
+        elif first in there:
+            yield f"{folder}/{name}"
 
 
 def _git_of(folder: str, names: frozenset[str], roots: Sequence[str], now: When) -> tuple[str, str]:
@@ -208,13 +225,13 @@ def look(folder: str, now: When) -> Listing:
         return remembered
     if not stat.S_ISDIR(status.st_mode):
         return _NOTHING
-    relevant, skipped = _relevant(), words("sensitive_paths", "not_searched")
+    relevant, wild, skipped = _relevant(), _wild(), words("sensitive_paths", "not_searched")
     folders: list[str] = []
     names: set[str] = set()
     try:
         with _opened(os.scandir, folder, status, now) as entries:
             for entry in entries:
-                if entry.name in relevant:
+                if entry.name in relevant or wild(entry.name):
                     names.add(entry.name)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
@@ -306,6 +323,13 @@ def _content(path: str, status: os.stat_result) -> bytes | None:
 def _relevant() -> frozenset[str]:
     first = {name.partition("/")[0] for name in (*guarded_names(), *instruction_names())}
     return frozenset({".git", "HEAD", "objects", "modules", "worktrees", *first, *git_names()})
+
+
+@cache
+def _wild() -> Callable[[str], object]:
+    """Whether a name is one of those with `*`."""
+    first = (name.partition("/")[0] for name in guarded_names())
+    return re.compile("|".join(translate(name) for name in first if "*" in name)).match
 
 
 @cache

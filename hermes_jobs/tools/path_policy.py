@@ -24,6 +24,7 @@ from hermes_jobs.tools.sensitive_paths import (
     instructs,
     kind_of,
     makes_repository,
+    runs_in_project,
     secret_places,
     startup_places,
 )
@@ -109,6 +110,8 @@ class PathPolicy:
         """The protection of a file that is to be written: also what makes a repository of a folder, and what
         settings of git name."""
         kind = self.kind(real)
+        if kind == "project secret":
+            return "startup" if runs_in_project(real.casefold()) else kind
         runs = kind is None and (makes_repository(real) or self._is_named(real))
         return "startup" if runs else kind
 

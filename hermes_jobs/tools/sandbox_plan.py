@@ -72,12 +72,10 @@ class SandboxPlan:
         self.network = network
 
     def encode(self) -> str:
-        """One argument of a command line. Raises `ValueError` for a path with a line break."""
-        lines = [f"{name} {getattr(self, name)}" for name in _ONE]
-        lines += [f"{name} {path}" for name in _MANY for path in getattr(self, name)]
+        """One argument of a command line: a line for each value. Line breaks in a value are escaped."""
+        lines = [f"{name} {_escaped(getattr(self, name))}" for name in _ONE]
+        lines += [f"{name} {_escaped(path)}" for name in _MANY for path in getattr(self, name)]
         lines += [f"{name} {int(getattr(self, name))}" for name in _FLAGS]
-        if any("\n" in line for line in lines):
-            raise ValueError("the name of a folder holds a line break")
         return "\n".join(lines)
 
 
@@ -86,10 +84,18 @@ def decode(text: str) -> SandboxPlan:
     fields: dict[str, list[str]] = {name: [] for name in (*_ONE, *_MANY, *_FLAGS)}
     for line in text.split("\n"):
         name, _, value = line.partition(" ")
-        fields[name].append(value)
+        fields[name].append(_unescaped(value))
     many: dict[str, Any] = {name: fields[name] for name in _MANY}
     flags: dict[str, Any] = {name: fields[name] == ["1"] for name in _FLAGS}
     return SandboxPlan(fields["layer"][0], fields["home"][0], tmp=fields["tmp"][0], **many, **flags)
+
+
+def _escaped(path: str) -> str:
+    return path.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def _unescaped(text: str) -> str:
+    return "\\".join(part.replace(r"\n", "\n") for part in text.split(r"\\"))
 
 
 def load_libc() -> Any:

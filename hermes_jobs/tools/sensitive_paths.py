@@ -12,7 +12,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import PurePosixPath
@@ -47,7 +47,7 @@ def folders_above_secrets() -> frozenset[str]:
 def kind_of(real: str, user_home: str) -> Kind | None:
     """What the file at a real absolute path is of these; None for any other.
 
-    A "project secret" is read with approval, and written and used like any file.
+    A "project secret" is read with approval, and written and used like any file, unless it `runs_in_project`.
     Capitals do not count: there are file systems to which `.SSH` is `.ssh`.
     """
     path = real.casefold()
@@ -55,7 +55,7 @@ def kind_of(real: str, user_home: str) -> Kind | None:
     if pattern("sensitive_paths", "shareable").search(path):
         return None
     if (
-        runs_in_project(path)
+        _guarded().search(path)
         or pattern("sensitive_paths", "startup").search(path)
         or not below.isdisjoint(_casefolded("startup"))
     ):
@@ -66,24 +66,34 @@ def kind_of(real: str, user_home: str) -> Kind | None:
         path == protected or path.startswith(f"{protected}/") for protected in _casefolded("system_secrets")
     ):
         return "secret"
-    return "project secret" if is_project_secret(path) else None
+    if is_project_secret(path):
+        return "project secret"
+    return "startup" if _asked().search(path) else None
 
 
 @cache
 def guarded_names() -> tuple[str, ...]:
-    """What editors, shells and other agents run by themselves, from a folder."""
+    """What editors, shells and other agents run by themselves, from a folder. `*` is any part of a name."""
     return tuple(load("sensitive_paths")["guarded"]["names"])
 
 
 @cache
-def _of_projects() -> re.Pattern[str]:
-    names = (*guarded_names(), *load("sensitive_paths")["guarded"]["asked"])
-    return re.compile(f"/(?:{'|'.join(map(re.escape, names))})(?:/|$)")
+def _guarded() -> re.Pattern[str]:
+    return re.compile(f"/(?:{_any_of(guarded_names())})(?:/|$)")
+
+
+@cache
+def _asked() -> re.Pattern[str]:
+    return re.compile(f"/(?:{_any_of(load('sensitive_paths')['guarded']['asked'])})$")
+
+
+def _any_of(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name.casefold()).replace(r"\*", "[^/]*") for name in names)
 
 
 def runs_in_project(path: str) -> re.Match[str] | None:
     """Where a path, without capitals, names a file of a project that runs by itself."""
-    return _of_projects().search(path)
+    return _guarded().search(path) or _asked().search(path)
 
 
 _OF_REPOSITORY = {

@@ -63,7 +63,7 @@ def test_a_process_without_a_guard_is_not_looked_at(tmp_path: Path) -> None:
     assert not guard_ticks.GuardTicks(str(tmp_path / "run/processes/x")).are_due()
 
 
-@pytest.mark.parametrize("link", [".git/hooks/pre-commit", ".envrc", ".mcp.json"])
+@pytest.mark.parametrize("link", [".git/hooks/pre-commit", ".envrc", ".mcp.json", "app.code-workspace"])
 def test_the_files_behind_links_are_guarded(project: Project, link: str) -> None:
     script = project.work / "scripts/check.sh"
     script.parent.mkdir()
@@ -77,6 +77,48 @@ def test_the_files_behind_links_are_guarded(project: Project, link: str) -> None
     paths = PathPolicy(home=str(project.work.parent / "home"), user_home=str(project.work.parent / "person"))
     assert paths.kind_written(str(script)) == "startup"
     assert paths.kind_written(str(script.with_name("other.sh"))) is None
+
+
+UNDONE = """
+    mise.prod.toml .mise.prod.toml .config/mise/config.prod.toml .config/mise/conf.d/a.toml
+    .shadowenv.d/1.lisp app.code-workspace .lite_project.lua lefthook-local.yml .openhands/setup.sh
+    .github/hooks/a.json .windsurf/hooks.json"""
+STAYING = """
+    rust-toolchain.toml .cargo/config.toml .yarnrc.yml .bazelrc .mvn/jvm.config .Rprofile .pdbrc lefthook.toml
+    .direnv/flake.rc mise.md config/mise/conf.d/a.toml .github/workflows/a.yml"""
+
+
+def test_what_runs_in_an_entered_folder_is_undone_also_by_patterns_of_names(project: Project) -> None:
+    lines = (f"mkdir -p $(dirname {name}); echo harm > {name}" for name in f"{UNDONE} {STAYING}".split())
+    (project.work / "write.sh").write_text("\n".join(lines))
+    outcome = project.run("sh write.sh")
+    assert [name for name in UNDONE.split() if (project.work / name).exists()] == []
+    assert [name for name in STAYING.split() if not (project.work / name).exists()] == []
+    assert "The change was undone" in outcome.content
+
+
+def test_one_that_was_there_is_as_it_was(project: Project) -> None:
+    (project.work / "app.code-workspace").write_text("{}")
+    (project.work / "write.sh").write_text("echo harm > app.code-workspace")
+    project.run("sh write.sh")
+    assert (project.work / "app.code-workspace").read_text() == "{}"
+
+
+@pytest.mark.parametrize("name", ["e\nv", "e\\nv", "e\\\\", "e\n+ v", "e\udcff\r\nv"])
+def test_the_name_of_a_folder_may_hold_any_character(project: Project, name: str) -> None:
+    project.git("init", "-q", name)
+    hook = project.work / name / ".git/hooks/post-commit"
+    (project.work / "write.sh").write_text(
+        'for each in e*; do echo harm > "$each/.git/hooks/post-commit"; done'
+    )
+    outcome = project.run("sh write.sh; echo done")
+    assert outcome.content.startswith("done") or "Read-only" in outcome.content
+    assert not hook.exists()
+    assert all(
+        line.startswith("[") for line in outcome.content.splitlines() if "The change was undone" in line
+    )
+    assert project.run("echo seen > made", workdir=project.work / name).ok
+    assert (project.work / name / "made").exists()
 
 
 @pytest.mark.skipif(

@@ -1,4 +1,4 @@
-"""Checks on git commands: settings that name a program, and folders that they write in."""
+"""Checks on git commands: settings that name a program, and what they take from elsewhere."""
 
 # Paths are compared as text, which pathlib hides.
 # ruff: noqa: PTH112, PTH113, PTH119
@@ -87,24 +87,6 @@ def git_configures_program(verb: Invocation, _context: CommandContext) -> bool:
 def git_clones_with_program(verb: Invocation, _context: CommandContext) -> bool:
     """Whether `git clone` writes such a setting into the new repository."""
     return any(map(_sets_program, values(verb, "c", "--config")))
-
-
-def written_folders(invocation: Invocation) -> list[str]:
-    """The folders that a git command names to write in."""
-    if invocation.name != "git":
-        return []
-    verb, _settings, folders = split_verb(invocation)
-    folders_named = [] if verb.name in words("writes", "git_readers") else list(folders)
-    if verb.name in ("clone", "init"):
-        folders_named += verb.operands[1:2] if verb.name == "clone" else verb.operands[:1]
-        folders_named += values(verb, "", "--separate-git-dir")
-    if verb.name == "worktree" and verb.operands[:1] == ("add",):
-        folders_named += verb.operands[1:2]
-    if verb.name == "mv":
-        folders_named += verb.operands[-1:]
-    if verb.name in ("bundle", "archive", "format-patch"):
-        folders_named += values(verb, "o", "--output", "--output-directory")
-    return folders_named
 
 
 def pushes_elsewhere(invocations: Sequence[Invocation]) -> bool:

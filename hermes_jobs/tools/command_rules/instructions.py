@@ -6,6 +6,7 @@ import re
 
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import CommandContext
+from hermes_jobs.tools.command_rules.git_written import written_by_git
 from hermes_jobs.tools.command_rules.written_paths import written_paths
 from hermes_jobs.tools.glob_matches import GLOB
 from hermes_jobs.tools.invocations import Invocation
@@ -24,7 +25,7 @@ def writes_instructions(invocation: Invocation, context: CommandContext) -> bool
     """
     if not context.has_outside or invocation.name in _WITHOUT_TEXT:
         return False
-    written = [*written_paths(invocation), *git.written_folders(invocation)]
+    written = [*written_paths(invocation), *written_by_git(invocation)]
     if any(_instructs(invocation, context, word) for word in written):
         return True
     if invocation.name == "git":

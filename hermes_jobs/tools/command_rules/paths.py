@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.command_rules.context import MAX_PATH, CommandContext
+from hermes_jobs.tools.command_rules.git_written import written_by_git
 from hermes_jobs.tools.command_rules.written_paths import values, written_paths
 from hermes_jobs.tools.glob_matches import fits
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in
+from hermes_jobs.tools.sensitive_paths import folders_above_secrets, kind_of, paths_in, runs_in_project
 from hermes_jobs.tools.shell_words import SCRATCH_FILE, UNKNOWN
 from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.wrappers import find_starts, is_narrowed
@@ -123,7 +123,7 @@ def finds_leftovers(invocation: Invocation, context: CommandContext) -> bool:
 
 
 def _written(invocation: Invocation) -> list[str]:
-    return [*written_paths(invocation), *git.written_folders(invocation)]
+    return [*written_paths(invocation), *written_by_git(invocation)]
 
 
 def writes_outside(invocation: Invocation, context: CommandContext) -> bool:
@@ -189,7 +189,10 @@ def kinds_of(invocation: Invocation, context: CommandContext, files: Sequence[st
             continue
         if re.search(r"\s", word) and not word.startswith("/") and not os.path.lexists(path):
             continue
-        yield from context.kinds(path)
+        kinds = context.kinds(path)
+        yield from kinds
+        if "project secret" in kinds and runs_in_project(path.casefold()):
+            yield "startup"
         if _GLOB.search(word) and context.once(_may_be_secret, path, user_home):
             yield "secret"
         if _GLOB.search(word):
