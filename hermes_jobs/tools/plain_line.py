@@ -40,7 +40,7 @@ _VALUE = _pattern(
     | \$\(\([a-z0-9_\ \t+*/%-]*\)\)
     | \$(?=[\ \t\n.,;:/|)"]|\Z)"""
 )
-_OWN = r"(?:SECONDS|\w*RANDOM|HISTCMD|OPTIND|LINENO|EPOCH\w+|IFS|\w*OPTS|BASH\w*|HOME|\w*PWD|\w*PATH|ENV)"
+_OWN = r"(?:SECONDS|\w*RANDOM|HISTCMD|OPTIND|LINENO|EPOCH\w+|IFS|\w*OPTS|BASH\w*|HOME|\w*PWD|(?:CD)?PATH|ENV)"
 _FOR = _pattern(rf"for[\ \t]+(?!{_OWN}[\ \t])[A-Za-z_]\w*[\ \t]+in(?=[\ \t])")
 _NUMBERS = _pattern(r"\(\([a-z0-9_\ \t+*/%=<>!-]*\)\)(?=[\ \t\n;&|)]|\Z)")
 _ASSIGNS = _pattern(r"[A-Za-z_]\w*\+?=")
@@ -185,19 +185,17 @@ class _Scanner:
             raise _NotPlain("a here-document in a line that goes on")
         for match in documents:
             start = self.at
-            lines: list[str] = []
-            for line in self.text[start:].split("\n"):
-                lines.append(line)
-                if line == match["end"]:
-                    break
-                if depth and line.lstrip("\t").startswith(match["end"]):
-                    raise _NotPlain("a here-document in parentheses")
-            else:
-                raise _NotPlain("a here-document without an end")
-            self.at = min(start + len("\n".join(lines)) + 1, len(self.text))
+            while (line := self._line()) != match["end"]:
+                if self.at >= len(self.text) or (depth and line.lstrip("\t").startswith(match["end"])):
+                    raise _NotPlain("a here-document without an end")
             if not match["quote"]:
-                self._substituted("\n".join(lines[:-1]), depth)
+                self._substituted(self.text[start : self.at], depth)
         documents.clear()
+
+    def _line(self) -> str:
+        start, end = self.at, self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end + 1
+        return self.text[start : self.at].removesuffix("\n")
 
     def _substituted(self, body: str, depth: int) -> None:
         """Check a here-document in which values are put in."""
