@@ -131,6 +131,9 @@ class Sandbox:
         seen = self._places.seen(reach, environ)
         hidden = self._places.hidden(reach, environ, seen)
         hidden = [path for path in hidden if not self._is_projects_socket(path, real)]
+        kept = within_temporary((*roots, *seen, self.paths.user_home, *locked))
+        if name == NAMESPACE:
+            hidden += self._places.listening(reach, (real, *roots, *kept), (home, *hidden, *seen))
         within = [path for path in locked if reach.approved or any(is_inside(path, root) for root in roots)]
         covered = [home, *([] if reach.approved else hidden)]
         plan = SandboxPlan(
@@ -138,7 +141,7 @@ class Sandbox:
             home,
             tmp=tmp,
             shown=[] if guest else [os.path.join(home, each) for each in READABLE],
-            kept=within_temporary((*roots, *seen, self.paths.user_home, *locked)),
+            kept=kept,
             hidden=[path for path in hidden if not is_inside(real, path) and not is_inside(home, path)],
             seen=[path for path in seen if any(is_inside(path, place) for place in hidden)],
             writable=[*([] if reach.approved else roots), cache_folder],
@@ -208,7 +211,9 @@ class Sandbox:
         if not reach.approved:
             protected += guarded_places(found or guarded_files.find([real]), command, background=background)
         shown = reach if reach.visible is None else SandboxReach()
-        hidden = self._places.hidden(shown, environ, self._places.seen(shown, environ))
+        seen = self._places.seen(shown, environ)
+        hidden = self._places.hidden(shown, environ, seen)
+        hidden += self._places.listening(shown, (real,), (home, *hidden, *seen))
         return ContainerPlaces.of(workdir, roots, protected, [home, *hidden])
 
     def confines(self) -> bool:

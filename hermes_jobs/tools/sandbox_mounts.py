@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from hermes_jobs.tools.sandbox_plan import TEMPORARY, SandboxPlan, check, load_libc, write
+from hermes_jobs.tools.sandbox_plan import MARK, TEMPORARY, SandboxPlan, check, load_libc, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the module itself costs milliseconds
@@ -104,7 +104,7 @@ def _hide(libc: Any, plan: SandboxPlan, seen: list[tuple[str, int]]) -> None:
     """Mount empty folders and files over the home and the hidden paths; in these folders what is `seen`."""
     if any(plan.home.startswith(f"{folder}/") for folder in TEMPORARY) and plan.tmp:
         os.makedirs(plan.home, mode=0o700, exist_ok=True)
-    _mount(libc, "tmpfs", plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
+    _mount(libc, MARK, plan.home, "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=64k")
     nothing = f"{plan.home}/{EMPTY_FILE}"
     os.close(os.open(nothing, os.O_CREAT | os.O_WRONLY, 0o444))
     for path in _outermost(plan.hidden, plan.home):

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hermes_jobs.tools import installation
+from hermes_jobs.tools import installation, listening_sockets
 from hermes_jobs.tools.inside import is_inside
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.sandbox_plan import TEMPORARY
@@ -24,6 +24,8 @@ from hermes_jobs.tools.sensitive_paths import (
 )
 
 MAX_CHILDREN = 400  # of a home folder that is the working folder: a command line has an end
+SHARED = ("/dev/shm", "/run/user")
+"""Where programs make sockets, beside the home. What the person has in `TEMPORARY` no command sees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,13 @@ class Places:
         system = system_places(user_home, others_only=reach.system)
         places = (*secret_places(user_home), *sockets(user_home, environ), *system)
         return [place for place in places if not any(is_inside(place, one) for one in seen)]
+
+    def listening(self, reach: SandboxReach, folders: Sequence[str], covered: Sequence[str]) -> list[str]:
+        """The real paths of sockets of the person's servers in the home, in `folders`, and where all
+        programs make some; without those in `covered` places."""
+        if reach.visible is None:
+            return []
+        return listening_sockets.outside((self.paths.user_home, *SHARED, *folders), covered)
 
     def reaches_sockets(self, reach: SandboxReach, environ: Mapping[str, str], seen: Sequence[str]) -> bool:
         """Whether the command sees a service of the session, and so has to use local sockets."""

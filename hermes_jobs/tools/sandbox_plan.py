@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # the module itself costs milliseconds
 NAMESPACE, LANDLOCK, NONE = "namespace", "landlock", "none"
 TEMPORARY = ("/tmp", "/var/tmp")
 """Where a private folder is mounted, if there is one."""
+MARK = "hermes-jobs"
+"""The source of the mount over the home, by which a process in a sandbox is known from outside."""
 
 _ONE = ("layer", "home", "tmp")
 _MANY = ("shown", "kept", "hidden", "seen", "writable", "pinned", "locked", "devices")

@@ -18,6 +18,7 @@ from functools import cache, lru_cache
 from pathlib import PurePosixPath
 from typing import Literal
 
+from hermes_jobs.tools.listening_sockets import bound
 from hermes_jobs.tools.tables import load, pattern
 
 Kind = Literal["secret", "startup", "project secret"]
@@ -229,9 +230,8 @@ def sockets(user_home: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 def _agents(user_home: str) -> Iterator[str]:
     """The sockets of agents wherever they are: by their names, and those that the settings of ssh name."""
-    with suppress(OSError), open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
-        bound = (line.rstrip("\n").partition(" /")[2] for line in table)
-        yield from (f"/{path}" for path in bound if path and _AGENT.search(path))
+    names = (each.name for each in bound())
+    yield from (name for name in names if name.startswith("/") and _AGENT.search(name))
     with suppress(OSError), open(os.path.join(user_home, ".ssh/config"), errors="replace") as settings:
         for named in _IDENTITY_AGENT.findall(settings.read(MAX_SETTINGS)):
             yield os.path.join(user_home, named.removeprefix("~/"))

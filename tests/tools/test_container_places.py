@@ -220,10 +220,14 @@ def test_an_agent_with_keys_in_the_folder_is_not_reached(
     monkeypatch.chdir(ground.work)  # a path of a socket has at most a hundred characters
     with socket.socket(socket.AF_UNIX) as agent:
         agent.bind("agent.sock")
-        agent.listen()
         assert "is one" in ground.run("[ -S agent.sock ] && echo is one")
-        ground.environ["SSH_AUTH_SOCK"] = str(ground.work / "agent.sock")
+        agent.listen()
         assert "is one" not in ground.run("[ -S agent.sock ] && echo is one")
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind("named.sock")
+        assert "is one" in ground.run("[ -S named.sock ] && echo is one")
+        ground.environ["SSH_AUTH_SOCK"] = str(ground.work / "named.sock")
+        assert "is one" not in ground.run("[ -S named.sock ] && echo is one")
 
 
 @pytest.mark.parametrize("network", [False, True])
