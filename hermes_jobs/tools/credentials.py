@@ -32,6 +32,7 @@ from hermes_jobs.tools.judging_budget import Unparsable
 from hermes_jobs.tools.key_environment import applied, key_environment, names_folder
 from hermes_jobs.tools.key_obstacles import obstacles
 from hermes_jobs.tools.path_policy import PathPolicy
+from hermes_jobs.tools.plain_line import unusual
 from hermes_jobs.tools.shell_words import UNKNOWN
 from hermes_jobs.tools.tables import load
 
@@ -173,9 +174,8 @@ class Credentials:
     visible: tuple[str, ...] = ()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool, unusual: str = "") -> Keys:
-        """The keys of a line. `approved`: somebody has approved the call, or will have; `unusual`: what in
-        its text may mean something else to the shell."""
+    def of(self, parts: Sequence[CommandPart], workdir: str, *, approved: bool, text: str = "") -> Keys:
+        """The keys of a line with that text. `approved`: somebody has approved the call, or will have."""
         uses = [
             (part, row, places)
             for part in parts
@@ -187,7 +187,8 @@ class Credentials:
             return NO_KEYS
         changes = key_environment(self.environ, self.paths, workdir)
         line, obstacle = self.line([part.invocation for part in parts], workdir, changes)
-        obstacle = obstacle or (unusual and f"{unusual} in it may mean something else to the shell")
+        if what := unusual(text):
+            obstacle = obstacle or f"{what} in it may mean something else to the shell"
         findings = [self._finding(part.invocation, row, places, line) for part, row, places in uses]
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:

@@ -243,7 +243,7 @@ class CommandPolicy:
     ) -> Keys:
         credentials = self._own_credentials()
         parts = [CommandPart(invocation, ()) for invocation in invocations]
-        return credentials.of(parts, where.workdir, approved=approved, unusual=unusual(command))
+        return credentials.of(parts, where.workdir, approved=approved, text=command)
 
     def _invocations(self, command: str, context: ToolContext, budget: Budget) -> list[Invocation]:
         if len(command) > MAX_COMMAND_BYTES:
