@@ -357,6 +357,8 @@ class WordReader(ABC):
         opened, start, computed = 0, self.at, []
         with self.budget.deeper():
             while True:
+                if self.at >= len(self.text):
+                    raise Unparsable("a parenthesis is not closed")
                 char = self.text[self.at]
                 opened += (char == "(") - (char == ")")
                 if char == "$":
