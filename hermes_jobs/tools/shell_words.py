@@ -93,7 +93,10 @@ class WordReader(ABC):
         """The commands of a substitution that begins at `start`, and the position behind it."""
 
     def read_word(self) -> list[str]:
-        """The fields that one word becomes: several where a variable or braces expand to them."""
+        """The fields that one word becomes: several where a variable or braces expand to them.
+
+        Raises `Unparsable`.
+        """
         fields: list[list[str]] = [[]]
         bare: list[str] = []  # the word with `_` for what is quoted or computed
         quoted = braces = False
@@ -353,7 +356,7 @@ class WordReader(ABC):
         raise Unparsable("a parenthesis is not closed")
 
     def skip_arithmetic(self) -> None:
-        """Go behind the arithmetic that begins here."""
+        """Go behind the arithmetic that begins here. Raises `Unparsable` if it is not closed."""
         opened, start, computed = 0, self.at, []
         with self.budget.deeper():
             while True:

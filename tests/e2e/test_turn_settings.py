@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.screen import Screen
-from tests.home import KEY, Home, Ran
+from tests.home import Home, KEY, Ran, is_confined
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
@@ -121,7 +121,9 @@ def test_a_setting_of_the_shell_holds_for_its_turn(
 
 def test_the_next_turn_has_the_worker_s_own_settings(home: Home) -> None:
     turn = home.send("Hello")["turn"]
-    assert of_type(home, turn, "TurnSubmitted")["data"]["settings"] == {}
+    assert of_type(home, turn, "TurnSubmitted")["data"]["settings"] == (
+        {} if is_confined() else {"terminal.allow": ["*"]}
+    )
     assert home.send("Hello", "-m", "scripted")["model"] == "scripted"
 
 
