@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.screen import Screen
-from tests.home import Home, KEY, Ran, is_confined
+from tests.home import KEY, Home, Ran, is_confined
 from tests.model_script import Answer, AskedCall, Hold, Rule, Script
 from tests.model_server import ModelServer
 from tests.tools.support import processes_with, wait_until
