@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from getopt import GetoptError
 from itertools import islice
@@ -16,7 +15,7 @@ from itertools import islice
 from hermes_jobs.system.regular_file import beginning
 from hermes_jobs.text.clip import clip
 from hermes_jobs.tools import npm_packages
-from hermes_jobs.tools.command_rules.servers import may_reach_this_machine
+from hermes_jobs.tools.command_rules.servers import may_reach_this_machine, names_of_this_machine
 from hermes_jobs.tools.credential_checks_git import asks_git, signs, submodules, transfers
 from hermes_jobs.tools.credential_line import Finding, Line
 from hermes_jobs.tools.inside import is_inside
@@ -92,7 +91,7 @@ def _named_links(line: Line) -> list[str]:
     return [f"{name}, a link to {real}" for name, real in found if line.paths.kind(real) == "secret"]
 
 
-def chosen_version(programs: Iterable[Invocation], line: Line) -> str:
+def chosen_version(line: Line) -> str:
     """What in the folders chooses the version of a program, and is a key or leads to code; empty if nothing.
 
     Programs of version managers (pyenv, asdf and the like) read it, and print what they cannot use."""
@@ -100,17 +99,10 @@ def chosen_version(programs: Iterable[Invocation], line: Line) -> str:
         name = os.path.basename(path)
         if line.paths.kind(os.path.realpath(path)) == "secret" or differs_by_process(path):
             return f"{name} is a link to a key"
-        if name != ".tool-versions" or not any(_is_shim(one, line) for one in programs):
-            continue
         with suppress(OSError, ValueError):
-            if re.search(r"\s(?:path|ref):", beginning(path, MAX_SETTINGS_BYTES)):
+            if re.search(r"\b(?:path|ref):", beginning(path, MAX_SETTINGS_BYTES)):
                 return f"{name} names programs of a folder"
     return ""
-
-
-def _is_shim(invocation: Invocation, line: Line) -> bool:
-    found = shutil.which(invocation.program, path=line.environ["PATH"]) or ""
-    return os.path.basename(os.path.dirname(found)) == "shims"
 
 
 def reads_chart(invocation: Invocation, places: Sequence[str], line: Line) -> Finding:
@@ -147,8 +139,15 @@ def for_this_machine(places: Sequence[str], user_home: str) -> tuple[str, ...]:
     return tuple(
         place
         for file, place in named.items()
-        if any(re.search(table[file], text) for text in _texts(os.path.join(user_home, file)))
+        if any(
+            re.search(table[file].replace("localhost", _of_this_machine()), text)
+            for text in _texts(os.path.join(user_home, file))
+        )
     )
+
+
+def _of_this_machine() -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(names_of_this_machine())))})"
 
 
 def _texts(path: str) -> Iterator[str]:

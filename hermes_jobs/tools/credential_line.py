@@ -17,13 +17,15 @@ from hermes_jobs.tools import git_changes
 from hermes_jobs.tools.command_rules import git
 from hermes_jobs.tools.git_places import (
     alternates,
+    bare,
     common_folder,
     git_folder,
     repository_above,
     submodules,
 )
 from hermes_jobs.tools.git_program import Git, Unreadable
-from hermes_jobs.tools.glob_matches import Folders, link_to_keys
+from hermes_jobs.tools.glob_matches import Folders, TooManyEntries, entries_below, link_to_keys
+from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -78,13 +80,33 @@ class Line:
     def _linked_in_git(self) -> tuple[str, ...]:
         """Those of the repositories, and of others from which they take objects: git prints what it cannot
         read."""
-        tops = (top for folder in self.git_runs_in for top in (Path(folder), *Path(folder).parents))
-        found = [git for folder in (*map(str, tops), *self._embedded) if (git := git_folder(folder))]
-        repositories = dict.fromkeys((*found, *map(common_folder, found)))
-        stores = list(islice(chain.from_iterable(map(alternates, repositories)), MAX_ALTERNATES + 1))
+        stores = list(islice(chain.from_iterable(map(alternates, self._git_folders)), MAX_ALTERNATES + 1))
         if len(stores) > MAX_ALTERNATES:
             return ("objects of too many other repositories",)
-        return self.linked(dict.fromkeys((*repositories, *stores)), through=True)
+        return self.linked(dict.fromkeys((*self._git_folders, *stores)), through=True)
+
+    @cached_property
+    def _git_folders(self) -> Sequence[str]:
+        """Those of the repositories that its verbs may use, also bare ones. Raises `Unreadable`."""
+        tops = (top for folder in self.git_runs_in for top in (Path(folder), *Path(folder).parents))
+        found = [
+            git for folder in (*map(str, tops), *self._embedded) for git in (git_folder(folder), bare(folder))
+        ]
+        return tuple(dict.fromkeys(filter(None, (*found, *map(common_folder, filter(None, found))))))
+
+    def link_out_of_repository(self) -> str:
+        """A link in a repository through which git writes elsewhere; empty without one.
+
+        Raises `Unreadable`."""
+        try:
+            for folder in self._git_folders:
+                for entry in entries_below(folder):
+                    roots = (self.workdir, folder)
+                    if entry.is_symlink() and not any(real_path_inside(entry.path, root) for root in roots):
+                        return f"{os.path.relpath(entry.path, self.workdir)} leads elsewhere"
+        except TooManyEntries as error:
+            return str(error)
+        return ""
 
     @cached_property
     def _embedded(self) -> Sequence[str]:

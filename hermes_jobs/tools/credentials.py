@@ -195,7 +195,7 @@ class Credentials:
             return NO_KEYS
         try:
             obstacle = obstacle or next(filter(None, obstacles(parts, using, line)), "")
-            obstacle = obstacle or chosen_version((part.invocation for part in parts), line)
+            obstacle = obstacle or chosen_version(line)
         except Unparsable as error:
             obstacle = str(error)
         if obstacle:

@@ -69,6 +69,12 @@ def git_folder(folder: str) -> str:
     return os.path.realpath(os.path.join(folder, pointed)) if pointed else ""
 
 
+def bare(folder: str) -> str:
+    """The folder itself, if it is a git folder; else empty. See `is_git_directory` in git's `setup.c`."""
+    is_one = os.path.lexists(os.path.join(folder, "HEAD")) and os.path.isdir(os.path.join(folder, "objects"))
+    return folder if is_one else ""
+
+
 def repository_above(folder: str) -> tuple[str, str]:
     """The nearest folder with a repository, from a folder upward, and its git folder; empty without one."""
     at = os.path.realpath(folder)

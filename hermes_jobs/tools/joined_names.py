@@ -1,16 +1,18 @@
 """Names of files that a program puts together from its words, which nobody has looked at before."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH112, PTH118
+# ruff: noqa: PTH112, PTH118, PTH120
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from hermes_jobs.tools.glob_matches import holds_keys
+from hermes_jobs.tools.credential_line import Line
+from hermes_jobs.tools.glob_matches import GLOB, TooManyEntries, entries_below, holds_keys
+from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import Invocation
 from hermes_jobs.tools.known_files import holds_link
 from hermes_jobs.tools.path_policy import PathPolicy
@@ -27,30 +29,85 @@ _KEEPING = re.compile(r"-\w*[adlrPR]\w*|--(?:archive|link|no-deref|recursive|pre
 _PARENT = re.compile(r"(?:.*/)?\.\.(?:/.*)?")
 
 
-def joins_names(invocations: Sequence[Invocation], paths: PathPolicy) -> str:
-    """What of a line puts names of files together, so that they may lie anywhere; empty if nothing does."""
-    return next((found for one in invocations for found in _joined(one, paths)), "")
+def joins_names(line: Line) -> str:
+    """What of a line puts names of files together, so that they may lie anywhere; empty if nothing does.
+
+    Raises `Unparsable`."""
+    return next((found for one in line.invocations for found in _joined(one, line)), "")
 
 
-def _joined(invocation: Invocation, paths: PathPolicy) -> Iterator[str]:
+def _joined(invocation: Invocation, line: Line) -> Iterator[str]:
     name, arguments = invocation.name, invocation.arguments
     if name == "find" and any(word in ("-execdir", "-okdir") for word in arguments):
         yield "`find -execdir` starts programs in other folders"
     if name == "find" and any("{}" in word and word != "{}" for word in arguments):
         yield "`find` puts names together"
-    if name == "curl":
-        for before, word in pairwise(("", *arguments)):
-            is_data = _DATA_OF_CURL.fullmatch(before) or _DATA_WITHIN.fullmatch(word)
-            if not is_data and _GLOBS_OF_CURL.search(word):
-                yield "`curl` puts names together"
+    if name == "curl" and _curl_joins(arguments):
+        yield "`curl` puts names together"
     if _keeps_links(invocation) and any(map(holds_link, list(_paths(invocation))[:-1])):
         yield f"`{name}` puts a link elsewhere"
     for word in arguments if name not in words("unconfined", "only_names") else ():
-        if _may_be_folder_of_keys(word, invocation, paths):
+        if _may_be_folder_of_keys(word, invocation, line.paths):
             yield f"`{name}` reads a folder with keys"
     for path in _paths(invocation):
         if path is not None and differs_by_process(path):
             yield f"`{name}` reads through the folders of a process"
+    if name not in words("unconfined", "only_prints") and _has_option_among_names(invocation, line):
+        yield f"`{name}` may take a name for an option"
+    yield from _writes_through_link(invocation, line)
+
+
+def _curl_joins(arguments: Sequence[str]) -> bool:
+    return any(
+        _GLOBS_OF_CURL.search(word)
+        for before, word in pairwise(("", *arguments))
+        if not (_DATA_OF_CURL.fullmatch(before) or _DATA_WITHIN.fullmatch(word))
+    )
+
+
+def _has_option_among_names(invocation: Invocation, line: Line) -> bool:
+    """Whether a pattern stands for a name that begins like an option, or that is not known."""
+    arguments = invocation.arguments
+    behind = arguments.index("--") if "--" in arguments else len(arguments)
+    for word in arguments[:behind]:
+        if not GLOB.match(word):
+            continue
+        for folder in line.folders:
+            found = line.files.matching(os.path.join(folder, word))
+            if found is None or any(path[len(folder) :].startswith("/-") for path in found):
+                return True
+    return False
+
+
+def _writes_through_link(invocation: Invocation, line: Line) -> Iterator[str]:
+    """Why it may write through a link that leads outside, at a name that it makes itself."""
+    name = invocation.name
+    if name == "uniq" and any(map(GLOB.search, invocation.operands)):
+        yield "`uniq` writes to the second of the names that a pattern stands for"
+    goes_down = name == "rsync" or any(map(_KEEPING.fullmatch, invocation.arguments))
+    if name in ("split", "csplit"):
+        targets = [invocation.folder]
+    elif name in ("cp", "install", "rsync", "mv", "ln"):
+        targets = [path for path in _paths(invocation) if path is not None and os.path.isdir(path)]
+    else:
+        return
+    for path in targets:
+        try:
+            entries = entries_below(path) if goes_down else os.scandir(path)
+            if _leading_outside(entries, line.workdir):
+                yield f"`{name}` may write through a link in {os.path.relpath(path, line.workdir)}"
+        except (TooManyEntries, OSError) as error:
+            yield str(error)
+
+
+def _leading_outside(entries: Iterable[os.DirEntry[str]], workdir: str) -> bool:
+    """Whether one is a link that leads out of the working folder to what can be written."""
+    return any(
+        entry.is_symlink()
+        and not real_path_inside(entry.path, workdir)
+        and os.access(os.path.dirname(os.path.realpath(entry.path)), os.W_OK)
+        for entry in entries
+    )
 
 
 def _keeps_links(invocation: Invocation) -> bool:

@@ -20,6 +20,7 @@ def key_environment(environ: Mapping[str, str], paths: PathPolicy, workdir: str)
     """Changes of the environment: no search path or option of programs leads into the session's folders."""
     inside = Inside(paths, workdir)
     changes: dict[str, str | None] = {"CDPATH": None} if "CDPATH" in environ else {}
+    changes["PYTHONSAFEPATH"] = "1"  # settings may name `python3 -m`, which looks in the folder first
     for name in environ.keys() & words("interpreters", "loading_variables"):
         entries = environ[name].split(os.pathsep)
         kept = [entry for entry in entries if not inside.holds(entry)]

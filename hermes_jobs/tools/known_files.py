@@ -143,7 +143,7 @@ def _of_program(invocation: Invocation, line: Line) -> str:
     for word in filter(GLOB.search, invocation.arguments):
         for folder in line.folders:
             for path in line.files.matching(os.path.join(folder, word)) or ():
-                if os.path.basename(path).startswith("-") or _leads_to_key(path, line):
+                if path[len(folder) :].startswith("/-") or _leads_to_key(path, line):
                     return f"a pattern of {shown} stands for {os.path.basename(path)}"
     if any(_leads_from_folder(word, line) for word in invocation.arguments if UNKNOWN not in word):
         return f"{shown} names a link to a key"

@@ -40,6 +40,15 @@ SHOWN_CHARS = 120
 _CHANGE_SYSTEM = frozenset(
     ("installing or removing software", "acting as another user", "services and timers")
 ) | {"devices, network and accounts of the system"}
+_RUNS_CODE = frozenset(
+    (
+        "having one program run another",
+        "code on the command line that does more than compute",
+        "running downloaded or unseen text",
+        "running code from outside the working folder",
+    )
+)
+"""Questions about what may run any code, where no sandbox confines it."""
 LONG_CHARS = 400  # of a command whose question names the part that asks
 
 
@@ -95,7 +104,7 @@ class CommandPolicy:
         outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
         if self.in_container or not outside or not self.is_confined():
             return ""
-        for one in outside:
+        for one in own:
             for word in one.words:
                 if pattern("secrets", "elsewhere").fullmatch(f"{one.name} {word}"):
                     return f"`{one.name}` with `{clip(word, 80)}`"
@@ -173,17 +182,29 @@ class CommandPolicy:
         except Unparsable:
             return ""  # that is a question already
         parts = [CommandPart(invocation, ()) for invocation in found]
-        if not self.allow and (name := uncertain_value(command, found)):
-            return f"without a sandbox keys may be read: the value of {name} is not certain"
-        if not self.allow and (what := unusual(command)):
-            return f"without a sandbox keys may be read: {what} may mean something else to the shell"
-        if not self.allow and may_stay(command, found):
-            return "without a sandbox keys may be read: it is not certain that `cd` happens"
-        credentials = self._own_credentials()
-        code = code_of_folder(parts, context.workdir, credentials, only_git=bool(self.allow))
-        if not code and not self.allow and (link := reads_through_link(parts, context.workdir, credentials)):
-            return f"without a sandbox keys may be read: {link}"
-        return f"{WITHOUT_SANDBOX}: {code}" if code else ""
+        code = code_of_folder(
+            parts, context.workdir, self._own_credentials(), only_git=bool(self.allow)
+        ) or self._other_code(found, self._where(command, found, context, Budget()))
+        if code:
+            return f"{WITHOUT_SANDBOX}: {code}"
+        may_read = "" if self.allow else self._may_read(command, found, context)
+        return f"without a sandbox keys may be read: {may_read}" if may_read else ""
+
+    def _other_code(self, found: Sequence[Invocation], where: CommandContext) -> str:
+        """The command that runs other code by its words, if any."""
+        asks = {} if self.allow else _met("ask", found, where)
+        return next((f"`{_shown(asks[name])}`" for name in asks if name in _RUNS_CODE), "")
+
+    def _may_read(self, command: str, found: Sequence[Invocation], context: ToolContext) -> str:
+        """Why a line without code of the folder may read keys."""
+        if name := uncertain_value(command, found):
+            return f"the value of {name} is not certain"
+        if what := unusual(command):
+            return f"{what} may mean something else to the shell"
+        if may_stay(command, found):
+            return "it is not certain that `cd` happens"
+        parts = [CommandPart(invocation, ()) for invocation in found]
+        return reads_through_link(parts, context.workdir, self._own_credentials())
 
     def origin(self, command: str, context: ToolContext) -> str:
         """The command, if it reads what others wrote on another machine, or cannot be read; else empty."""

@@ -55,12 +55,14 @@ def reads_through_link(parts: Sequence[CommandPart], workdir: str, credentials: 
     """What of the line reads files that are not known by name, where a link in the folder leads to keys, or
     that the line may make a link, or whose names a text tells."""
     line, _ = credentials.line([part.invocation for part in parts], workdir, {})
-    if named := takes_any_name(line.invocations, workdir) or joins_names(line.invocations, line.paths):
+    if named := takes_any_name(line.invocations, workdir):
         return named
     for invocation in line.invocations:
         if writes_what_may_change(invocation, line):
             return f"`{invocation.name}` writes a file that the line may change, to a link too"
     try:
+        if joined := joins_names(line):
+            return joined
         found = [unknown_file(part.invocation, line, uses=False) for part in parts]
     except Unparsable as error:
         found = [str(error)]
@@ -169,6 +171,8 @@ def _of_git(part: CommandPart, line: Line) -> str:
     if not is_plain and (obstacle := git_obstacle(part, uses=True)):
         return obstacle
     code = line.finding((), line.hooks).code
+    if not _only_lists(verb) and (link := line.link_out_of_repository()):
+        code = (*code, link)
     if verb.name == "submodule":
         code = (*code, *CHECKS["submodules"](part.invocation, (), line).code)
     elif verb.name in load("credentials")["git"]["transfers"].split():

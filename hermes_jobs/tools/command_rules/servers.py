@@ -9,7 +9,9 @@ import getopt
 import ipaddress
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import islice, takewhile
 from urllib.parse import unquote
@@ -185,4 +187,16 @@ def _is_here(host: str) -> bool:
         is_judged = _NAME.fullmatch(host) is not None or bool(ipaddress.ip_address(host.strip("[]")))
     except ValueError:
         is_judged = not host
-    return not is_judged or is_loopback(host) or "localhost" in host or "loopback" in host
+    is_own = host.rstrip(".") in names_of_this_machine()
+    return not is_judged or is_loopback(host) or is_own or "localhost" in host or "loopback" in host
+
+
+@cache
+def names_of_this_machine() -> frozenset[str]:
+    """The names that lead to this machine: its own, and those with an address of it in `/etc/hosts`."""
+    names = {"localhost", socket.gethostname().lower()}
+    with suppress(OSError, ValueError):
+        for entry in beginning("/etc/hosts", _MAX_FILE).splitlines():
+            address, *given = entry.partition("#")[0].split() or ("",)
+            names |= {name.lower() for name in given if is_loopback(address)}
+    return frozenset(names - {""})
