@@ -93,11 +93,16 @@ def _writes_through_link(invocation: Invocation, line: Line) -> Iterator[str]:
         return
     for path in targets:
         try:
-            entries = entries_below(path) if goes_down else os.scandir(path)
+            entries = entries_below(path) if goes_down else _entries(path)
             if _leading_outside(entries, line.workdir):
                 yield f"`{name}` may write through a link in {os.path.relpath(path, line.workdir)}"
         except (TooManyEntries, OSError) as error:
             yield str(error)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        yield from entries
 
 
 def _leading_outside(entries: Iterable[os.DirEntry[str]], workdir: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,25 +50,26 @@ def test_a_version_that_is_a_key_is_printed_by_no_program(person: Person, name: 
     assert (keys.places, keys.withheld) == ((), f"{name} is a link to a key")
 
 
-def test_a_version_that_is_a_folder_of_the_project_gets_no_key(person: Person) -> None:
+@pytest.mark.parametrize("name", [".tool-versions", "mise.toml"])
+@pytest.mark.parametrize("line", ["kubectl get pods", "git fetch", "cd sub && aws s3 ls"])
+def test_a_version_that_is_a_folder_of_the_project_gets_no_key(person: Person, name: str, line: str) -> None:
     """Given asdf's `path:`, whose programs are code of the folder; a number is none."""
-    person.write(person.folder / "shims/kubectl", "#!/bin/sh\n", executable=True)
-    person.environ["PATH"] = f"{person.folder}/shims:{person.environ['PATH']}"
-    again = Person(_folder(person.folder / "again"), environ={"PATH": person.environ["PATH"]})
-    try:
-        for text, withheld in (
-            ("kubectl 1.30.1\n", ""),
-            ("kubectl path:./tools\n", ".tool-versions names programs of a folder"),
-        ):
-            again.write(".tool-versions", text)
-            assert again.policy.reach("kubectl get pods", again.context())[1].withheld == withheld
-    finally:
-        again.close()
+    (person.work / "sub").mkdir()
+    for text, withheld in (
+        ('kubectl 1.30.1\npython = "3.12"\n', ""),
+        ("kubectl path:./tools\n", f"{name} names programs of a folder"),
+    ):
+        person.write(name, text)
+        assert person.policy.reach(line, person.context())[1].withheld == withheld
 
 
-def _folder(path: Path) -> Path:
-    path.mkdir()
-    return path
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+def test_settings_that_name_a_module_of_python_find_none_of_the_folder(person: Person) -> None:
+    """Given a `ProxyCommand` or `credential_process` of `python3 -m name`, as ssh and aws start it."""
+    person.write("corp.py", "print('of the folder')\n")
+    person.program("aws", "#!/bin/sh\nexec python3 -m corp\n")
+    assert "of the folder" not in person.run("aws s3 ls", attended=False).content
+    assert "of the folder" in person.run("python3 -m corp", attended=False).content
 
 
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
@@ -101,6 +103,7 @@ def test_a_question_about_settings_of_npm_has_no_line_of_a_key(person: Person) -
         ("DOCKER_CONFIG=d docker foo", "`docker` with `DOCKER_CONFIG=d`"),
         ("docker -H tcp://192.0.2.1:2375 pull alpine", "`docker` with `-H`"),
         ("DOCKER_HOST=tcp://192.0.2.1 docker pull alpine", "`docker` with `DOCKER_HOST=tcp://192.0.2.1`"),
+        ("DOCKER_HOST=x timeout 5 docker pull alpine", "`timeout` with `DOCKER_HOST=x`"),
         ("systemctl restart cron && make", "`make`"),
     ],
 )
@@ -123,3 +126,12 @@ def test_a_password_for_one_host_is_sent_to_the_address_of_another_only_if_that_
 ) -> None:
     line = 'psql "host=db.example.com hostaddr=192.0.2.2 dbname=x" -c "select 1"'
     assert "showing ~/.pgpass to another address than its host's" in person.verdict(line).rule
+
+
+def test_a_name_of_this_machine_is_this_machine(person: Person) -> None:
+    """Given a service of that name in a file that the folder may have, and a registry of npm there."""
+    own = socket.gethostname()
+    person.write("compose.yaml", f"services:\n  {own}:\n    image: x\n")
+    assert "a server on this machine" in person.verdict(f"psql -h {own} -p 5433 a -c 'select 1'").rule
+    person.write(person.folder / ".npmrc", f"//{own}:4873/:_authToken=NEEDLE-npm\n")
+    assert "a server of this machine" in person.verdict("npm view left-pad").rule
