@@ -44,12 +44,12 @@ def _joined(invocation: Invocation, line: Line) -> Iterator[str]:
         yield "`find` puts names together"
     if name == "curl" and _curl_joins(arguments):
         yield "`curl` puts names together"
-    if _keeps_links(invocation) and any(map(holds_link, list(_paths(invocation))[:-1])):
+    if _keeps_links(invocation) and any(map(holds_link, list(_paths(invocation, line))[:-1])):
         yield f"`{name}` puts a link elsewhere"
     for word in arguments if name not in words("unconfined", "only_names") else ():
         if _may_be_folder_of_keys(word, invocation, line.paths):
             yield f"`{name}` reads a folder with keys"
-    for path in _paths(invocation):
+    for path in _paths(invocation, line):
         if path is not None and differs_by_process(path):
             yield f"`{name}` reads through the folders of a process"
     if name not in words("unconfined", "only_prints") and _has_option_among_names(invocation, line):
@@ -88,7 +88,7 @@ def _writes_through_link(invocation: Invocation, line: Line) -> Iterator[str]:
     if name in ("split", "csplit"):
         targets = [invocation.folder]
     elif name in ("cp", "install", "rsync", "mv", "ln"):
-        targets = [path for path in _paths(invocation) if path is not None and os.path.isdir(path)]
+        targets = [path for path in _paths(invocation, line) if path is not None and os.path.isdir(path)]
     else:
         return
     for path in targets:
@@ -122,11 +122,18 @@ def _keeps_links(invocation: Invocation) -> bool:
     return invocation.name == "cp" and any(map(_KEEPING.fullmatch, invocation.arguments))
 
 
-def _paths(invocation: Invocation) -> Iterator[str | None]:
-    """The paths of its words, as far as they are known."""
+def _paths(invocation: Invocation, line: Line) -> Iterator[str | None]:
+    """The paths of its words and of what patterns in them stand for; None where that is not known."""
     given = [redirect.target for redirect in invocation.redirects if "<" in redirect.operator]
     for word in (*invocation.operands, *given):
-        yield None if UNKNOWN in word else os.path.join(invocation.folder, word)
+        path = os.path.join(invocation.folder, word)
+        if UNKNOWN in word:
+            yield None
+        elif GLOB.search(word):
+            found = line.files.matching(path)
+            yield from (None,) if found is None else found
+        else:
+            yield path
 
 
 def _may_be_folder_of_keys(word: str, invocation: Invocation, paths: PathPolicy) -> bool:

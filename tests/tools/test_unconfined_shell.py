@@ -143,6 +143,7 @@ READS = [
     'curl -s "file://$PWD/{..,d}/.pgpass"',
     "ln up/up up2 && cat up2/.pgpass",
     "cp -al up/up up2; grep -rsh NEEDLE up2/",
+    "rm up2; ln up/* up2; cat up2/.pgpass",
     "cat /proc/self/cwd/../.pgpass",
 ]
 WRITES = [
