@@ -1,7 +1,7 @@
 """Names of files that a program puts together from its words, which nobody has looked at before."""
 
 # Paths are compared as text, which pathlib hides.
-# ruff: noqa: PTH112, PTH118, PTH120
+# ruff: noqa: PTH112, PTH114, PTH115, PTH117, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hermes_jobs.tools.credential_line import Line
 from hermes_jobs.tools.glob_matches import GLOB, TooManyEntries, entries_below, holds_keys
 from hermes_jobs.tools.inside import real_path_inside
 from hermes_jobs.tools.invocations import Invocation
-from hermes_jobs.tools.known_files import holds_link
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.process_paths import differs_by_process
 from hermes_jobs.tools.shell_words import UNKNOWN
@@ -44,7 +43,7 @@ def _joined(invocation: Invocation, line: Line) -> Iterator[str]:
         yield "`find` puts names together"
     if name == "curl" and _curl_joins(arguments):
         yield "`curl` puts names together"
-    if _keeps_links(invocation) and any(map(holds_link, list(_paths(invocation, line))[:-1])):
+    if _keeps_links(invocation) and any(map(_changes_links, list(_paths(invocation, line))[:-1])):
         yield f"`{name}` puts a link elsewhere"
     for word in arguments if name not in words("unconfined", "only_names") else ():
         if _may_be_folder_of_keys(word, invocation, line.paths):
@@ -119,7 +118,24 @@ def _keeps_links(invocation: Invocation) -> bool:
     """Whether it puts links elsewhere as they are: there they may lead to another place."""
     if invocation.name == "ln":
         return not invocation.has("-s", "--symbolic")
+    if invocation.name == "mv":
+        return True
     return invocation.name == "cp" and any(map(_KEEPING.fullmatch, invocation.arguments))
+
+
+def _changes_links(path: str | None) -> bool:
+    """Whether it is a link, or holds one that leads out of it: elsewhere these may lead to another place."""
+    if path is None or os.path.islink(path):
+        return True
+    try:
+        return os.path.isdir(path) and any(
+            entry.is_symlink()
+            and not os.path.isabs(os.readlink(entry.path))
+            and not real_path_inside(entry.path, path)
+            for entry in entries_below(path)
+        )
+    except (TooManyEntries, OSError):
+        return True
 
 
 def _paths(invocation: Invocation, line: Line) -> Iterator[str | None]:

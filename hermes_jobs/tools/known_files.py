@@ -182,7 +182,7 @@ def writes_what_may_change(invocation: Invocation, line: Line) -> bool:
     return writes and _changes_files(invocation, line)
 
 
-def holds_link(path: str | None) -> bool:
+def _holds_link(path: str | None) -> bool:
     """Whether what is copied or moved is a link, or may hold one."""
     if path is None or os.path.islink(path):
         return True
@@ -194,7 +194,7 @@ def holds_link(path: str | None) -> bool:
 
 def _may_link(invocation: Invocation) -> bool:
     if invocation.name in ("cp", "mv"):
-        return any(map(holds_link, (invocation.path(word) for word in invocation.operands)))
+        return any(map(_holds_link, (invocation.path(word) for word in invocation.operands)))
     if invocation.name in words("credentials", "unpackers"):
         first = next(iter(invocation.arguments), "").lstrip("-")
         return "tar" not in invocation.name or "x" in first or invocation.has("-x", "--extract", "--get")

@@ -148,10 +148,17 @@ def runs_nothing_of_folder(invocation: Invocation) -> bool:
     return not may_be_options and not any(re.fullmatch(unless, word, re.DOTALL) for word in arguments)
 
 
+_COMPOSED = frozenset(("config", "convert"))
+"""Verbs by which `docker compose` prints the files that its own name."""
+
+
 def _is_in_table_of_keys(invocation: Invocation, line: Line) -> bool:
     """Whether the table of keys knows the verb, with nothing of the folder that it would run."""
     rows = [row for row in rows_of(invocation.name) if not row.approved and row.is_for(invocation)]
-    if not rows or invocation.given:
+    prints = not _COMPOSED.isdisjoint(invocation.operands) and invocation.name.startswith(
+        ("docker", "podman")
+    )
+    if not rows or invocation.given or prints:
         return False
     for row in rows:
         if row.code or row.told or row.other_option(invocation):

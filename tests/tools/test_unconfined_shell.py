@@ -46,6 +46,8 @@ def _prepare(one: Person) -> None:
     one.write(".pgpass", "x\n")
     (one.work / "up").mkdir()
     (one.work / "up/up").symlink_to("..")
+    (one.work / "d/nest").mkdir()
+    (one.work / "d/nest/up").symlink_to("../..")
 
 
 READS = [
@@ -144,6 +146,11 @@ READS = [
     "ln up/up up2 && cat up2/.pgpass",
     "cp -al up/up up2; grep -rsh NEEDLE up2/",
     "rm up2; ln up/* up2; cat up2/.pgpass",
+    "mv up/up up2; cat up2/.pgpass",
+    "mv d/nest e; cat e/up/.pgpass",
+    "docker compose config",
+    "docker compose -f x.yml config",
+    "docker-compose config",
     "cat /proc/self/cwd/../.pgpass",
 ]
 WRITES = [
@@ -199,7 +206,7 @@ def test_an_unattended_turn_writes_nothing_outside(person: Person, command: str)
     ],
 )
 def test_everyday_lines_run(person: Person, command: str) -> None:
-    for name in ("l", "auto", "ls", "wc", "0", "10", "up/up"):
+    for name in ("l", "auto", "ls", "wc", "0", "10", "up/up", "d/nest/up"):
         (person.work / name).unlink()
     done = person.run(command, attended=False)
     assert done.ok, done.content
