@@ -137,7 +137,9 @@ class Keys:
     @property
     def question(self) -> str:
         """The question about showing them to code of the folder; empty if there is none."""
-        return f"{SHOWING} {_listed(self.places)} to {', '.join(self.code)}" if self.code else ""
+        if not (self.code and self.places):
+            return ""
+        return f"{SHOWING} {_listed(self.places)} to {', '.join(self.code)}"
 
     def unapproved(self) -> Keys:
         """The keys of the line where nobody has approved that the code sees them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,6 +17,7 @@ from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import reads_from_others
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
+from hermes_jobs.tools.git_program import Unreadable
 from hermes_jobs.tools.invocations import Invocation, invocations
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
 from hermes_jobs.tools.known_files import unknown_file
@@ -94,6 +96,8 @@ class CommandPolicy:
         question = self._keys(command, invocations, where, approved=bool(dangers)).question
         if (dangers or question) and (beside := self._beside_unconfined(invocations, where)):
             dangers.append(f"without the sandbox, which hides your keys: {beside}")
+        elif dangers and (beside := self._code_beside(invocations, where)):
+            dangers.append(f"with the same rights: {beside}")
         dangers += filter(None, [question])
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
 
@@ -117,6 +121,29 @@ class CommandPolicy:
                 return f"`{_shown(each)}`"
         parts = [CommandPart(invocation, ()) for invocation in own]
         return code_of_folder(parts, where.workdir, credentials, only_git=True)
+
+    def _code_beside(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
+        """The first program beside those that ask that may run code of the folder: once approved, all of the
+        line may write what runs later. Empty if there is none."""
+        if self.in_container or not self.is_confined():
+            return ""
+        own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
+        asking = [each for each in own if list(rule_set("ask").met(each, where))]
+        run_by_them = {one.words[start:] for one in asking for start in range(len(one.words))}
+        runs_them = tuple(one.words for one in asking)
+        others = [
+            each
+            for each in own
+            if each.words not in run_by_them
+            and not any(each.words[-len(inner) :] == inner for inner in runs_them)
+        ]
+        for each in others:
+            if each.name not in words("unconfined", "builtins") and not runs_nothing_of_folder(each):
+                return f"`{_shown(each)}`"
+        line, _ = self._own_credentials().line(others, where.workdir, {})
+        with suppress(Unreadable):  # then git does nothing
+            return ", ".join(line.finding((), line.hooks).code) if line.verbs and line.repositories else ""
+        return ""
 
     def _own_credentials(self) -> Credentials:
         return self.credentials or Credentials(paths=self.paths)

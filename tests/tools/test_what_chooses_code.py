@@ -135,3 +135,31 @@ def test_a_name_of_this_machine_is_this_machine(person: Person) -> None:
     assert "a server on this machine" in person.verdict(f"psql -h {own} -p 5433 a -c 'select 1'").rule
     person.write(person.folder / ".npmrc", f"//{own}:4873/:_authToken=NEEDLE-npm\n")
     assert "a server of this machine" in person.verdict("npm view left-pad").rule
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+@pytest.mark.parametrize(
+    ("line", "beside"),
+    [
+        ("rm -r build; make", "; with the same rights: `make`"),
+        ("npm install left-pad && npm test", "; with the same rights: `npm test`"),
+        ("rm -r build && ls | head -3", ""),
+        ("timeout 5 rm -r build", ""),
+        ("find . -name b | xargs rm -r", ""),
+        ("git reset --hard && git status", ""),
+        ("rm -r build && git add -A && git commit -m x", ""),
+    ],
+)
+def test_code_that_runs_with_the_rights_of_an_approved_command_is_named(
+    person: Person, line: str, beside: str
+) -> None:
+    """What was approved may write files that run later, and so may what stands beside it."""
+    asked = person.verdict(line)
+    assert asked.decision == "ask"
+    assert asked.rule.endswith(beside) if beside else "with the same rights" not in asked.rule
+
+
+@pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
+def test_a_hook_beside_an_approved_command_is_named(person: Person) -> None:
+    person.thief(".git/hooks/pre-commit")
+    assert "with the same rights: .git/hooks/pre-commit" in person.verdict("rm -r b; git commit -am x").rule
