@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import dropwhile
 
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.tools.carried import carried, carried_texts
 from hermes_jobs.tools.judging_budget import Budget
 from hermes_jobs.tools.long_options import with_whole_options
@@ -66,6 +67,11 @@ class Invocation:
             path = _without_parents(path)
         path = os.path.normpath(path)
         return path[1:] if path.startswith("//") else path  # POSIX has `normpath` keep exactly two
+
+
+def shown(invocation: Invocation) -> str:
+    """The beginning of its words, for a question."""
+    return one_line(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)
 
 
 _PARENT = re.compile(r"(?:^|/)\.\.(?:/|$)")

@@ -5,22 +5,20 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_jobs.kernel.engine.ports import ToolContext, Verdict
-from hermes_jobs.text.clip import clip, one_line
+from hermes_jobs.text.clip import one_line
 from hermes_jobs.tools.certain_values import uncertain_value
+from hermes_jobs.tools.code_beside import code_beside
 from hermes_jobs.tools.command_line import PUSHING, CommandLine, CommandPart
 from hermes_jobs.tools.command_rules.context import CommandContext
 from hermes_jobs.tools.command_rules.network import reads_from_others
 from hermes_jobs.tools.command_rules.rules import Decision, rule_set
 from hermes_jobs.tools.credentials import NO_KEYS, Credentials, Keys
-from hermes_jobs.tools.git_program import Unreadable
-from hermes_jobs.tools.invocations import Invocation, invocations
+from hermes_jobs.tools.invocations import Invocation, invocations, shown
 from hermes_jobs.tools.judging_budget import Budget, Unparsable
-from hermes_jobs.tools.known_files import unknown_file
 from hermes_jobs.tools.line_rules import rule_of_line
 from hermes_jobs.tools.path_policy import PathPolicy
 from hermes_jobs.tools.plain_line import may_stay, unusual
@@ -28,7 +26,7 @@ from hermes_jobs.tools.processes import MAX_COMMAND_BYTES
 from hermes_jobs.tools.raw_text import raw_denial
 from hermes_jobs.tools.sandbox_places import SandboxReach
 from hermes_jobs.tools.shell_words import UNKNOWN
-from hermes_jobs.tools.tables import pattern, words
+from hermes_jobs.tools.tables import words
 from hermes_jobs.tools.tool import ALLOW
 from hermes_jobs.tools.unconfined_code import (
     WITHOUT_SANDBOX,
@@ -86,64 +84,19 @@ class CommandPolicy:
             return Verdict("deny", never)
         for invocation in invocations if self.allow else ():
             if not (invocation.inner or self._is_allowed(invocation)):
-                return Verdict("deny", f"terminal.allow has no pattern for `{_shown(invocation)}`")
+                return Verdict("deny", f"terminal.allow has no pattern for `{shown(invocation)}`")
         asked = _met("ask", invocations, where)
         dangers = [*asked, *filter(None, [self._asks_of_line(invocations, where)])]
         if self.allow:  # each command matches one of its patterns
             dangers = [danger for danger in dangers if danger != PUSHING]
         if len(command) > LONG_CHARS:
-            dangers = [f"{each}: {_shown(asked[each])}" if each in asked else each for each in dangers]
+            dangers = [f"{each}: {shown(asked[each])}" if each in asked else each for each in dangers]
         question = self._keys(command, invocations, where, approved=bool(dangers)).question
-        if (dangers or question) and (beside := self._beside_unconfined(invocations, where)):
-            dangers.append(f"without the sandbox, which hides your keys: {beside}")
-        elif dangers and (beside := self._code_beside(invocations, where)):
-            dangers.append(f"with the same rights: {beside}")
+        if (dangers or question) and self.is_confined() and not self.in_container:
+            own = self._own_credentials()
+            dangers += code_beside(invocations, where, own, asks=bool(dangers))
         dangers += filter(None, [question])
         return self._dangerous("; ".join(dict.fromkeys(dangers)), context) if dangers else ALLOW
-
-    def _beside_unconfined(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
-        """The first program that may run code of the folder, or read through its links, beside one that
-        cannot work in the sandbox: once approved, all of the line runs without it. Empty if there is none."""
-        own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
-        outside = [each for each in own if each.name in words("secrets", "outside_sandbox")]
-        if self.in_container or not outside or not self.is_confined():
-            return ""
-        for one in own:
-            for word in one.words:
-                if pattern("secrets", "elsewhere").fullmatch(f"{one.name} {word}"):
-                    return f"`{one.name}` with `{clip(word, 80)}`"
-        run_by_them = {one.words[start:] for one in outside for start in range(len(one.words))}
-        others = (each for each in own if each.words not in run_by_them)
-        credentials = self._own_credentials()
-        line, _ = credentials.line(own, where.workdir, {})
-        for each in others:
-            if not runs_nothing_of_folder(each) or unknown_file(each, line, uses=False):
-                return f"`{_shown(each)}`"
-        parts = [CommandPart(invocation, ()) for invocation in own]
-        return code_of_folder(parts, where.workdir, credentials, only_git=True)
-
-    def _code_beside(self, invocations: Sequence[Invocation], where: CommandContext) -> str:
-        """The first program beside those that ask that may run code of the folder: once approved, all of the
-        line may write what runs later. Empty if there is none."""
-        if self.in_container or not self.is_confined():
-            return ""
-        own = [invocation for invocation in invocations if not invocation.inner and invocation.name]
-        asking = [each for each in own if list(rule_set("ask").met(each, where))]
-        run_by_them = {one.words[start:] for one in asking for start in range(len(one.words))}
-        runs_them = tuple(one.words for one in asking)
-        others = [
-            each
-            for each in own
-            if each.words not in run_by_them
-            and not any(each.words[-len(inner) :] == inner for inner in runs_them)
-        ]
-        for each in others:
-            if each.name not in words("unconfined", "builtins") and not runs_nothing_of_folder(each):
-                return f"`{_shown(each)}`"
-        line, _ = self._own_credentials().line(others, where.workdir, {})
-        with suppress(Unreadable):  # then git does nothing
-            return ", ".join(line.finding((), line.hooks).code) if line.verbs and line.repositories else ""
-        return ""
 
     def _own_credentials(self) -> Credentials:
         return self.credentials or Credentials(paths=self.paths)
@@ -220,7 +173,7 @@ class CommandPolicy:
     def _other_code(self, found: Sequence[Invocation], where: CommandContext) -> str:
         """The command that runs other code by its words, if any."""
         asks = {} if self.allow else _met("ask", found, where)
-        return next((f"`{_shown(asks[name])}`" for name in asks if name in _RUNS_CODE), "")
+        return next((f"`{shown(asks[name])}`" for name in asks if name in _RUNS_CODE), "")
 
     def _may_read(self, command: str, found: Sequence[Invocation], context: ToolContext) -> str:
         """Why a line without code of the folder may read keys."""
@@ -334,7 +287,3 @@ def _met(
         for name in rules.met(invocation, context):
             found.setdefault(name, invocation)
     return found
-
-
-def _shown(invocation: Invocation) -> str:
-    return one_line(" ".join(invocation.words).replace(UNKNOWN, "…"), 80)
