@@ -151,11 +151,16 @@ class CommandPolicy:
             bool(context.outside),
         )
 
+    @property
+    def may_run_anything(self) -> bool:
+        """Whether code of the folder is not looked for: a sandbox confines it, or the policy allows all."""
+        return self.policy == "allow" or self.is_confined()
+
     def unconfined_code(self, command: str, context: ToolContext) -> str:
         """What of a command may run code of the folder where no sandbox confines it; empty if nothing does.
 
         What `allow` names may do so, but for what git runs unseen."""
-        if self.policy == "allow" or self.is_confined():
+        if self.may_run_anything:
             return ""
         try:
             found = self._invocations(command, context, Budget())

@@ -68,7 +68,10 @@ class CommandRules(CallRules):
 
     def asks_unconfined(self, arguments: Arguments, context: ToolContext) -> str:
         """See `CallRules.asks_unconfined`."""
-        return self._policy.unconfined_code(arguments["command"], context)
+        code = self._policy.unconfined_code(arguments["command"], context)
+        if code or not arguments.get("background") or self._policy.may_run_anything or self._policy.allow:
+            return code
+        return "without a sandbox keys may be read: it goes on while later commands change its files"
 
     def is_always_asked(self, arguments: Arguments, context: ToolContext) -> bool:
         """See `CallRules.is_always_asked`."""

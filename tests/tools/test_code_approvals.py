@@ -132,6 +132,15 @@ def test_a_link_to_a_key_asks_before_all_files_are_read(
     assert (asked.decision, "leads to" in asked.rule) == ("ask", True)
 
 
+def test_what_goes_on_in_the_background_asks(tmp_path: Path, people: Callable[..., Person]) -> None:
+    """It would read what a later command puts in the place of its files: a branch with a link to a key."""
+    person = people(tmp_path.resolve(), mode="off")
+    waits = person.use("terminal", command="sleep 2; cat a.txt", background=True)
+    assert waits.refused
+    assert "it goes on while later commands change its files" in waits.rule
+    assert person.verdict("sleep 2; cat a.txt").decision == "allow"
+
+
 @pytest.mark.skipif(not LAYERS, reason="this machine has no sandbox")
 def test_in_a_sandbox_nothing_asks_and_no_rule_is_about_it(
     tmp_path: Path, people: Callable[..., Person]
