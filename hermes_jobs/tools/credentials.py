@@ -189,12 +189,12 @@ class Credentials:
             return NO_KEYS
         changes = key_environment(self.environ, self.paths, workdir)
         line, obstacle = self.line([part.invocation for part in parts], workdir, changes)
-        if what := unusual(text):
-            obstacle = obstacle or f"{what} in it may mean something else to the shell"
         findings = [self._finding(part.invocation, row, places, line) for part, row, places in uses]
         using = [part for (part, _, _), finding in zip(uses, findings, strict=True) if finding.places]
         if not using:
             return NO_KEYS
+        if what := unusual(text):
+            obstacle = obstacle or f"{what} in it may mean something else to the shell"
         try:
             obstacle = obstacle or next(filter(None, obstacles(parts, using, line)), "")
             obstacle = obstacle or chosen_version(line)

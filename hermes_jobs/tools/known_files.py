@@ -65,7 +65,7 @@ def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
         if word.startswith("-") and word != "-":
             if "=" in word or len(word) > 2 or GLOB.search(word) or UNKNOWN in word:
                 yield re.sub(r"^--?\w[\w-]*=|^-\w", "", word)
-            yield from values_in(word)
+            yield from _values_in(word)
         elif expects:
             expects = False
             if UNKNOWN in word or (
@@ -76,7 +76,7 @@ def _read_words(invocation: Invocation, line: Line) -> Iterator[str]:
             yield word
 
 
-def values_in(option: str) -> Iterator[str]:
+def _values_in(option: str) -> Iterator[str]:
     """What may be the value of the last of several short options: of `-ufx` that is `fx` or `x`."""
     cluster = _CLUSTER.match(option)
     for start in range(2, min(cluster.end(), MOST_WORDS) + 1) if cluster else ():
@@ -128,7 +128,7 @@ def _is_key(path: str, line: Line) -> bool:
 
 def _leads_from_folder(word: str, line: Line) -> bool:
     """Whether a word, or what may be an option's value in it, is a way from the folder to a key."""
-    for value in dict.fromkeys((word, word.rpartition("=")[2], word.rpartition("@")[2], *values_in(word))):
+    for value in dict.fromkeys((word, word.rpartition("=")[2], word.rpartition("@")[2], *_values_in(word))):
         for path in (os.path.join(folder, value) for folder in line.folders if value):
             line.budget.path()
             plain = os.path.normpath(path)

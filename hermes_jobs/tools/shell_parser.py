@@ -212,10 +212,12 @@ class _Reader(WordReader):
     def _end_command(self) -> bool:
         """Append the current command; whether its words were nothing but what begins others, such as `if`."""
         words = self._behind_reserved(self._words)
+        given: list[str] = []
         while words and words[0] in ("for", "select", "case"):
-            loop, words = words, self._behind_reserved(self._begin_compound(words))
-            if loop[0] != "case" and any(map(_OBEYED.fullmatch, loop[1:2])):
-                words = [f"{loop[1]}={UNKNOWN}"]
+            if words[0] != "case":
+                given += [f"{name}={UNKNOWN}" for name in words[1:2] if _OBEYED.fullmatch(name)]
+            words = self._behind_reserved(self._begin_compound(words))
+        words = [*given, *words]
         if words[:1] == ["set"]:
             self._set_parameters(words[1:])
         if words[:1] == ["[["]:

@@ -52,7 +52,8 @@ class CommandRules(CallRules):
         if line.shows_keys:
             return ()
         patterns = [pattern for pattern in patterns if pattern.tool != CODE]
-        if self._asks_about_code(arguments, context):
+        asks_about_code = self._asks_about_code(arguments, context)
+        if asks_about_code:
             patterns = [each for each in patterns if each.answers is None or WITHOUT_SANDBOX in each.answers]
         here = os.path.realpath(context.workdir)  # a relative path in it has another meaning in a subfolder
         exactly = tuple(
@@ -64,7 +65,7 @@ class CommandRules(CallRules):
         others = [pattern for pattern in patterns if not pattern.exact]
         if exactly or not others:
             return exactly
-        return line.allowed_by(others, everyday_runs=self._everyday_runs(arguments, context))
+        return line.allowed_by(others, everyday_runs=not asks_about_code and _everyday_runs(context))
 
     def asks_unconfined(self, arguments: Arguments, context: ToolContext) -> str:
         """See `CallRules.asks_unconfined`."""
@@ -82,9 +83,9 @@ class CommandRules(CallRules):
         command: str = arguments["command"]
         line = self._policy.line(command, context)
         asks_about_code = self._asks_about_code(arguments, context)
-        if asks_about_code and line.asks_nothing:
+        if asks_about_code and line.asks_nothing and _asks_by_itself(context):
             return CallPattern(tool=CODE, pattern="*", folder=context.workdir)
-        everyday_runs = self._everyday_runs(arguments, context)
+        everyday_runs = not asks_about_code and _everyday_runs(context)
         offer = line.offer(command, context.workdir, everyday_runs=everyday_runs)
         if offer is None or offer.exact or not asks_about_code:
             return offer
@@ -95,10 +96,15 @@ class CommandRules(CallRules):
         allowed = code_allowed(context.permissions, context.workdir)
         return not allowed and bool(self.asks_unconfined(arguments, context))
 
-    def _everyday_runs(self, arguments: Arguments, context: ToolContext) -> bool:
-        """Whether commands without a question run by themselves."""
-        runs = context.attended and context.permissions.mode == "ask"
-        return runs and not self._asks_about_code(arguments, context)
+
+def _everyday_runs(context: ToolContext) -> bool:
+    """Whether commands without a question run by themselves."""
+    return context.attended and context.permissions.mode == "ask"
+
+
+def _asks_by_itself(context: ToolContext) -> bool:
+    """Whether neither the mode nor a user's rule may ask about commands, too."""
+    return context.permissions.mode == "ask" and all(one.ruling != "ask" for one in context.permissions.rules)
 
 
 def _is_exactly(calls: CallPattern, arguments: Arguments) -> bool:

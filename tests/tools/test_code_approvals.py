@@ -114,6 +114,16 @@ def test_modes_ask_as_they_do_elsewhere(judge: Judge) -> None:
     assert judge("make", ("allow", "code:*"), mode="plan").decision == "deny"
 
 
+@pytest.mark.parametrize(("mode", "rules"), [("edits", ()), ("ask", (("ask", "make *"),))])
+def test_all_code_is_offered_only_where_that_answers_the_question(
+    judge: Judge, mode: Mode, rules: tuple[tuple[Ruling, str], ...]
+) -> None:
+    """Where the mode or a rule asks as well, the next command would ask again."""
+    offer = judge("make test", *rules, mode=mode).offer
+    assert offer is not None
+    assert (offer.tool, offer.pattern) == ("terminal", "make test *")
+
+
 @pytest.mark.parametrize(
     "command",
     ["f=a.txt; false && f=.netrc; cat $f", "cat names | xargs cat", "unzip -o a.zip; head README"],

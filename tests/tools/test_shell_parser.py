@@ -74,6 +74,11 @@ def is_unknown(found: list[Invocation]) -> bool:
     return any(UNKNOWN in each.name for each in found)
 
 
+def test_the_body_of_a_loop_over_a_variable_that_programs_obey_is_found():
+    found = invocations("set -- a; for GIT_DIR do for x { m1; }; done", "/w", {})
+    assert "m1" in [each.name for each in found]
+
+
 def test_a_here_document_with_indented_end_runs_its_substitutions():
     found = invocations("cat <<-E\n\t$(m1 x)\n\tE", "/w", {})
     assert [each.name for each in found] == ["m1", "cat"]
